@@ -1,5 +1,6 @@
-/** The main journey: Figure 3 from the gallery to its verdicts. */
-import { expect, readRun, shortScenario, test } from './journey.ts';
+/** The main journey: Figure 3 from the start page to its verdicts, and back to the sentence that the start page makes of it. */
+import type { Page } from '@playwright/test';
+import { expect, idleMachine, type RunAnswer, readRun, shortScenario, test } from './journey.ts';
 import { expectReadable, showIn, sizes, themes } from './readable.ts';
 
 /** A timeout for hangs: it has 24 points, and tests run beside it. */
@@ -8,8 +9,9 @@ const scenario = 'white-paper-figure-3';
 /** The fewest and the most of its quick sweep: what lies between takes as long and shows nothing else on a page. */
 const ends = { instances: [1, 4], threads: [1, 32] };
 
-test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request }) => {
+test('Figure 3, quick, from the start page to its verdicts and back', async ({ page, request }) => {
   test.setTimeout(runWithinMs + 60_000);
+  await idleMachine(page);
   // The page asks for the scenario by its id; the server gets the ends of its sweep, with shorter phases.
   await page.route('**/api/runs', async (route) => {
     if (route.request().method() !== 'POST') return route.fallback();
@@ -18,8 +20,11 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
     return route.fallback({ postData: { ...asked, scenario: shortScenario(scenario, ends) } });
   });
   await page.goto('/');
-  const card = page.getByRole('article', { name: /^Figure 3/ });
-  await card.getByRole('button', { name: 'Run quick' }).click();
+  const result = page.getByRole('region', { name: 'Result' });
+  await expect(result.getByRole('heading', { level: 1 })).toContainText('How many messages a second');
+  await expect(result.getByText('its verdicts are provisional')).toBeVisible();
+  await expect(result.getByText('76,000/s in the document').first(), "the paper's line").toBeVisible();
+  await result.getByRole('button', { name: 'Reproduce Figure 3' }).click();
 
   await expect(page).toHaveURL(/\/runs\/[^/]+$/);
   const status = page.getByRole('status', { name: 'Run status' });
@@ -54,6 +59,7 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
   for (const { integrity } of run.points) {
     expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
   }
+  await expectBoard(page, run);
   await expect(
     page.getByRole('definition').filter({ hasText: /^None$/ }),
     'no fault of integrity',
@@ -71,8 +77,8 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
   const figure = page.getByRole('figure', { name: 'Dequeue rate over threads' });
   await expect(
     figure.getByText('76,000/s', { exact: false }),
-    "the paper's own figure is labelled",
-  ).toBeVisible();
+    "the paper's own figure is labelled, without a round trip and with one",
+  ).toHaveCount(2);
   await figure.getByRole('button', { name: 'Table' }).click();
   // On a very busy machine nothing may be dequeued in so short a window; such a point has no place in the figure.
   const drawn = run.points.filter(({ figures }) => figures.dequeuePerSec!.value > 0);
@@ -81,7 +87,7 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
 
   // The picture of the README; written into docs/ only on request, so that a test leaves the work tree as it is.
   const folder = process.env.UPDATE_IMAGES === undefined ? 'test-results/screens' : 'docs/images';
-  await page.setViewportSize({ width: 1280, height: 1300 });
+  await page.setViewportSize({ width: 1440, height: 900 });
   await page.mouse.move(0, 0);
   await page.evaluate(() => scrollTo(0, 0));
   await page.screenshot({ path: `${folder}/run.png` });
@@ -96,4 +102,94 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
       await expectReadable(page);
     }
   }
+  await showIn(page, themes[0], 'desktop');
+  await expectHeadline(page, run);
 });
+
+/**
+ * The most loaded point at which both queues dequeued: no round trip before one, then the most instances, then the most
+ * threads. On a very busy machine nothing may be dequeued in so short a window at the largest of all.
+ */
+function comparedPoint(run: RunAnswer) {
+  const measured = run.points.filter(({ figures }) => figures.dequeuePerSec!.value > 0);
+  const number = ({ params }: RunAnswer['points'][number], name: string) => Number(params[name]);
+  const pairs = measured
+    .filter(({ system }) => system === 'sharded')
+    .flatMap((sharded) =>
+      measured
+        .filter(
+          (other) =>
+            other.system === 'unsharded' && JSON.stringify(other.params) === JSON.stringify(sharded.params),
+        )
+        .map((unsharded) => ({ sharded, unsharded })),
+    )
+    .sort(
+      ({ sharded: a }, { sharded: b }) =>
+        number(a, 'roundTripMs') - number(b, 'roundTripMs') ||
+        number(b, 'instances') - number(a, 'instances') ||
+        number(b, 'threads') - number(a, 'threads'),
+    );
+  const [{ sharded, unsharded }] = pairs as [(typeof pairs)[number]];
+  const [instances, threads] = [number(sharded, 'instances'), number(sharded, 'threads')];
+  const words = {
+    instances: `${instances} ${instances === 1 ? 'instance' : 'instances'}`,
+    threads: `${threads} ${threads === 1 ? 'thread' : 'threads'}`,
+  };
+  return { instances, threads, words, sharded, unsharded };
+}
+
+/** One viewport of 1440 × 900 has the claim, the chart, both queues' sessions and the strip of trials, which moves the time. */
+async function expectBoard(page: Page, run: RunAnswer) {
+  const { instances, threads, words } = comparedPoint(run);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  const strip = page.getByRole('slider', { name: 'Trials: time that is shown' });
+  await page.evaluate(() => scrollTo(0, 0));
+  // The charts take the new width a moment after the window has it.
+  const bottom = async () => {
+    const box = await strip.boundingBox();
+    return box!.y + box!.height;
+  };
+  await expect.poll(bottom, { message: 'the strip is on the first screen' }).toBeLessThanOrEqual(900);
+  const verdict = page.getByRole('region', { name: 'Verdict' });
+  await verdict.getByRole('button', { name: /^A4, / }).click();
+  const a4 = run.claims.find(({ id }) => id === 'A4')!;
+  await expect(verdict).toContainText(a4.document);
+  await expect(page).toHaveURL(/claim=A4/);
+  await expect(
+    page.getByRole('heading', {
+      name: new RegExp(`^At ${instances} × ${threads}, .* of the unsharded queue waits? for`),
+    }),
+    'why, from the waits at the largest point',
+  ).toBeVisible();
+  const before = await strip.getAttribute('aria-valuetext');
+  expect(before).toContain(`sharded, ${words.instances}, ${words.threads}`);
+  await strip.focus();
+  await page.keyboard.press('Home');
+  await expect(strip).not.toHaveAttribute('aria-valuetext', before!);
+  await strip.click({ position: { x: 5, y: 10 } });
+  await expect(strip).toHaveAttribute('aria-valuetext', /1 instance, 1 thread/);
+}
+
+/** The start page compares both queues at one point of this run, and nothing else. */
+async function expectHeadline(page: Page, run: RunAnswer) {
+  const { sharded, unsharded, words } = comparedPoint(run);
+  await page.getByRole('link', { name: 'Lab', exact: true }).click();
+  const headline = page.getByRole('region', { name: 'Result' }).getByRole('heading', { level: 1 });
+  await expect(headline).toContainText(`With ${words.threads} on ${words.instances}`);
+  for (const { figures } of [sharded, unsharded])
+    await expect(headline).toContainText(Math.round(figures.dequeuePerSec!.value).toLocaleString('en-US'));
+  await expect(page.getByRole('region', { name: 'Result' })).toContainText(
+    '1 repeat, too few for an interval',
+  );
+
+  const cell = page.getByRole('button', { name: /^A4, .*provisional/ });
+  await cell.click();
+  const opened = page.getByRole('article', { name: 'Claim A4' });
+  await expect(opened).toContainText(run.claims.find(({ id }) => id === 'A4')!.document);
+  await expect(opened.getByRole('figure', { name: /^The run that judged A4/ })).toBeVisible();
+  await opened.getByRole('link', { name: /^white-paper-figure-3, quick/ }).click();
+  await expect(page).toHaveURL(/\/runs\/[^/]+\?claim=A4$/);
+  await page.goBack();
+  await opened.getByRole('link', { name: 'where its time goes' }).click();
+  await expect(page).toHaveURL(new RegExp(`/runs/${run.id}/explain$`));
+}

@@ -1,6 +1,6 @@
 /** What every journey starts from: a server that its worker shares, and short words for its REST calls. */
 import { readFileSync } from 'node:fs';
-import { type APIRequestContext, test as base, expect } from '@playwright/test';
+import { type APIRequestContext, test as base, expect, type Page } from '@playwright/test';
 import { LabServer } from './server.ts';
 
 export { expect };
@@ -28,11 +28,13 @@ export interface RunAnswer {
   error: { code: string; message: string; details?: unknown } | null;
   points: {
     system: string;
+    params: Record<string, number | string>;
     figures: Record<string, { value: number }>;
     integrity: { lost: number; duplicated: number; damaged: number; outOfOrder: number };
   }[];
   claims: {
     id: string;
+    document: string;
     verdict: 'holds' | 'mixed' | 'does-not-hold' | 'inconclusive' | 'not-comparable';
     reason: string;
   }[];
@@ -86,4 +88,13 @@ export function longScenario(id: string): Document {
     kills: false, // a killed trial is no point
     quick: { phases: { warmupMs: 100, measureMs: 800, drainMs: 200 }, repeats: 1 },
   };
+}
+
+/** Journeys run beside other tests; the page would ask whether to measure all the same. */
+export const idleMachine = (page: Page) => machineIs(page, { coresBusy: 0, loadRunning: false });
+
+export async function machineIs(page: Page, state: { coresBusy: number; loadRunning: boolean }) {
+  await page.route('**/api/machine', (route) =>
+    route.fulfill({ json: { cores: 2, runsUnderWay: 0, ...state } }),
+  );
 }

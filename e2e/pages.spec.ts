@@ -36,11 +36,14 @@ async function furnish(request: APIRequestContext): Promise<{ run: string }> {
 }
 
 const pages: { name: string; address(run: string): string }[] = [
-  { name: 'gallery', address: () => '/' },
+  { name: 'start', address: () => '/' },
+  { name: 'start-claim', address: () => '/?claim=A4' },
+  { name: 'scenarios', address: () => '/scenarios' },
   { name: 'scenario', address: () => '/scenarios/white-paper-figure-3' },
   { name: 'runs', address: () => '/runs' },
   { name: 'run', address: (run) => `/runs/${run}` },
-  { name: 'claims', address: () => '/claims' },
+  { name: 'documents', address: () => '/documents' },
+  { name: 'document', address: () => '/documents/white-paper' },
   { name: 'what-if', address: (run) => `/what-if?hardware=exadata-x4-2&run=${run}&roundTripMs=0` },
   { name: 'queues', address: () => '/queues?queue=parcels' },
   { name: 'topic', address: () => '/queues?queue=news' },

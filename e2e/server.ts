@@ -72,6 +72,14 @@ export class LabServer {
     }
   }
 
+  /** Kills the process, as a machine that fails would, and removes its data. */
+  async kill(): Promise<void> {
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await ended;
+    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+
   /** Asks the process to end, waits for it and removes its data. Resolves to the exit code, null if it was killed. */
   async stop(): Promise<number | null> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) {

@@ -15,7 +15,7 @@ function own(change: Document): string {
   );
 }
 
-test('a good scenario is added to the gallery, can be opened and deleted', async ({ page }) => {
+test('a good scenario is added to one’s own, can be opened and deleted', async ({ page }) => {
   await page.goto('/');
   await choose(page, 'mine.json', own({}));
   const card = page.getByRole('article', { name: 'A scenario of my own' });
@@ -25,13 +25,13 @@ test('a good scenario is added to the gallery, can be opened and deleted', async
   await card.getByRole('link', { name: 'A scenario of my own' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'A scenario of my own' })).toBeVisible();
   await page.getByRole('button', { name: 'Delete this scenario' }).click();
-  await expect(page.getByRole('article', { name: /^Figure 3/ })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Your workload' })).toBeVisible();
   await expect(card).toHaveCount(0);
 });
 
 test('a scenario can be dropped on the page', async ({ page }) => {
   await page.goto('/');
-  await expect(page.getByRole('article', { name: /^Figure 3/ })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Your workload' })).toBeVisible();
   const files = await page.evaluateHandle(
     (text) => {
       const transfer = new DataTransfer();

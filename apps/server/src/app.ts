@@ -30,6 +30,7 @@ import { setSecurityHeaders } from './http/security-headers.ts';
 import { validateRequest } from './http/validation.ts';
 import { limits } from './limits.ts';
 import { LoadService } from './load/load-service.ts';
+import { type CpuTimes, readCpu } from './machine-cpu.ts';
 import { ConversionService } from './queues/conversion-service.ts';
 import { QueueService } from './queues/queue-service.ts';
 import { TransactionService } from './queues/transaction-service.ts';
@@ -40,6 +41,7 @@ import { dashboardRoutes, loginUrl, wantsLogin } from './routes/dashboard-routes
 import { hardwareRoutes } from './routes/hardware-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { loadRoutes } from './routes/load-routes.ts';
+import { machineRoutes } from './routes/machine-routes.ts';
 import { messageRoutes } from './routes/message-routes.ts';
 import { metricsRoutes } from './routes/metrics-routes.ts';
 import { openApi } from './routes/openapi.ts';
@@ -55,6 +57,7 @@ import { transactionRoutes } from './routes/transaction-routes.ts';
 import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
 import { ClaimHistory } from './runs/claim-history.ts';
 import { RecordedRuns } from './runs/recorded-runs.ts';
+import { RunJournals } from './runs/run-journals.ts';
 import { RunService } from './runs/run-service.ts';
 import { ScenarioLibrary } from './scenarios/scenario-library.ts';
 import { prepareDataDir } from './store/data-dir.ts';
@@ -88,6 +91,8 @@ export interface AppOptions {
   /** Monotonic milliseconds. */
   monotonicMs?: () => number;
   heartbeatMs?: number;
+  /** The machine's cores since its start; default: `readCpu`. */
+  cpu?: () => CpuTimes;
   streamsMax?: number;
   /** Default: `limits.bodyPace`. */
   bodyPace?: Pace;
@@ -147,6 +152,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     recorded,
     history,
     scratchDir: join(dataDir, 'runs'),
+    journals: new RunJournals(join(dataDir, 'interrupted')),
     now,
     hidePaths,
     onFault: (error) => app.log.error({ err: error }, 'a run could not be recorded'),
@@ -200,6 +206,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   metricsRoutes(app, { cluster, admission, runs: store, streams });
   scenarioRoutes(app, { library, now });
   hardwareRoutes(app);
+  machineRoutes(app, { runs, loads, cpu: options.cpu ?? readCpu });
   runRoutes(app, { runs, library, streams });
   runLabelRoutes(app, { runs });
   claimRoutes(app, { history });

@@ -82,6 +82,11 @@ const table = {
     retryable: true,
     message: 'The server ended before the run was finished; the points measured until then are kept',
   },
+  RUN_NOT_RESUMABLE: {
+    status: 409,
+    retryable: false,
+    message: 'The run cannot be resumed: it was not interrupted, or the code that measures has changed since',
+  },
   LOAD_RUNNING: {
     status: 409,
     retryable: true,

@@ -28,6 +28,8 @@ export const limits = {
   runsWaitingMax: 20,
   /** Runs kept in the history; the oldest is deleted first. */
   runsKeptMax: 500,
+  /** How long the machine is watched before a client is told how busy it is: long enough for 25 ticks of the kernel's clock. */
+  machineWatchedMs: 250,
   /** Ticks kept per run, by count and by bytes of JSON; beyond either limit every second tick is dropped. */
   ticksKeptMax: 600,
   ticksKeptBytes: 3 * 1024 * 1024,

@@ -53,7 +53,9 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const run = await show(again, id);
     expect(run).toMatchObject({ status: 'cancelled', error: { code: 'RUN_INTERRUPTED' } });
     expect(run.points.length).toBeGreaterThan(0);
-    expect(await show(again, waitingRun)).toMatchObject({ status: 'cancelled', points: [] });
+    const goesOn = await show(again, waitingRun);
+    expect(['queued', 'running'], 'a waiting run goes on').toContain(goesOn.status);
+    expect((await post(`${again}/api/runs/${waitingRun}/cancel`)).status).toBe(202);
     const left = (await (await post(`${again}/api/queues/q/dequeue`, { max: 10 })).json()) as Dequeued;
     expect(left.messages.map(({ payload }) => payload).sort()).toEqual(['held', 'ready']);
   });
@@ -78,6 +80,51 @@ describe('SIGKILL', () => {
     expect(run.points.length).toBeGreaterThanOrEqual(Math.min(seen, 16));
     expect(run.endedAtMs).toBeGreaterThanOrEqual(run.startedAtMs!);
     expect(run.progress.etaMs).toBeNull();
+  });
+
+  it('leaves a run that can be resumed: what was measured is not measured again', {
+    timeout: 90_000,
+  }, async () => {
+    const DATA_DIR = makeDataDir();
+    const first = new ServerProcess({ DATA_DIR });
+    const url = await first.ready();
+    const id = await startedRun(url, manyPoints());
+    const reader = new EventReader(`${url}/api/runs/${id}/events`);
+    const pointsOf = (events: EventReader['events']) => events.filter(({ type }) => type === 'point').length;
+    await vi.waitFor(() => expect(pointsOf(reader.events)).toBeGreaterThan(0), waiting);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    await reader.closed;
+
+    const second = new ServerProcess({ DATA_DIR });
+    const again = await second.ready();
+    const before = await show(again, id);
+    const measuredBefore = JSON.stringify(before.points[0]);
+    expect((await post(`${again}/api/runs/${id}/resume`)).status).toBe(202);
+    const resumed = new EventReader(`${again}/api/runs/${id}/events`);
+    await vi.waitFor(
+      async () => expect((await show(again, id)).points.length).toBeGreaterThan(before.points.length),
+      waiting,
+    );
+    const run = await show(again, id);
+    expect(run).toMatchObject({ status: 'running', error: null });
+    expect(JSON.stringify(run.points[0]), 'the first point as it was').toBe(measuredBefore);
+    const times = resumed.events.flatMap(({ data }) => {
+      if (data.type === 'snapshot') return data.ticks.map(({ atMs }) => atMs);
+      return data.type === 'tick' ? [data.tick.atMs] : [];
+    });
+    const snapshot = resumed.events[0]!.data;
+    expect(snapshot.type === 'snapshot' && snapshot.ticks.length, 'the ticks from before').toBeGreaterThan(0);
+    expect(times, 'its time goes on').toEqual([...times].sort((a, b) => a - b));
+    expect((await post(`${again}/api/runs/${id}/resume`)).status, 'while it is under way').toBe(409);
+    expect((await post(`${again}/api/runs/${id}/cancel`)).status).toBe(202);
+    await vi.waitFor(async () => expect((await show(again, id)).status).toBe('cancelled'), waiting);
+    const refused = await post(`${again}/api/runs/${id}/resume`);
+    expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([
+      409,
+      'RUN_NOT_RESUMABLE',
+    ]);
+    await resumed.closed;
   });
 });
 

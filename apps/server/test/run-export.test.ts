@@ -53,4 +53,12 @@ describe('an exported run', () => {
     expect(text.trimEnd().split('\r\n')).toHaveLength(4);
     expect((await exported(runToCsv, [])).text).toBe('run,scenario,scale,status,program,system\r\n');
   });
+
+  it('as CSV has a sentence with commas in one cell, in quotes', async () => {
+    const [first] = pointsOf(1);
+    const contradictions = ['waits of 9 s, but "log file sync" of 1 s'];
+    const conditions = { notSteady: 0, disturbed: 0, measuredAgain: 0, contradictions };
+    const { text } = await exported(runToCsv, [{ ...first!, conditions }]);
+    expect(text).toContain(',"waits of 9 s, but ""log file sync"" of 1 s",');
+  });
 });

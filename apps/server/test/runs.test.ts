@@ -36,6 +36,17 @@ async function follow(test: TestApp, id: string): Promise<RunEvent[]> {
   return [...body.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1]!) as RunEvent);
 }
 
+/** The cells of each line of a text in CSV (RFC 4180), in which a cell in quotes may hold commas. */
+const readCsv = (text: string): string[][] =>
+  text
+    .trimEnd()
+    .split('\r\n')
+    .map((line) =>
+      [...line.matchAll(/(?<=^|,)(?:"((?:[^"]|"")*)"|([^,]*))(?=,|$)/g)].map(
+        ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain!,
+      ),
+    );
+
 const ticksOf = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'snapshot' ? event.ticks : []));
 
@@ -258,10 +269,7 @@ describe('an export', () => {
     const run = await runToEnd(test, smallScenario({ systems: ['sharded', 'unsharded'] }));
     const { headers, body } = await test.get<string>(`/api/runs/${run.id}/export?format=csv`);
     expect(headers['content-type']).toBe('text/csv; charset=utf-8');
-    const [header, ...rows] = body
-      .trimEnd()
-      .split('\r\n')
-      .map((line) => line.split(','));
+    const [header, ...rows] = readCsv(body);
     expect(rows).toHaveLength(2);
     for (const [index, point] of run.points.entries()) {
       const cells = Object.fromEntries(header!.map((name, column) => [name, rows[index]![column]]));

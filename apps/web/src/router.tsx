@@ -1,12 +1,20 @@
 /**
  * The addresses of the dashboard. Selections on a page are kept in the query string, so that a link reproduces them.
  */
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import { ClaimsPage } from './pages/claims/claims-page.tsx';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
 import { ClusterPage } from './pages/cluster/cluster-page.tsx';
 import { readCompareSearch } from './pages/compare/compare-search.ts';
+import { DocumentPage } from './pages/documents/document-page.tsx';
+import { DocumentsPage } from './pages/documents/documents-page.tsx';
 import { readExplainSearch } from './pages/explain/explain-search.ts';
 import { LabPage } from './pages/lab/lab-page.tsx';
+import { readLabSearch } from './pages/lab/lab-search.ts';
 import { LoginPage } from './pages/login/login-page.tsx';
 import { readLoginSearch } from './pages/login/login-search.ts';
 import { NotFoundPage } from './pages/not-found/not-found-page.tsx';
@@ -16,13 +24,19 @@ import { RunPage } from './pages/run/run-page.tsx';
 import { readRunSearch } from './pages/run/run-search.ts';
 import { RunsPage } from './pages/runs/runs-page.tsx';
 import { ScenarioPage } from './pages/scenario/scenario-page.tsx';
+import { ScenariosPage } from './pages/scenarios/scenarios-page.tsx';
 import { WhatIfPage } from './pages/what-if/what-if-page.tsx';
 import { readWhatIfSearch } from './pages/what-if/what-if-search.ts';
 import { AppShell } from './parts/app-shell.tsx';
 
 const root = createRootRoute({ component: AppShell, notFoundComponent: NotFoundPage });
 
-const lab = createRoute({ getParentRoute: () => root, path: '/', component: LabPage });
+const lab = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: LabPage,
+  validateSearch: readLabSearch,
+});
 const login = createRoute({
   getParentRoute: () => root,
   path: '/login',
@@ -55,7 +69,21 @@ const queues = createRoute({
   validateSearch: readQueuesSearch,
 });
 const cluster = createRoute({ getParentRoute: () => root, path: '/cluster', component: ClusterPage });
-const claims = createRoute({ getParentRoute: () => root, path: '/claims', component: ClaimsPage });
+const documents = createRoute({ getParentRoute: () => root, path: '/documents', component: DocumentsPage });
+const document = createRoute({
+  getParentRoute: () => root,
+  path: '/documents/$studyId',
+  component: DocumentPage,
+});
+/** The address that the documents had before each had a page. */
+const claims = createRoute({
+  getParentRoute: () => root,
+  path: '/claims',
+  beforeLoad: () => {
+    throw redirect({ to: '/documents' });
+  },
+});
+const scenarios = createRoute({ getParentRoute: () => root, path: '/scenarios', component: ScenariosPage });
 const whatIf = createRoute({
   getParentRoute: () => root,
   path: '/what-if',
@@ -78,8 +106,11 @@ export const router = createRouter({
     compare,
     queues,
     cluster,
+    documents,
+    document,
     claims,
     whatIf,
+    scenarios,
     scenario,
   ]),
   scrollRestoration: true,

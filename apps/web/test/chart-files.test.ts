@@ -39,10 +39,13 @@ const references = [
   },
 ] as const;
 
+const allSeries = () => scalingSeries(sweep(), { metric, roundTrip: 'all', sweep: overThreads, program });
 const scalingData = (width: number, height: number) => ({
   width,
   height,
-  series: scalingSeries(sweep(), { metric, roundTrip: 'all', sweep: overThreads, program }),
+  panels: [{ id: 'all', title: '', series: allSeries(), live: null }],
+  domain: null,
+  hasLineLabels: false,
   axis: sweepAxis(overThreads, program),
   xs: [1, 4, 16, 32],
   references,
@@ -61,7 +64,7 @@ test('the scaling chart of a whole sweep, with reference lines of the document',
 test('the scaling chart on a phone, in the dark theme, with a cursor and a selected point', async () => {
   const element = svgElement();
   const data = scalingData(320, 300);
-  const [first, second] = data.series;
+  const [first, second] = allSeries();
   createScalingChart(element, noEvents).update({
     ...data,
     cursor: first!.points[2]!.key,
@@ -72,13 +75,40 @@ test('the scaling chart on a phone, in the dark theme, with a cursor and a selec
   );
 });
 
+test('small multiples on shared axes, with intervals, labels at the lines and the trial under way', async () => {
+  const element = svgElement();
+  const repeated = sweep().map((point) => {
+    const { value } = point.figures.dequeuePerSec!;
+    const repeats = [0.8, 0.9, 1, 1.1, 1.25].map((factor) => factor * value);
+    return {
+      ...point,
+      figures: { ...point.figures, dequeuePerSec: { ...point.figures.dequeuePerSec!, repeats } },
+    };
+  });
+  const panels = [0, 1].map((roundTrip) => ({
+    id: `trip-${roundTrip}`,
+    title: roundTrip === 0 ? 'No round trip' : '1 ms round trip, emulated',
+    series: scalingSeries(repeated, { metric, roundTrip, sweep: overThreads, program }),
+    live: roundTrip === 0 ? null : { x: 16, value: 3_000, system: 'sharded' },
+  }));
+  createScalingChart(element, noEvents).update({
+    ...scalingData(820, 300),
+    panels,
+    domain: [100, 100_000],
+    hasLineLabels: true,
+  });
+  await expect(savedFile(element, 'Dequeue rate over threads')).toMatchFileSnapshot(
+    '__svg__/scaling-panels.svg',
+  );
+});
+
 test('an updated chart equals a new chart with the same data', () => {
   const [once, twice] = [svgElement(), svgElement()];
   createScalingChart(once, noEvents).update(scalingData(720, 440));
   const chart = createScalingChart(twice, noEvents);
   chart.update({
     ...scalingData(400, 300),
-    series: scalingData(400, 300).series.slice(0, 2),
+    panels: [{ id: 'all', title: '', series: allSeries().slice(0, 2), live: null }],
     references: [],
   });
   chart.update(scalingData(720, 440));

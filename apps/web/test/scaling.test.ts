@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { placeLabel } from '../src/model/label-placement.ts';
+import { placeLineLabels } from '../src/model/line-labels.ts';
 import {
+  decadeDomain,
   decadeTicks,
   linearGuide,
   nearestPoint,
@@ -13,7 +15,7 @@ import {
   describeSeries,
   findPoint,
   moveCursor,
-  roundTripsIn,
+  repeatRange,
   scalingSeries,
 } from '../src/model/scaling-series.ts';
 import { overThreads, point, sweep } from './fixtures/points.ts';
@@ -31,7 +33,6 @@ test('points are grouped by system, instances and round trip, and sorted by thre
 });
 
 test('one round trip can be shown alone', () => {
-  expect(roundTripsIn(sweep())).toEqual([0, 1]);
   const emulated = scalingSeries(sweep(), { metric, roundTrip: 1, sweep: overThreads, program });
   expect(emulated.every((entry) => entry.roundTripMs === 1)).toBe(true);
   expect(emulated).toHaveLength(6);
@@ -140,4 +141,39 @@ test('a label that does not fit is replaced by its short form', () => {
     geometry: narrow,
   });
   expect(label.text).toBe('short');
+});
+
+test('the planned axis is of whole decades, so that points hardly ever move it', () => {
+  expect(decadeDomain([], [100, 100_000])).toEqual([100, 100_000]);
+  expect(decadeDomain([350, 76_000], [100, 100_000])).toEqual([100, 100_000]);
+  expect(decadeDomain([68, 120_000], [100, 100_000])).toEqual([10, 1_000_000]);
+  expect(decadeDomain([100, 100])).toEqual([100, 1_000]);
+  const positive = fc.double({ min: 1e-3, max: 1e6, noNaN: true });
+  fc.assert(
+    fc.property(fc.array(positive, { minLength: 1, maxLength: 8 }), (values) => {
+      const [low, high] = decadeDomain(values);
+      expect(low).toBeLessThanOrEqual(Math.min(...values) * (1 + 1e-6));
+      expect(high).toBeGreaterThanOrEqual(Math.max(...values) * (1 - 1e-6));
+    }),
+  );
+});
+
+test('two to four repeats give the range from lowest to highest, five and more an interval', () => {
+  expect(repeatRange([5])).toBeNull();
+  expect(repeatRange([5, 3, 4])).toEqual([3, 5]);
+  expect(repeatRange([0, 4])).toBeNull();
+  const [low, high] = repeatRange([98, 99, 100, 101, 102])!;
+  expect(low).toBeGreaterThan(97);
+  expect(low).toBeLessThan(98.5);
+  expect(high).toBeLessThan(103);
+});
+
+test('labels at the ends of lines keep their order, do not touch, and stay in the plot', () => {
+  const labels = placeLineLabels(series, geometry);
+  expect(labels).toHaveLength(series.length);
+  const heights = labels.map(({ y }) => y);
+  for (const [index, y] of heights.entries())
+    if (index > 0) expect(y - heights[index - 1]!).toBeGreaterThanOrEqual(12);
+  expect(Math.min(...heights)).toBeGreaterThanOrEqual(geometry.top);
+  expect(Math.max(...heights)).toBeLessThanOrEqual(geometry.bottom + 5);
 });

@@ -104,6 +104,9 @@ export const RunListQuery = Type.Object(
     after: Type.Optional(
       Type.String({ pattern: '^[0-9]{1,15}$', description: 'The `next` of the previous page' }),
     ),
+    scenario: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: 'Only runs of this scenario' }),
+    ),
     text: Type.Optional(
       Type.String({
         maxLength: runLabelLimits.textMax,
@@ -118,6 +121,24 @@ export type RunListQuery = Static<typeof RunListQuery>;
 /** Newest first. */
 export const RunList = Type.Object({ runs: Type.Array(RunSummary), next: nullable(Type.String()) }, closed);
 export type RunList = Static<typeof RunList>;
+
+/** What a measurement that begins now would share the machine with. */
+export const MachineState = Type.Object(
+  {
+    cores: Type.Integer({ minimum: 1 }),
+    coresBusy: Type.Number({
+      minimum: 0,
+      description: 'Cores kept busy by all processes, over the last quarter of a second',
+    }),
+    loadRunning: Type.Boolean({ description: 'Whether the load of the cluster page is on' }),
+    runsUnderWay: Type.Integer({
+      minimum: 0,
+      description: 'Runs that have not ended, waiting ones included',
+    }),
+  },
+  closed,
+);
+export type MachineState = Static<typeof MachineState>;
 
 export const RunCancelled = Type.Object({ id: Type.String(), status: RunStatus }, closed);
 export type RunCancelled = Static<typeof RunCancelled>;

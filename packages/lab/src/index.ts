@@ -17,6 +17,7 @@ export {
   type StoredVerdict,
   verdictsOf,
 } from './judging/verdict-history.ts';
+export { codeFingerprint } from './recorded/code-fingerprint.ts';
 export {
   listRecorded,
   type RecordedHead,

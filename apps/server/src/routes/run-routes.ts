@@ -58,8 +58,8 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
       schema: { summary: 'Runs, newest first', tags, querystring: RunListQuery, response: { 200: RunList } },
     },
     async (request) => {
-      const { limit = runListLimits.limitDefault, after, text } = request.query;
-      return runs.list({ limit, after, text });
+      const { limit = runListLimits.limitDefault, after, scenario, text } = request.query;
+      return runs.list({ limit, after, scenario, text });
     },
   );
   app.get(
@@ -109,6 +109,21 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
     async (request, reply) => {
       const { id, status } = runs.cancel(request.params.id);
       return reply.code(202).send({ id, status });
+    },
+  );
+  app.post(
+    '/api/runs/:id/resume',
+    {
+      schema: {
+        summary: 'Resume a run that the end of the server interrupted; what it has measured is kept',
+        tags,
+        params,
+        response: { 202: Id, ...refusals(409) },
+      },
+    },
+    async (request, reply) => {
+      const { id } = runs.resume(request.params.id);
+      return reply.code(202).send({ id });
     },
   );
   app.get(

@@ -17,6 +17,7 @@ import { endEventId, frameOf } from './event-log.ts';
 import type { RecordedRuns } from './recorded-runs.ts';
 import { type Follower, RunChannel } from './run-channel.ts';
 import type { Points } from './run-export.ts';
+import type { RunJournals } from './run-journals.ts';
 
 export interface RunServiceOptions {
   hidePaths: HidePaths;
@@ -25,11 +26,16 @@ export interface RunServiceOptions {
   /** Folder for the scratch folders of trials. */
   scratchDir: string;
   now: () => number;
+  /** What runs measure, for those that are interrupted. */
+  journals: RunJournals;
   /** Stores the verdicts of runs. */
   history: Pick<ClaimHistory, 'keep'>;
   /** Receives the reason why a run could not be recorded. */
   onFault: (error: unknown) => void;
 }
+
+/** Between the last tick before an interruption and the time from which a resumed run counts, milliseconds. */
+const resumedAfterMs = 250;
 
 export class RunService {
   readonly #store: RunStore;
@@ -45,10 +51,44 @@ export class RunService {
     this.#recorded = options.recorded;
     this.#options = options;
     this.#store.endInterrupted();
+    options.journals.sweep((id) => this.#store.has(id));
+    for (const run of this.#store.queued()) this.#channels.set(run.id, new RunChannel(run));
+    this.#startNext();
   }
 
   /** Queues a run. Throws `RUN_QUEUE_FULL`, `SERVER_CLOSING`, `SYSTEM_UNAVAILABLE`. */
   start(scenario: Scenario, scale: Scale): Run {
+    this.#assertRoom();
+    assertSystemsAvailable(scenario, scale);
+    const run = newRun({ id: randomUUID(), scenario, scale, createdAtMs: this.#options.now() });
+    this.#store.add(run);
+    this.#channels.set(run.id, new RunChannel(run));
+    this.#startNext();
+    return run;
+  }
+
+  /**
+   * Queues a run again that the end of a server interrupted. Trials that it had measured are not measured again, its time
+   * goes on after its last tick. Throws `RUN_NOT_FOUND`, `RUN_NOT_RESUMABLE`, `RUN_QUEUE_FULL`, `SERVER_CLOSING`,
+   * `SYSTEM_UNAVAILABLE`.
+   */
+  resume(id: string): Run {
+    const { scenario, scale, createdAtMs, startedAtMs, claims, error } = this.head(id);
+    if (this.#channels.has(id) || error?.code !== 'RUN_INTERRUPTED' || !this.#options.journals.has(id))
+      throw new ServerError('RUN_NOT_RESUMABLE', { details: { id } });
+    this.#assertRoom();
+    assertSystemsAvailable(scenario, scale);
+    const points = [...this.#store.points(id)];
+    const run = { ...newRun({ id, scenario, scale, createdAtMs }), startedAtMs, points, claims };
+    const channel = new RunChannel(run);
+    channel.ticks.restore(this.#store.ticks(id));
+    this.#store.update(run);
+    this.#channels.set(id, channel);
+    this.#startNext();
+    return run;
+  }
+
+  #assertRoom(): void {
     if (this.#closing) throw new ServerError('SERVER_CLOSING');
     const waiting = this.#channels.size - (this.#active === undefined ? 0 : 1);
     if (waiting >= limits.runsWaitingMax) {
@@ -57,12 +97,6 @@ export class RunService {
         details: { waiting, max: limits.runsWaitingMax },
       });
     }
-    assertSystemsAvailable(scenario, scale);
-    const run = newRun({ id: randomUUID(), scenario, scale, createdAtMs: this.#options.now() });
-    this.#store.add(run);
-    this.#channels.set(run.id, new RunChannel(run));
-    this.#startNext();
-    return run;
   }
 
   /** A run as JSON. Rejects with `RUN_NOT_FOUND`. */
@@ -104,7 +138,7 @@ export class RunService {
       throw new LabError('RUN_NOT_ACTIVE', { details: { id, status } });
     }
     if (this.#active?.id === id) this.#active.abort.abort();
-    else this.#endWaiting(channel, null);
+    else this.#cancelWaiting(channel);
     return channel.run;
   }
 
@@ -112,6 +146,7 @@ export class RunService {
   remove(id: string): void {
     this.#assertOwnAndEnded(id);
     this.#store.remove(id);
+    this.#options.journals.remove(id);
   }
 
   #assertOwnAndEnded(id: string): void {
@@ -152,17 +187,19 @@ export class RunService {
     return () => {};
   }
 
+  /** Runs that have not ended, waiting ones included. */
+  get underWay(): number {
+    return this.#channels.size;
+  }
+
   hasEnded(id: string): boolean {
     this.head(id);
     return !this.#channels.has(id);
   }
 
-  /** Cancels waiting and active runs, and resolves when all of them are in the history. */
+  /** Cancels the active run, and resolves when it is in the history. Waiting runs go on with the next server. */
   async close(): Promise<void> {
     this.#closing = true;
-    for (const [id, channel] of this.#channels) {
-      if (id !== this.#active?.id) this.#endWaiting(channel, interrupted('queued'));
-    }
     this.#active?.abort.abort();
     await this.#active?.ended;
   }
@@ -181,6 +218,7 @@ export class RunService {
 
   async #execute(channel: RunChannel, signal: AbortSignal): Promise<void> {
     const { id, scenario, scale, createdAtMs } = channel.run;
+    const last = channel.ticks.ticks.at(-1);
     try {
       const run = await startRunInThread({
         id,
@@ -189,6 +227,8 @@ export class RunService {
         createdAtMs,
         signal,
         dataDir: this.#options.scratchDir,
+        journalPath: this.#options.journals.path(id),
+        elapsedMs: last === undefined ? 0 : last.atMs + resumedAfterMs,
         watched: () => channel.watched,
         onEvent: (event, run) => this.#record(channel, event, run),
       });
@@ -197,6 +237,8 @@ export class RunService {
       // The lab reports its own failures as events, so an error here means that events could not be recorded.
       this.#options.onFault(error);
       this.#fail(channel, error);
+    } finally {
+      if (!this.#closing) this.#options.journals.remove(id);
     }
   }
 
@@ -226,7 +268,7 @@ export class RunService {
   }
 
   #record(channel: RunChannel, event: RunEvent, run: Run): void {
-    if (run.status === 'cancelled' && this.#closing) run = { ...run, error: toBody(interrupted('running')) };
+    if (run.status === 'cancelled' && this.#closing) run = { ...run, error: toBody(interrupted()) };
     channel.run = run;
     switch (event.type) {
       case 'tick':
@@ -252,14 +294,13 @@ export class RunService {
     if (thinTo !== null) this.#store.thinTicks(channel.run.id, thinTo);
   }
 
-  #endWaiting(channel: RunChannel, reason: ServerError | null): void {
+  #cancelWaiting(channel: RunChannel): void {
     const { run } = channel;
     channel.run = {
       ...run,
       status: 'cancelled',
       endedAtMs: this.#options.now(),
       progress: { ...run.progress, etaMs: null },
-      error: reason === null ? null : toBody(reason),
     };
     this.#store.update(channel.run);
     this.#channels.delete(run.id);

@@ -20,6 +20,15 @@ export class TickHistory {
     this.#options = options;
   }
 
+  /** Takes back what a stored copy kept, in the order of the numbers; further ticks continue after it. */
+  restore(kept: readonly { number: number; tick: Tick; bytes: number }[]): void {
+    this.#kept = [...kept];
+    this.#bytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#next = (kept.at(-1)?.number ?? -1) + 1;
+    while (kept.length > 1 && kept.every(({ number }) => number % (2 * this.#stride) === 0))
+      this.#stride *= 2;
+  }
+
   get ticks(): Tick[] {
     return this.#kept.map(({ tick }) => tick);
   }

@@ -2,7 +2,14 @@
  * The history of runs. Rows are written while a run is active, so a killed server loses at most the current point.
  * `run_number` gives the order; the API knows runs by their ids.
  */
-import { type Point, pointKey, type Run, type RunLabels, type RunSummary } from '@shardlab/contract';
+import {
+  type Point,
+  pointKey,
+  type Run,
+  type RunLabels,
+  type RunSummary,
+  type Tick,
+} from '@shardlab/contract';
 import { LabError, type StoredVerdict, verdictsOf } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import type { LabDatabase } from './lab-database.ts';
@@ -19,6 +26,8 @@ export interface RunListOptions {
   limit: number;
   /** The `next` of the previous page. */
   after?: string | undefined;
+  /** Id of the scenario whose runs are listed; default: all. */
+  scenario?: string | undefined;
   /** Only runs whose name, note, title, scenario or id contain it. */
   text?: string | undefined;
 }
@@ -35,24 +44,30 @@ export class RunStore {
   }
 
   /**
-   * Marks the runs that a killed server left unfinished as cancelled, with the reason and the time of their last update.
+   * Marks the run that a killed server left under way as cancelled, with the reason and the time of its last update.
    * Returns how many there were.
    */
   endInterrupted(): number {
-    const rows = this.#file
-      .prepare("SELECT * FROM run WHERE status IN ('queued', 'running')")
-      .all() as RunRow[];
+    const rows = this.#file.prepare("SELECT * FROM run WHERE status = 'running'").all() as RunRow[];
     for (const row of rows) {
       const run = toRun(row, []);
       const progress = { ...run.progress, etaMs: null };
       delete (progress as { current?: string }).current;
-      const error = toBody(interrupted(run.status));
+      const error = toBody(interrupted());
       this.#update(
         { ...run, status: 'cancelled', endedAtMs: row.updated_at_ms, progress, error },
         row.updated_at_ms,
       );
     }
     return rows.length;
+  }
+
+  /** Runs that an earlier server had not begun, in the order in which they were asked for; without points. */
+  queued(): Run[] {
+    const rows = this.#file
+      .prepare("SELECT * FROM run WHERE status = 'queued' ORDER BY run_number")
+      .all() as RunRow[];
+    return rows.map((row) => toRun(row, []));
   }
 
   add(run: Run): void {
@@ -142,6 +157,18 @@ export class RunStore {
     }
   }
 
+  /** The ticks of a run with their numbers, in order. */
+  ticks(id: string): { number: number; tick: Tick; bytes: number }[] {
+    const rows = this.#file
+      .prepare(`SELECT tick_number, body FROM tick WHERE run_number = ${runNumberQuery} ORDER BY tick_number`)
+      .all(id) as { tick_number: number; body: string }[];
+    return rows.map(({ tick_number: number, body }) => ({
+      number,
+      tick: JSON.parse(body) as Tick,
+      bytes: body.length,
+    }));
+  }
+
   /** The ticks of a run as JSON. */
   ticksJson(id: string): string {
     const bodies = this.#file
@@ -157,10 +184,16 @@ export class RunStore {
     const rows = this.#file
       .prepare(
         `SELECT ${summaryColumns} FROM run WHERE run_number < @before
+           AND (@scenario IS NULL OR scenario_id = @scenario)
            AND (@text = '' OR instr(lower(name || char(10) || note || char(10) || scenario_title || char(10) || scenario_id || char(10) || id), @text) > 0)
            ORDER BY run_number DESC LIMIT @limit`,
       )
-      .all({ before, text: options.text?.toLowerCase() ?? '', limit: options.limit + 1 }) as SummaryRow[];
+      .all({
+        before,
+        scenario: options.scenario ?? null,
+        text: options.text?.toLowerCase() ?? '',
+        limit: options.limit + 1,
+      }) as SummaryRow[];
     const page = rows.slice(0, options.limit);
     const last = page.at(-1);
     const next = rows.length > page.length && last !== undefined ? String(last.run_number) : null;
@@ -246,12 +279,9 @@ export class RunStore {
   }
 }
 
-/** The reason for cancelling a run when the server ends. */
-export function interrupted(status: Run['status']): ServerError {
+/** The reason for cancelling the run under way when the server ends. */
+export function interrupted(): ServerError {
   return new ServerError('RUN_INTERRUPTED', {
-    message:
-      status === 'queued'
-        ? 'The server ended before this run was started; start it again'
-        : 'The server ended during this run; the points measured until then are kept',
+    message: 'The server ended during this run; the points measured until then are kept',
   });
 }

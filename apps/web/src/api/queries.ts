@@ -15,6 +15,7 @@ import {
   type Id,
   type Kill,
   type LoadAnswer,
+  type MachineState,
   type NewMessage,
   parseKeepingPayloads,
   type QueueInfo,
@@ -80,6 +81,14 @@ export const runsQuery = (limit: number, text = '') =>
       ),
     // Cheap, and the only way to notice a run that was started elsewhere.
     refetchInterval: 3_000,
+  });
+
+/** The newest runs of one scenario. Under the key of lists, so that a run which begins or ends refreshes it. */
+export const runsOfScenarioQuery = (scenario: string) =>
+  queryOptions({
+    queryKey: ['runs', 'list', 'of', scenario],
+    queryFn: ({ signal }) =>
+      call<RunList>('GET', `/api/runs?limit=50&scenario=${path(scenario)}`, { signal }),
   });
 
 /** Never out of date: the recorded runs come with the server's code. */
@@ -176,9 +185,12 @@ export const conversionQuery = ({ name, kind }: QueueInfo) =>
     },
   });
 
+/** Takes a quarter of a second, in which the server watches its machine. */
+export const readMachine = () => call<MachineState>('GET', '/api/machine');
 export const startRun = (scenario: string, scale: Scale) =>
   call<Id>('POST', '/api/runs', { body: { scenario, scale } });
 export const cancelRun = (id: string) => call<RunCancelled>('POST', `/api/runs/${path(id)}/cancel`);
+export const resumeRun = (id: string) => call<Id>('POST', `/api/runs/${path(id)}/resume`);
 export const deleteRun = (id: string) => call<undefined>('DELETE', `/api/runs/${path(id)}`);
 export const labelRun = (id: string, labels: RunLabels) =>
   call<RunLabels>('PUT', `/api/runs/${path(id)}/labels`, { body: labels });

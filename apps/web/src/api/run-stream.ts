@@ -8,6 +8,8 @@ import { applyRunEvent, type FollowedRun, isFinished } from '../model/run-state.
 export interface StreamState {
   followed: FollowedRun | null;
   connection: 'connecting' | 'open' | 'lost' | 'closed';
+  /** Since when the server does not answer, epoch milliseconds; null while it does. */
+  lostAtMs: number | null;
 }
 
 const eventTypes = ['snapshot', 'status', 'progress', 'tick', 'point', 'end'] as const;
@@ -24,7 +26,7 @@ const notifyMs = 400;
 export class RunStream {
   readonly #url: string;
   readonly #listeners = new Set<() => void>();
-  #state: StreamState = { followed: null, connection: 'connecting' };
+  #state: StreamState = { followed: null, connection: 'connecting', lostAtMs: null };
   #shown: StreamState = this.#state;
   #source: EventSource | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
@@ -51,6 +53,13 @@ export class RunStream {
     this.#connect();
   }
 
+  /** Follows a run again that had ended and goes on. */
+  restart(): void {
+    this.#disconnect();
+    this.#set({ followed: null, connection: 'connecting', lostAtMs: null }, 'now');
+    this.#connect();
+  }
+
   #connect(): void {
     const { followed } = this.#state;
     if (this.#source !== null || (followed !== null && isFinished(followed.run.status))) return;
@@ -60,12 +69,15 @@ export class RunStream {
       source.addEventListener(type, (message) =>
         this.#receive(JSON.parse((message as MessageEvent<string>).data) as RunEvent),
       );
-    source.addEventListener('open', () => this.#set({ connection: 'open' }));
+    source.addEventListener('open', () => this.#set({ connection: 'open', lostAtMs: null }));
     source.addEventListener('error', () => {
       // The browser does not retry from CLOSED: the run is unknown or the server refused. The page finds out which.
       const closed = source.readyState === EventSource.CLOSED;
       if (closed) this.#disconnect();
-      this.#set({ connection: closed ? 'closed' : 'lost' }, 'now');
+      this.#set(
+        { connection: closed ? 'closed' : 'lost', lostAtMs: this.#state.lostAtMs ?? Date.now() },
+        'now',
+      );
     });
   }
 
@@ -74,7 +86,10 @@ export class RunStream {
     const ended = followed !== null && isFinished(followed.run.status) && event.type !== 'status';
     if (ended) this.#disconnect();
     const canWait = event.type === 'tick' || event.type === 'progress' || event.type === 'point';
-    this.#set({ followed, ...(ended ? { connection: 'closed' as const } : {}) }, canWait ? 'soon' : 'now');
+    this.#set(
+      { followed, ...(ended ? { connection: 'closed' as const, lostAtMs: null } : {}) },
+      canWait ? 'soon' : 'now',
+    );
   }
 
   #disconnect(): void {

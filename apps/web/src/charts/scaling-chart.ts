@@ -2,6 +2,7 @@
 import { pointer, type Selection, select } from 'd3-selection';
 import { line, symbol } from 'd3-shape';
 import { placeLabel } from '../model/label-placement.ts';
+import { type LineLabel, placeLineLabels } from '../model/line-labels.ts';
 import {
   linearGuide,
   nearestPoint,
@@ -31,14 +32,29 @@ export interface ReferenceLine {
   system: string;
 }
 
-export interface ScalingChartData extends Size {
+/** One of several charts side by side that share the vertical axis. */
+export interface ScalingPanel {
+  id: string;
+  /** Above the plot; empty for none. */
+  title: string;
   series: readonly ScalingSeries[];
+  /** Where the trial under way is; null if it is not in this panel. */
+  live: { x: number; value: number; system: string } | null;
+}
+
+export interface ScalingChartData extends Size {
+  /** From left to right; at least one. */
+  panels: readonly ScalingPanel[];
   axis: Pick<SweepAxis, 'title' | 'format'>;
   /** The planned values of the horizontal axis, so that it is complete before all points are measured. */
   xs: readonly number[];
+  /** The vertical axis; null: made from the values. */
+  domain: readonly [low: number, high: number] | null;
   references: readonly ReferenceLine[];
   /** Whether to draw a line of slope one. */
   hasLinearGuide: boolean;
+  /** Whether each line says what it is at its right end, in the place of a legend. */
+  hasLineLabels: boolean;
   formatAxis(value: number): string;
   /** Key of the point under the cursor. */
   cursor: string | null;
@@ -52,6 +68,12 @@ export interface ScalingChartEvents {
 }
 
 const margin = { top: 14, right: 18, bottom: 42, left: 50 };
+/** Room above a plot for the title of its panel. */
+const titleHeight = 18;
+/** Room at the right of a plot for the labels of its lines. */
+const labelWidth = 86;
+const panelGap = 14;
+const panelWidthMin = 250;
 const reachPx = 36;
 
 export function createScalingChart(
@@ -59,23 +81,21 @@ export function createScalingChart(
   events: ScalingChartEvents,
 ): Chart<ScalingChartData> {
   const svg = select(element).attr('font-family', fontFamily);
-  const leftAxis = svg.append('g').attr('data-part', 'left-axis');
-  const bottomAxis = svg.append('g').attr('data-part', 'bottom-axis');
+  const panels = svg.append('g').attr('data-part', 'panels');
   const axisTitle = svg
     .append('text')
     .attr('text-anchor', 'end')
     .attr('fill', themeColor.muted)
     .attr('font-size', 11);
-  const guides = svg.append('g').attr('data-part', 'guides');
-  const lines = svg.append('g').attr('data-part', 'lines').attr('fill', 'none');
-  const cursor = svg.append('g').attr('data-part', 'cursor');
-  const marks = svg.append('g').attr('data-part', 'points');
-  let drawn: { geometry: ScalingGeometry; data: ScalingChartData } | null = null;
+  let drawn: { panel: ScalingPanel; geometry: ScalingGeometry }[] = [];
 
   const pointUnder = (event: PointerEvent): ScalingPoint | null => {
-    if (drawn === null) return null;
     const [x, y] = pointer(event, element);
-    return nearestPoint(drawn.data.series, drawn.geometry, { x, y, withinPx: reachPx });
+    for (const { panel, geometry } of drawn) {
+      const point = nearestPoint(panel.series, geometry, { x, y, withinPx: reachPx });
+      if (point !== null) return point;
+    }
+    return null;
   };
   svg
     .on('pointermove', (event: PointerEvent) => events.onCursor(pointUnder(event)?.key ?? null))
@@ -87,33 +107,20 @@ export function createScalingChart(
 
   return {
     update(data) {
-      const { width, height, series, references } = data;
-      const frame = { width, height, margin };
-      const geometry = scalingGeometry(series, {
-        frame,
-        xs: data.xs,
-        references: references.map((reference) => reference.value),
-      });
-      drawn = { geometry, data };
+      const { width, height } = data;
       svg.attr('viewBox', `0 0 ${width} ${height}`).attr('width', width).attr('height', height);
-      drawLeftAxis(
-        leftAxis,
-        { values: geometry.yTicks, position: geometry.y, format: data.formatAxis },
-        { left: geometry.left, right: geometry.right },
-      );
-      drawBottomAxis(
-        bottomAxis,
-        { values: geometry.xTicks, position: geometry.x, format: data.axis.format },
-        { bottom: geometry.bottom },
-      );
+      drawn = data.panels.map((panel, index) => ({ panel, geometry: geometryOf(data, index) }));
+      panels
+        .selectAll<SVGGElement, (typeof drawn)[number]>('g[data-panel]')
+        .data(drawn, ({ panel }) => panel.id)
+        .join((enter) => enterPanel(enter.append('g')))
+        .each(function ({ panel, geometry }) {
+          drawPanel(select(this), { panel, geometry, data });
+        });
       axisTitle
-        .attr('x', px(geometry.right))
+        .attr('x', px(drawn.at(-1)!.geometry.right))
         .attr('y', height - 6)
         .text(data.axis.title);
-      drawGuides(guides, geometry, data);
-      drawLines(lines, geometry, series);
-      drawPoints(marks, geometry, data);
-      drawCursor(cursor, geometry, data);
     },
     destroy() {
       svg.on('pointermove', null).on('pointerleave', null).on('click', null);
@@ -122,9 +129,97 @@ export function createScalingChart(
   };
 }
 
+/** The panels are equally wide, side by side where there is room; the first of a row has the labels of the vertical axis. */
+function geometryOf(data: ScalingChartData, index: number): ScalingGeometry {
+  const { width, height, panels, references } = data;
+  const columns = columnsOf(data);
+  const rows = Math.ceil(panels.length / columns);
+  const right = data.hasLineLabels ? labelWidth : margin.right;
+  const each = (width - margin.left - panelGap * (columns - 1)) / columns;
+  const left = margin.left + (index % columns) * (each + panelGap);
+  const hasTitles = panels.some(({ title }) => title !== '');
+  const top = Math.floor(index / columns) * (height / rows);
+  const frame = {
+    width,
+    height,
+    margin: {
+      top: top + margin.top + (hasTitles ? titleHeight : 0),
+      bottom: height - (top + height / rows) + margin.bottom,
+      left,
+      right: width - (left + each) + right,
+    },
+  };
+  return scalingGeometry(
+    panels.flatMap(({ series }) => series),
+    {
+      frame,
+      xs: data.xs,
+      references: references.map((reference) => reference.value),
+      domain: data.domain ?? undefined,
+    },
+  );
+}
+
+const columnsOf = ({ width, panels }: Pick<ScalingChartData, 'width' | 'panels'>): number =>
+  width >= panels.length * panelWidthMin ? panels.length : 1;
+
+const parts = ['left-axis', 'bottom-axis', 'guides', 'ranges', 'lines', 'cursor', 'points', 'labels', 'live'];
+
+function enterPanel(panel: Selection<SVGGElement, PanelDrawing, SVGGElement, unknown>) {
+  panel.attr('data-panel', ({ panel: { id } }) => id);
+  panel
+    .append('text')
+    .attr('data-text', 'title')
+    .attr('font-size', 12)
+    .attr('font-weight', 600)
+    .attr('fill', themeColor.text);
+  for (const part of parts) panel.append('g').attr('data-part', part);
+  return panel;
+}
+
+interface PanelDrawing {
+  panel: ScalingPanel;
+  geometry: ScalingGeometry;
+}
+
+function drawPanel(
+  group: Selection<SVGGElement, unknown, null, undefined>,
+  { panel, geometry, data }: PanelDrawing & { data: ScalingChartData },
+): void {
+  const part = (name: string): Group => group.select<SVGGElement>(`[data-part=${name}]`);
+  const isFirst = data.panels.indexOf(panel) % columnsOf(data) === 0;
+  const { left, right, top, bottom } = geometry;
+  group
+    .select('[data-text=title]')
+    .attr('x', px(left))
+    .attr('y', px(top - 8))
+    .text(panel.title);
+  drawLeftAxis(
+    part('left-axis'),
+    { values: geometry.yTicks, position: geometry.y, format: isFirst ? data.formatAxis : () => '' },
+    { left, right },
+  );
+  drawBottomAxis(
+    part('bottom-axis'),
+    { values: geometry.xTicks, position: geometry.x, format: data.axis.format },
+    { bottom },
+  );
+  drawGuides(part('guides'), geometry, { ...data, ...panel });
+  drawRanges(part('ranges'), geometry, panel.series);
+  drawLines(part('lines').attr('fill', 'none'), geometry, panel.series);
+  drawPoints(part('points'), geometry, panel.series);
+  drawCursor(part('cursor'), geometry, { ...data, series: panel.series });
+  drawLineLabels(part('labels'), geometry, data.hasLineLabels ? panel.series : []);
+  drawLive(part('live'), geometry, panel.live);
+}
+
 type Group = Selection<SVGGElement, unknown, null, undefined>;
 
-function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartData): void {
+interface GuideData extends Pick<ScalingChartData, 'hasLinearGuide' | 'references'> {
+  series: readonly ScalingSeries[];
+}
+
+function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideData): void {
   const firstSharded = data.series.find((entry) => entry.system === 'sharded')?.points[0];
   const through = data.hasLinearGuide ? firstSharded : undefined;
   const guide = through === undefined ? null : linearGuide(geometry, through);
@@ -160,7 +255,8 @@ function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartD
     .data(data.references, (d) => d.label)
     .join((enter) => {
       const entry = enter.append('g').attr('data-reference', (d) => d.label);
-      entry.append('line').attr('stroke-width', 1);
+      // A document's line is wide and pale behind our own: measured elsewhere, on other hardware.
+      entry.append('line').attr('stroke-width', 5).attr('stroke-opacity', 0.22);
       entry
         .append('text')
         .attr('font-size', 11)
@@ -212,8 +308,60 @@ function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly Sca
     .attr('d', (entry) => path(entry.points));
 }
 
-function drawPoints(group: Group, { x, y }: ScalingGeometry, data: ScalingChartData): void {
-  const items = data.series
+/** What the repeats leave open, as vertical strokes through the marks. */
+function drawRanges(group: Group, { x, y }: ScalingGeometry, series: readonly ScalingSeries[]): void {
+  const [low, high] = y.domain() as [number, number];
+  const inDomain = (value: number) => Math.min(high, Math.max(low, value));
+  const items = series.flatMap(({ system, points }) =>
+    points.flatMap(({ key, x: at, range }) => (range === undefined ? [] : [{ system, key, at, range }])),
+  );
+  group
+    .selectAll<SVGLineElement, (typeof items)[number]>('line')
+    .data(items, (item) => item.key)
+    .join('line')
+    .attr('data-range', (item) => item.key)
+    .attr('stroke', (item) => systemColor(item.system))
+    .attr('stroke-width', 1.25)
+    .attr('stroke-opacity', 0.75)
+    .attr('x1', (item) => px(x(item.at)))
+    .attr('x2', (item) => px(x(item.at)))
+    .attr('y1', (item) => px(y(inDomain(item.range[1]))))
+    .attr('y2', (item) => px(y(inDomain(item.range[0]))));
+}
+
+function drawLineLabels(group: Group, geometry: ScalingGeometry, series: readonly ScalingSeries[]): void {
+  group
+    .selectAll<SVGTextElement, LineLabel>('text')
+    .data(placeLineLabels(series, geometry), (label) => label.id)
+    .join('text')
+    .attr('data-label', (label) => label.id)
+    .attr('font-size', 11)
+    .attr('fill', (label) => systemColor(label.system))
+    .attr('x', (label) => px(label.x))
+    .attr('y', (label) => px(label.y))
+    .text((label) => label.text);
+}
+
+/** The trial under way: its rate of the moment, as a ring that pulses where motion is welcome (styles/charts.css). */
+function drawLive(group: Group, { x, y }: ScalingGeometry, live: ScalingPanel['live']): void {
+  const [low, high] = y.domain() as [number, number];
+  group
+    .selectAll<SVGCircleElement, NonNullable<ScalingPanel['live']>>('circle')
+    .data(live === null ? [] : [live])
+    .join('circle')
+    .attr('data-live', '')
+    .attr('class', 'pulse')
+    .attr('r', 8)
+    .attr('fill', (at) => systemColor(at.system))
+    .attr('fill-opacity', 0.3)
+    .attr('stroke', (at) => systemColor(at.system))
+    .attr('stroke-width', 2)
+    .attr('cx', (at) => px(x(at.x)))
+    .attr('cy', (at) => px(y(Math.min(high, Math.max(low, at.value)))));
+}
+
+function drawPoints(group: Group, { x, y }: ScalingGeometry, shown: readonly ScalingSeries[]): void {
+  const items = shown
     .filter((series) => series.drawnAs !== 'simulated')
     .flatMap((series) => series.points.map((point) => ({ series, point })));
   group
@@ -229,7 +377,11 @@ function drawPoints(group: Group, { x, y }: ScalingGeometry, data: ScalingChartD
 }
 
 /** Rings around the selected point and the one under the cursor, and a vertical line at the cursor. */
-function drawCursor(group: Group, geometry: ScalingGeometry, data: ScalingChartData): void {
+function drawCursor(
+  group: Group,
+  geometry: ScalingGeometry,
+  data: Pick<ScalingChartData, 'cursor' | 'selected'> & { series: readonly ScalingSeries[] },
+): void {
   const at = findPoint(data.series, data.cursor);
   group
     .selectAll<SVGLineElement, ScalingPoint>('line')

@@ -23,7 +23,7 @@ export interface Grouped {
 export const dequeuesOf = (point: Point): number => figureOf(point, 'dequeuePerSec');
 
 /** The point with the highest dequeue rate; null if the run has no points of this system. */
-export function bestPoint(points: readonly Point[], system: string): Point | null {
+function bestPoint(points: readonly Point[], system: string): Point | null {
   const candidates = points.filter((point) => point.system === system);
   return candidates.reduce<Point | null>(
     (best, point) => (best === null || dequeuesOf(point) > dequeuesOf(best) ? point : best),

@@ -31,7 +31,13 @@ export interface ScalingGeometry {
  */
 export function scalingGeometry(
   series: readonly ScalingSeries[],
-  options: { frame: ScalingFrame; xs: readonly number[]; references: readonly number[] },
+  options: {
+    frame: ScalingFrame;
+    xs: readonly number[];
+    references: readonly number[];
+    /** Of the vertical axis; default: made from the values. */
+    domain?: readonly [low: number, high: number] | undefined;
+  },
 ): ScalingGeometry {
   const { frame, references } = options;
   const { margin, width, height } = frame;
@@ -40,7 +46,7 @@ export function scalingGeometry(
   ].sort((a, b) => a - b);
   const values = [...series.flatMap((entry) => entry.points.map((point) => point.value)), ...references];
   const [low = 100, high = 10_000] = extent(values) as [number | undefined, number | undefined];
-  const domain = [stepDown(low / 1.15), stepUp(high * 1.15)] as const;
+  const domain = options.domain ?? ([stepDown(low / 1.15), stepUp(high * 1.15)] as const);
   const left = margin.left;
   const right = Math.max(left + 1, width - margin.right);
   const top = margin.top;
@@ -52,6 +58,23 @@ export function scalingGeometry(
   const x = scaleLog([first / paddingFactor, Math.max(last, first) * paddingFactor], [left, right]);
   const y = scaleLog(domain, [bottom, top]);
   return { x, y, left, right, top, bottom, xTicks, yTicks: decadeTicks(domain) };
+}
+
+/**
+ * A vertical axis of whole powers of ten that holds `usual` and all values: it hardly ever changes while points arrive.
+ * Values must be positive.
+ */
+export function decadeDomain(
+  values: readonly number[],
+  usual: readonly number[] = [],
+): [low: number, high: number] {
+  const [low = 100, high = 10_000] = extent([...values, ...usual]) as [
+    number | undefined,
+    number | undefined,
+  ];
+  const from = 10 ** Math.floor(Math.log10(low) + 1e-9);
+  const to = 10 ** Math.ceil(Math.log10(high) - 1e-9);
+  return [from, Math.max(to, from * 10)];
 }
 
 const steps = [1, 2, 5] as const;

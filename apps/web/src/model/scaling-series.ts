@@ -1,5 +1,6 @@
 /** The lines of the scaling chart: points grouped by all parameters except the one on the horizontal axis. */
 import { numberParam, type Point, type ProgramInfo, pointKey, type Scenario } from '@shardlab/contract';
+import { meanInterval } from '@shardlab/model';
 import { plural } from './format.ts';
 import type { Metric } from './point-metrics.ts';
 import { otherVariedParams, sweepAxis } from './sweep-axis.ts';
@@ -10,6 +11,8 @@ export interface ScalingPoint {
   x: number;
   /** In the unit of the metric; always positive, since the axis is logarithmic. */
   value: number;
+  /** What the repeats leave open, see `repeatRange`; left out with one repeat. */
+  range?: readonly [low: number, high: number];
 }
 
 /** A measured point of a run. */
@@ -58,7 +61,8 @@ export function scalingSeries(
     const id = [system, instances, roundTripMs, ...otherParams].join('/');
     const series = byId.get(id) ?? { id, system, instances, roundTripMs, otherParams, points: [] };
     byId.set(id, series);
-    series.points.push({ key: pointKey(point), x, value, point });
+    const range = repeatRange(point.figures[metric.id]?.repeats ?? []);
+    series.points.push({ key: pointKey(point), x, value, point, ...(range === null ? {} : { range }) });
   }
   for (const series of byId.values()) series.points.sort((a, b) => a.x - b.x);
   return [...byId.values()].sort(
@@ -66,9 +70,15 @@ export function scalingSeries(
   );
 }
 
-/** The distinct round trips of the points, in ascending order. */
-export const roundTripsIn = (points: readonly Point[]): number[] =>
-  [...new Set(points.map(({ params }) => numberParam(params, 'roundTripMs')))].sort((a, b) => a - b);
+/**
+ * The 95 % interval of the mean of at least five repeats; from the lowest to the highest of two to four. Null with one, or
+ * where the range reaches zero, which a logarithmic axis has not.
+ */
+export function repeatRange(repeats: readonly number[]): [low: number, high: number] | null {
+  if (repeats.length < 2) return null;
+  const [low, high] = meanInterval(repeats) ?? [Math.min(...repeats), Math.max(...repeats)];
+  return low > 0 ? [low, high] : null;
+}
 
 /** "sharded, 2 instances, 1 ms round trip" */
 export function describeSeries(

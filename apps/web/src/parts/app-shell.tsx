@@ -1,11 +1,12 @@
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { LogoutButton } from './logout-button.tsx';
+import { RunPill } from './run-pill.tsx';
 import { ThemeSwitch } from './theme-switch.tsx';
 
 const pages = [
   { to: '/', label: 'Lab', exact: true },
+  { to: '/documents', label: 'Documents', exact: false },
   { to: '/runs', label: 'Runs', exact: false },
-  { to: '/claims', label: 'Claims', exact: false },
   { to: '/what-if', label: 'What if', exact: false },
   { to: '/queues', label: 'Queues', exact: false },
   { to: '/cluster', label: 'Cluster', exact: false },
@@ -28,13 +29,14 @@ export function AppShell() {
           {isLogin ? null : (
             <nav className="nav" aria-label="Pages">
               {pages.map(({ to, label, exact }) => (
-                <Link key={to} to={to} activeOptions={{ exact }}>
+                <Link key={to} to={to} activeOptions={{ exact, includeSearch: false }}>
                   {label}
                 </Link>
               ))}
             </nav>
           )}
           <div className="header-tools">
+            {isLogin ? null : <RunPill />}
             {isLogin ? null : <a href="/docs">API</a>}
             <ThemeSwitch />
             {isLogin ? null : <LogoutButton />}

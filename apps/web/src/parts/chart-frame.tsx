@@ -7,6 +7,7 @@ import { saveCsv, savePng, saveSvg } from './save-chart.ts';
 
 export interface ChartFrameProps {
   title: string;
+  /** Empty for a chart whose title says it. */
   unit: string;
   /** Name of exported files, without extension. */
   fileName: string;
@@ -47,7 +48,7 @@ export function ChartFrame(props: ChartFrameProps) {
       <figcaption className="chart-head">
         <div>
           <h3 id={titleId}>{title}</h3>
-          <p className="small muted">{unit}</p>
+          {unit === '' ? null : <p className="small muted">{unit}</p>}
         </div>
         <div className="chart-tools">
           <button

@@ -4,8 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useId } from 'react';
 import { recordedRunsQuery, studiesQuery } from '../api/queries.ts';
 import { formatCount, formatDuration, plural } from '../model/format.ts';
-import { ErrorNotice } from './query-states.tsx';
-import { useStartRun } from './use-start-run.ts';
+import { RunButton } from './run-button.tsx';
 
 /** One scenario: its question, its origin, and the duration of a run. */
 export function ScenarioCard({ entry }: { entry: ScenarioEntry }) {
@@ -57,17 +56,11 @@ function ScenarioOrigin({ scenario: { study, figure } }: { scenario: Scenario })
 
 /** The two buttons that start a run, each with its size and estimated duration. */
 export function ScenarioRuns({ entry }: { entry: ScenarioEntry }) {
-  const start = useStartRun();
   const button = (scale: Scale, label: string, plan: PlanFigures) => (
     <div className="scenario-run">
-      <button
-        type="button"
-        className={scale === 'quick' ? 'button button-ink' : 'button'}
-        disabled={start.isPending}
-        onClick={() => start.mutate({ scenario: entry.scenario.id, scale })}
-      >
+      <RunButton scenario={entry.scenario.id} scale={scale} kind={scale === 'quick' ? 'button-ink' : ''}>
         {label}
-      </button>
+      </RunButton>
       <p className="small muted">
         about {formatDuration(plan.estimatedMs)}, {plural(plan.points, 'point')}
         {plan.trials > plan.points ? ` in ${formatCount(plan.trials)} trials` : ''}
@@ -79,7 +72,6 @@ export function ScenarioRuns({ entry }: { entry: ScenarioEntry }) {
       {button('quick', 'Run quick', entry.plans.quick)}
       {button('full', 'Run full', entry.plans.full)}
       <RecordedRun scenarioId={entry.scenario.id} />
-      {start.error === null ? null : <ErrorNotice error={start.error} />}
     </div>
   );
 }

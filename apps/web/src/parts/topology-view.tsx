@@ -1,7 +1,6 @@
 import type { Tick } from '@shardlab/contract';
 import { useCallback, useMemo } from 'react';
 import { createTopologyChart } from '../charts/topology-chart.ts';
-import { plural } from '../model/format.ts';
 import { layoutTopology, type TopologyOptions } from '../model/topology-layout.ts';
 import { useChart, useWidth } from './use-chart.ts';
 import { useReducedMotion } from './use-reduced-motion.ts';
@@ -43,20 +42,6 @@ export function useTopology({ tick, ticks, cores, backlogMax }: TopologyViewProp
   );
   const { element } = useChart(create, layout);
   return { box, element, minHeight };
-}
-
-/** The topology of a tick without a chart frame. */
-export function TopologyView(props: TopologyViewProps) {
-  const { box, element, minHeight } = useTopology(props);
-  return (
-    <div ref={box} style={{ minHeight }}>
-      <svg
-        ref={element}
-        role="img"
-        aria-label={`Topology: ${plural(props.tick.instances.length, 'instance')}`}
-      />
-    </div>
-  );
 }
 
 /** Height of the tallest topology of the run, so that the page does not jump when a smaller trial starts. */

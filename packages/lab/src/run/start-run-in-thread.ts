@@ -16,7 +16,14 @@ export interface RunUpdate {
   changes: Pick<Run, 'startedAtMs' | 'endedAtMs' | 'environment' | 'progress'>;
 }
 
-export type StartRunInThreadOptions = Omit<StartRunOptions, 'now' | 'freeBytes' | 'studies'>;
+export interface StartRunInThreadOptions
+  extends Omit<StartRunOptions, 'now' | 'freeBytes' | 'studies' | 'journal'> {
+  /** File of trials that were measured before and are not run again; created if missing. Default: none. */
+  journalPath?: string;
+}
+
+/** What the thread is given at its start. */
+export type RunThreadData = Omit<StartRunInThreadOptions, 'signal' | 'onEvent' | 'watched'>;
 
 /**
  * Like `startRun`, with the same events. Resolves once the thread has ended. Rejects with what `onEvent` threw, after the
@@ -31,7 +38,7 @@ export function startRunInThread(options: StartRunInThreadOptions): Promise<Run>
   // `.ts` in the repository, `.js` where it is compiled.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   const thread = new Worker(new URL(`./run-thread${extension}`, import.meta.url), {
-    workerData: { ...given, id, createdAtMs },
+    workerData: { ...given, id, createdAtMs } satisfies RunThreadData,
     name: 'run',
   });
   const cancel = () => thread.postMessage('cancel');

@@ -43,6 +43,8 @@ export interface StartRunOptions {
   studies?: StudyRegistry;
   /** Trials that were measured before, which are not run again. The others are added to it. */
   journal?: TrialJournal;
+  /** Of a run that is resumed: where its time goes on, milliseconds after its start; default 0. */
+  elapsedMs?: number;
 }
 
 /**
@@ -50,7 +52,7 @@ export interface StartRunOptions {
  * finished points. Never rejects. The last events are `status` and `end`.
  */
 export async function startRun(options: StartRunOptions): Promise<Run> {
-  const { scenario, scale, signal, studies = bundledStudies } = options;
+  const { scenario, scale, signal, elapsedMs = 0, studies = bundledStudies } = options;
   const now = options.now ?? Date.now;
   const plan = planRun(scenario, scale, studies);
   const timeLeft = new TimeLeft(plan);
@@ -103,7 +105,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
       surroundings,
       ...(signal === undefined ? {} : { signal }),
       onTick: (tick) => {
-        const inRun = { ...tick, atMs: now() - startedAtMs };
+        const inRun = { ...tick, atMs: now() - startedAtMs + elapsedMs };
         emit({ type: 'tick', tick: inRun });
         return inRun;
       },

@@ -61,10 +61,12 @@ export function ComparedLines({
     () => ({
       width: Math.max(width, 240),
       height,
-      series,
+      panels: [{ id: 'all', title: '', series, live: null }],
       axis,
       xs: series.flatMap(({ points }) => points.map(({ x }) => x)),
+      domain: null,
       references: [],
+      hasLineLabels: false,
       hasLinearGuide: false,
       formatAxis: metric.formatAxis,
       cursor,

@@ -42,10 +42,12 @@ export function GetsOverPairs(props: {
     () => ({
       width: Math.max(width, 240),
       height,
-      series,
+      panels: [{ id: 'all', title: '', series, live: null }],
       axis: { title: 'pairs of sessions', format: formatAxisCount },
       xs: rows.map(({ pairs }) => pairs),
+      domain: null,
       references: [],
+      hasLineLabels: false,
       hasLinearGuide: false,
       formatAxis: formatAxisCount,
       cursor,

@@ -1,167 +1,147 @@
-import type { Run, RunSummary, ScenarioEntry } from '@shardlab/contract';
+import { numberParam, type ProgramInfo, pointKey, type Run, type ScenarioEntry } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { recordedRunsQuery, runQuery } from '../../api/queries.ts';
-import { describeCombination } from '../../model/combination-words.ts';
-import { formatAgo, formatCount, formatDuration, formatValue } from '../../model/format.ts';
-import { bestPoint, bestPoints, dequeuesOf } from '../../model/run-highlights.ts';
-import { countVerdicts, describeVerdictCount } from '../../model/verdicts.ts';
-import { ErrorNotice } from '../../parts/query-states.tsx';
-import { useStartRun } from '../../parts/use-start-run.ts';
-import { Replay } from './replay.tsx';
-import { Schematic } from './schematic.tsx';
+import { useMemo } from 'react';
+import { recordedRunsQuery, runQuery, runsOfScenarioQuery } from '../../api/queries.ts';
+import { chosenRun, comparableEvidence, type Evidence, trustOf } from '../../model/evidence.ts';
+import { formatAgo, formatCount, formatDuration, formatValue, plural } from '../../model/format.ts';
+import { RunButton } from '../../parts/run-button.tsx';
+import { RunFigure } from '../../parts/run-figure.tsx';
+import { useProgram } from '../../parts/use-program.ts';
 
-const firstLook = 'first-look';
-const figure3 = 'white-paper-figure-3';
+export const figure3 = 'white-paper-figure-3';
 
 /**
- * The newest result of this machine in one sentence; before its first run, that of the recorded Figure 3, or an introduction
- * where none is recorded.
+ * One sentence of result, with what it is worth, and Figure 3 behind the document's. The run is this machine's best of
+ * Figure 3; before its first, the recorded one.
  */
-export function Headline(props: {
-  scenarios: readonly ScenarioEntry[];
-  /** Null while the list is loading. */
-  runs: readonly RunSummary[] | null;
-}) {
-  const newest = props.runs?.find((run) => run.status === 'done') ?? null;
-  const recorded = useQuery({ ...recordedRunsQuery, enabled: props.runs !== null && newest === null });
-  const shown = newest ?? recorded.data?.runs.find(({ scenarioId }) => scenarioId === figure3) ?? null;
+export function Headline({ entry }: { entry: ScenarioEntry | undefined }) {
+  const own = useQuery(runsOfScenarioQuery(figure3));
+  const best = own.data === undefined ? null : chosenRun(own.data.runs);
+  const recorded = useQuery({ ...recordedRunsQuery, enabled: own.data !== undefined && best === null });
+  const shown = best ?? recorded.data?.runs.find(({ scenarioId }) => scenarioId === figure3) ?? null;
   const run = useQuery({ ...runQuery(shown?.id ?? ''), enabled: shown !== null });
-  if (props.runs === null || (newest === null && recorded.isPending)) return <Introduction />;
-  if (shown === null) return <Introduction scenarios={props.scenarios} />;
-  if (run.data === undefined) return <Introduction />;
-  return <Result run={run.data} scenarios={props.scenarios} />;
-}
-
-function Introduction({ scenarios }: { scenarios?: readonly ScenarioEntry[] }) {
+  const program = useProgram(entry?.scenario.program ?? 'queue');
+  const evidence = useMemo(
+    () => (run.data === undefined ? null : comparableEvidence(run.data.points)),
+    [run.data],
+  );
   return (
-    <section className="headline" aria-label="About Shardlab">
+    <section className="headline" aria-label="Result">
       <div className="headline-text">
-        <h1>How many messages per second can a queue carry on this machine, and what limits it?</h1>
-        <p className="lead">
-          Shardlab runs the same workload on a sharded queue and on a conventional job table, verifies every
-          message, and compares the results with the claims of a white paper.
-        </p>
-        {scenarios === undefined ? null : (
-          <>
-            <p>Nothing has been measured here yet.</p>
-            <FirstLook scenarios={scenarios} primary />
-          </>
+        {run.data === undefined || evidence === null ? (
+          <Introduction />
+        ) : (
+          <Result run={run.data} evidence={evidence} />
         )}
+        {entry === undefined ? null : <Reproduce entry={entry} isFirst={best === null} />}
       </div>
-      <Schematic />
+      {program === undefined || entry === undefined ? null : (
+        <div>
+          <h2 className="visually-hidden">The figure behind it</h2>
+          <Figure run={run.data} entry={entry} program={program} evidence={evidence} />
+        </div>
+      )}
     </section>
   );
 }
 
-function Result({ run, scenarios }: { run: Run; scenarios: readonly ScenarioEntry[] }) {
-  const best = bestPoints(run);
+function Introduction() {
+  return (
+    <>
+      <h1>How many messages a second can a queue carry, and what limits it?</h1>
+      <p className="lead">
+        A white paper says: one split into shards 76,000, one with a common index under 8,000. Shardlab runs
+        both on this machine, verifies every message, and shows where sessions wait. Nothing has been measured
+        here yet.
+      </p>
+    </>
+  );
+}
+
+function Result({ run, evidence }: { run: Run; evidence: Evidence }) {
+  const { sharded, unsharded, grouped, ratio, interval } = evidence;
+  const rate = (point: Evidence['sharded']) => point.figures.dequeuePerSec!.value;
+  const number = (name: string) => numberParam(sharded.params, name);
+  const trust = trustOf(run, evidence.repeats);
   const endedAtMs = run.endedAtMs ?? run.createdAtMs;
   return (
-    <section
-      className="headline"
-      aria-label={run.recordedOn === undefined ? 'Result of this machine' : 'Result of another machine'}
-    >
-      <div className="headline-text">
-        <h1>
-          <Sentence run={run} />
-        </h1>
-        <p className="lead">
-          {best === null ? null : (
-            <>
-              Best points: {describeCombination(best.sharded)}; {describeCombination(best.unsharded)}.{' '}
-            </>
-          )}
-          {verdictSentence(run)}
-        </p>
-        <div className="row">
-          {run.recordedOn === undefined ? null : <FirstLook scenarios={scenarios} primary />}
-          <Link
-            className={run.recordedOn === undefined ? 'button button-primary' : 'button'}
-            to="/runs/$runId"
-            params={{ runId: run.id }}
-          >
-            Open this run
-          </Link>
-          {run.recordedOn === undefined ? <FirstLook scenarios={scenarios} /> : null}
-        </div>
-        <p className="small muted">
-          {run.recordedOn === undefined
-            ? `Measured ${formatAgo(endedAtMs, Date.now())}`
-            : 'Nothing has been measured on this machine yet: this run comes with the lab, recorded'}{' '}
-          with “{run.scenario.title}” ({run.scale})
-          {run.environment === null
-            ? ''
-            : `, on ${run.recordedOn ?? `${run.environment.cores} × ${run.environment.cpuModel}`}`}
-          .
-        </p>
-      </div>
-      <Replay runId={run.id} cores={run.environment?.cores ?? 1} />
-    </section>
-  );
-}
-
-function Sentence({ run }: { run: Run }) {
-  const where = run.recordedOn === undefined ? 'On this machine' : 'On the machine of the recording';
-  const best = bestPoints(run);
-  if (best !== null)
-    return (
-      <>
-        {where} the sharded queue dequeues up to{' '}
-        <strong className="ink-sharded">{formatCount(dequeuesOf(best.sharded))}</strong> messages per second,
-        the unsharded queue up to{' '}
-        <strong className="ink-unsharded">{formatCount(dequeuesOf(best.unsharded))}</strong>: a factor of{' '}
-        {formatValue(best.ratio)}.{' '}
-        {best.grouped === null ? null : (
+    <>
+      <p className="small muted">
+        {run.recordedOn === undefined
+          ? `Measured on this machine ${formatAgo(endedAtMs, Date.now())}, ${run.scale} scale`
+          : `Recorded on ${run.recordedOn}; nothing has been measured on this machine yet`}
+      </p>
+      <h1>
+        With {plural(number('threads'), 'thread')} on {plural(number('instances'), 'instance')}, the sharded
+        queue dequeues <strong className="ink-sharded">{formatCount(rate(sharded))}</strong> messages a
+        second, the unsharded <strong className="ink-unsharded">{formatCount(rate(unsharded))}</strong>:{' '}
+        {formatValue(Number(ratio.toPrecision(2)))} times as many.
+      </h1>
+      <p className="lead">
+        Both at the largest point of Figure 3, with the same workload.
+        {grouped === null ? null : (
           <>
-            Group commit gives {formatValue(best.grouped.ofGroups)} of it (
-            <strong className="ink-grouped">{formatCount(dequeuesOf(best.grouped.point))}</strong> a second
-            with one writer for all sessions), sharding {formatValue(best.grouped.ofSharding)}.
+            {' '}
+            One writer for all sessions of the unsharded queue gives{' '}
+            <strong className="ink-grouped">{formatCount(rate(grouped))}</strong>: group commit explains{' '}
+            {formatValue(Number((rate(grouped) / rate(unsharded)).toPrecision(2)))} of it, sharding{' '}
+            {formatValue(Number((rate(sharded) / rate(grouped)).toPrecision(2)))}.
           </>
         )}
-      </>
-    );
-  const only = bestPoint(run.points, 'sharded') ?? bestPoint(run.points, 'unsharded');
-  if (only === null) return 'The newest run finished without any points.';
-  return (
-    <>
-      {where} the {only.system} queue dequeues up to{' '}
-      <strong className={`ink-${only.system}`}>{formatCount(dequeuesOf(only))}</strong> messages per second.
+      </p>
+      <p className="trust small" data-noisy={trust.isNoisy ? '' : undefined}>
+        <strong>{trust.isNoisy ? 'Measured on a busy machine' : 'How far to trust it'}</strong>:{' '}
+        {trust.repeats}
+        {interval === null
+          ? ''
+          : ` (95 % interval ${formatValue(interval[0])} to ${formatValue(interval[1])} times)`}
+        ; {trust.load}; {trust.noise}.{' '}
+        <Link to="/runs/$runId" params={{ runId: run.id }}>
+          Open this run
+        </Link>
+      </p>
     </>
   );
 }
 
-/** "Claims of the white paper: 4 hold here, 1 does not hold here." */
-function verdictSentence(run: Run): string {
-  if (run.claims.length === 0) return '';
-  const counts = countVerdicts(run.claims).map(describeVerdictCount).join(', ');
-  return `Claims of the white paper: ${counts}.`;
+function Reproduce({ entry, isFirst }: { entry: ScenarioEntry; isFirst: boolean }) {
+  return (
+    <div className="row">
+      <RunButton scenario={entry.scenario.id} scale="quick" kind={isFirst ? 'button-primary' : 'button-ink'}>
+        Reproduce Figure 3
+      </RunButton>
+      <span className="small muted">
+        about {formatDuration(entry.plans.quick.estimatedMs)}; its verdicts are provisional. At{' '}
+        <Link to="/scenarios/$scenarioId" params={{ scenarioId: entry.scenario.id }}>
+          full scale
+        </Link>{' '}
+        {formatDuration(entry.plans.full.estimatedMs)}.
+      </span>
+    </div>
+  );
 }
 
-function FirstLook({
-  scenarios,
-  primary = false,
-}: {
-  scenarios: readonly ScenarioEntry[];
-  primary?: boolean;
+const figureHeight = 300;
+
+function Figure(props: {
+  run: Run | undefined;
+  entry: ScenarioEntry;
+  program: ProgramInfo;
+  evidence: Evidence | null;
 }) {
-  const start = useStartRun();
-  const entry = scenarios.find(({ scenario }) => scenario.id === firstLook) ?? scenarios[0];
-  if (entry === undefined) return null;
+  const { run, entry, program, evidence } = props;
+  const shown = useMemo(
+    () => run ?? { scenario: entry.scenario, scale: 'quick' as const, points: [] },
+    [run, entry],
+  );
   return (
-    <>
-      <div>
-        <button
-          type="button"
-          className={primary ? 'button button-primary' : 'button'}
-          disabled={start.isPending}
-          onClick={() => start.mutate({ scenario: entry.scenario.id, scale: 'quick' })}
-        >
-          {primary ? 'Take a first measurement' : 'Measure again'} (about{' '}
-          {formatDuration(entry.plans.quick.estimatedMs)})
-        </button>
-      </div>
-      {start.error === null ? null : <ErrorNotice error={start.error} />}
-    </>
+    <RunFigure
+      run={shown}
+      program={program}
+      title="Figure 3: dequeue rate over threads"
+      selected={evidence === null ? null : pointKey(evidence.sharded)}
+      height={figureHeight}
+    />
   );
 }

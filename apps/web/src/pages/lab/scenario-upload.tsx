@@ -68,7 +68,7 @@ export function ScenarioUpload() {
               <Link to="/scenarios/$scenarioId" params={{ scenarioId: upload.data.id }}>
                 {upload.data.id}
               </Link>
-              . It is now in the list of scenarios above.
+              . It is now among your scenarios.
             </span>
           </p>
         )}

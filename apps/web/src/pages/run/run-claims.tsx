@@ -1,10 +1,9 @@
 import type { ClaimResult } from '@shardlab/contract';
 import { describeGrade } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
-import { ClaimClauses } from '../../parts/claim-clauses.tsx';
 import { ClaimFigure } from '../../parts/claim-figure.tsx';
 
-/** The claims that a run tests, each with its value, its verdict and the reason. */
+/** The claims that a run tests, each with its value, its verdict and the reason; clause by clause they are on the board. */
 export function RunClaims({ claims, isFinal }: { claims: readonly ClaimResult[]; isFinal: boolean }) {
   return (
     <section className="section" aria-labelledby="claims">
@@ -34,8 +33,10 @@ function Claim({ claim }: { claim: ClaimResult }) {
       </div>
       <h3>{claim.title}</h3>
       <ClaimFigure claim={claim} />
-      <p className="small">{claim.reason}</p>
-      <ClaimClauses clauses={claim.clauses} />
+      <details className="small">
+        <summary>Why</summary>
+        <p>{claim.reason}</p>
+      </details>
       {claim.weak === null ? null : <p className="small muted">Weak: {claim.weak}</p>}
       <p className="small muted">
         The document ({describeGrade(claim.grade)}): {claim.document}

@@ -1,79 +1,187 @@
-import type { Run } from '@shardlab/contract';
+import { type Point, pointKey, type Run } from '@shardlab/contract';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { cancelRun, exportHref } from '../../api/queries.ts';
-import { formatCount, formatDuration, formatRate, formatValue, plural } from '../../model/format.ts';
+import { trustOf } from '../../model/evidence.ts';
+import {
+  formatCount,
+  formatDuration,
+  formatRate,
+  formatTimeOfDay,
+  formatValue,
+  plural,
+} from '../../model/format.ts';
 import { bestPoints, dequeuesOf, integrityFaults } from '../../model/run-highlights.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { SourceBadge, StatusBadge } from '../../parts/badges.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
+import { RunButton } from '../../parts/run-button.tsx';
+import { ResumeRun } from './resume-run.tsx';
 
-/** The title of a run, its progress or outcome, and its most important results. */
-export function RunHeader({ run, isLost }: { run: Run; isLost: boolean }) {
+/** The title of a run, its progress or outcome, and what can be done with it. */
+export function RunHeader(props: {
+  run: Run;
+  /** The point that was chosen in a chart; null for none. */
+  selected: Point | null;
+  /** Since when the server does not answer, epoch milliseconds; null while it does. */
+  lostAtMs: number | null;
+  /** Called when an interrupted run goes on. */
+  onResumed(): void;
+}) {
+  const { run, selected, lostAtMs, onResumed } = props;
   const finished = isFinished(run.status);
   return (
     <header className="run-head">
-      <div className="page-head">
-        <div className="row small">
-          <SourceBadge run={run} />
-          <span role="status" aria-label="Run status">
-            <StatusBadge status={run.status} />
-          </span>
-          <span className="muted">{run.scale}</span>
-          <Link to="/scenarios/$scenarioId" params={{ scenarioId: run.scenario.id }} className="muted">
-            {run.scenario.id}
-          </Link>
+      <div className="run-title">
+        <div className="run-names">
+          <h1>{run.scenario.title}</h1>
+          <p className="row small">
+            <SourceBadge run={run} />
+            <span role="status" aria-label="Run status">
+              <StatusBadge status={run.status} />
+            </span>
+            <span className="muted">{run.scale}</span>
+            <Link to="/scenarios/$scenarioId" params={{ scenarioId: run.scenario.id }} className="muted">
+              {run.scenario.id}
+            </Link>
+            {finished ? <Outcome run={run} /> : null}
+          </p>
         </div>
-        <h1>{run.scenario.title}</h1>
-        <p className="lead">{run.scenario.question}</p>
+        <div className="row run-actions">
+          {finished ? (
+            <RunButton scenario={run.scenario.id} scale={run.scale} kind="button-ink">
+              Run again
+            </RunButton>
+          ) : null}
+          <CopyLink />
+          {finished ? (
+            <>
+              <Link
+                className="button"
+                to="/runs/$runId/explain"
+                params={{ runId: run.id }}
+                search={selected === null ? {} : { point: pointKey(selected) }}
+              >
+                Explain
+              </Link>
+              <Link className="button" to="/compare" search={{ runs: [run.id] }}>
+                Compare
+              </Link>
+              <a className="button" href={exportHref(run.id, 'json')}>
+                Export JSON
+              </a>
+              <a className="button" href={exportHref(run.id, 'csv')}>
+                Export CSV
+              </a>
+            </>
+          ) : (
+            <CancelRun id={run.id} />
+          )}
+        </div>
       </div>
-      {isLost ? (
-        <p className="notice" role="alert">
-          The connection to the server is lost. Reconnecting.
+      {lostAtMs === null ? null : (
+        <p className="notice" data-tone="bad" role="alert">
+          The server has not answered since {formatTimeOfDay(lostAtMs).slice(0, 8)}. What you see is as it was
+          then; the page connects again by itself.
         </p>
-      ) : null}
-      {run.error === null ? null : (
-        <div className="notice" data-tone="bad" role="alert">
-          <p>The run failed: {run.error.message}. The points finished before the failure are kept.</p>
-          <p className="small muted">{run.error.code}</p>
-        </div>
       )}
-      {finished ? <Outcome run={run} /> : <RunProgress run={run} />}
-      <Highlights run={run} />
+      <Interruption run={run} onResumed={onResumed} />
+      <Noise run={run} />
+      {finished ? null : <RunProgress run={run} isStale={lostAtMs !== null} />}
     </header>
   );
 }
 
-function RunProgress({ run }: { run: Run }) {
+function Interruption({ run, onResumed }: { run: Run; onResumed(): void }) {
+  const { id, error, progress, imported = false } = run;
+  if (error === null) return null;
+  if (error.code !== 'RUN_INTERRUPTED')
+    return (
+      <div className="notice" data-tone="bad" role="alert">
+        <p>The run failed: {error.message}. The points finished before the failure are kept.</p>
+        <p className="small muted">{error.code}</p>
+      </div>
+    );
+  return (
+    <div className="notice" role="alert">
+      <p>
+        {`${error.message}. It had finished ${formatCount(progress.done)} of ${plural(progress.total, 'trial')}.`}
+        {imported ? '' : ' Resumed, it measures the others.'}
+      </p>
+      {imported ? null : (
+        <div className="row">
+          <ResumeRun id={id} onResumed={onResumed} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** A banner on a run whose figures other work may explain. */
+function Noise({ run }: { run: Run }) {
+  const repeats = Math.min(...run.points.map((point) => point.repeats.length));
+  const trust = trustOf(run, Number.isFinite(repeats) ? repeats : 0);
+  if (!trust.isNoisy || run.points.length === 0) return null;
+  return (
+    <p className="notice trust small" data-noisy="">
+      Measured on a busy machine: {trust.load}; {trust.noise}. A run on a quiet machine may find something
+      else.
+    </p>
+  );
+}
+
+/** Copies the address of the page, with what is selected on it. */
+function CopyLink() {
+  const [copied, setCopied] = useState(false);
+  return (
+    <button
+      type="button"
+      className="button"
+      onClick={() => {
+        void navigator.clipboard?.writeText(window.location.href).then(() => setCopied(true));
+      }}
+    >
+      <span aria-live="polite">{copied ? 'Link copied' : 'Copy link'}</span>
+    </button>
+  );
+}
+
+function CancelRun({ id }: { id: string }) {
+  const cancel = useMutation({ mutationFn: () => cancelRun(id) });
+  return (
+    <>
+      <button
+        type="button"
+        className="button"
+        disabled={cancel.isPending || cancel.isSuccess}
+        onClick={() => cancel.mutate()}
+      >
+        {cancel.isIdle || cancel.isError ? 'Cancel run' : 'Cancelling…'}
+      </button>
+      {cancel.error === null ? null : <ErrorNotice error={cancel.error} />}
+    </>
+  );
+}
+
+function RunProgress({ run, isStale }: { run: Run; isStale: boolean }) {
   const { done, total, etaMs, current } = run.progress;
-  const cancel = useMutation({ mutationFn: () => cancelRun(run.id) });
   return (
     <div className="progress">
       <progress className="progress-bar" aria-label="Trials finished" value={done} max={Math.max(1, total)} />
-      <div className="section-head">
-        <p>
-          {run.status === 'queued' ? (
-            'Waiting for the previous run to finish.'
-          ) : (
-            <>
-              <strong>
-                {formatCount(done)} of {plural(total, 'trial')}
-              </strong>
-              {etaMs === null ? '' : `, about ${formatDuration(etaMs)} left`}
-              {current === undefined ? '' : <span className="muted">: {current}</span>}
-            </>
-          )}
-        </p>
-        <button
-          type="button"
-          className="button"
-          disabled={cancel.isPending || cancel.isSuccess}
-          onClick={() => cancel.mutate()}
-        >
-          {cancel.isIdle || cancel.isError ? 'Cancel run' : 'Cancelling…'}
-        </button>
-      </div>
-      {cancel.error === null ? null : <ErrorNotice error={cancel.error} />}
+      <p className="small">
+        {run.status === 'queued' ? (
+          'Waiting for the previous run to finish.'
+        ) : (
+          <>
+            <strong>
+              {formatCount(done)} of {plural(total, 'trial')}
+            </strong>
+            {etaMs === null || isStale ? '' : `, about ${formatDuration(etaMs)} left`}
+            {current === undefined ? '' : <span className="muted">: {current}</span>}
+          </>
+        )}
+      </p>
     </div>
   );
 }
@@ -87,39 +195,24 @@ function Outcome({ run }: { run: Run }) {
     timeStyle: 'short',
   });
   return (
-    <div className="section-head">
-      <p>
-        {formatCount(progress.done)} of {plural(progress.total, 'trial')}
-        {progress.measuredAgain === undefined
-          ? null
-          : `, ${formatCount(progress.measuredAgain)} measured again`}
-        {duration}
-        {status === 'cancelled' ? '; the points finished before it was cancelled are kept' : ''}.{' '}
-        <span className="muted">
-          {run.recordedOn === undefined ? '' : `Recorded on ${run.recordedOn}; it comes with the lab. `}
-          Started {startTime}
-          {run.watched ? ', with a dashboard open during the measurement' : ''}.
-        </span>
-      </p>
-      <div className="row">
-        <Link className="button" to="/runs/$runId/explain" params={{ runId: run.id }}>
-          Explain
-        </Link>
-        <Link className="button" to="/compare" search={{ runs: [run.id] }}>
-          Compare
-        </Link>
-        <a className="button" href={exportHref(run.id, 'json')}>
-          Export JSON
-        </a>
-        <a className="button" href={exportHref(run.id, 'csv')}>
-          Export CSV
-        </a>
-      </div>
-    </div>
+    <span>
+      {formatCount(progress.done)} of {plural(progress.total, 'trial')}
+      {progress.measuredAgain === undefined
+        ? null
+        : `, ${formatCount(progress.measuredAgain)} measured again`}
+      {duration}
+      {status === 'cancelled' ? '; the points finished before it was cancelled are kept' : ''}.{' '}
+      <span className="muted">
+        {run.recordedOn === undefined ? '' : `Recorded on ${run.recordedOn}; it comes with the lab. `}
+        Started {startTime}
+        {run.watched ? ', with a dashboard open during the measurement' : ''}.
+      </span>
+    </span>
   );
 }
 
-function Highlights({ run }: { run: Run }) {
+/** The most important results, of the best points. */
+export function RunHighlights({ run }: { run: Run }) {
   const best = bestPoints(run);
   if (run.points.length === 0) return null;
   const faults = integrityFaults(run.points);

@@ -4,18 +4,20 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { runQuery } from '../../api/queries.ts';
-import type { FollowedRun } from '../../model/run-state.ts';
+import { type FollowedRun, isFinished } from '../../model/run-state.ts';
 import { ErrorNotice, Loading } from '../../parts/query-states.tsx';
 import { TimeCursor } from '../../parts/time-cursor.ts';
 import { useProgram } from '../../parts/use-program.ts';
 import { useRunStream } from '../../parts/use-run-stream.ts';
 import { useTitle } from '../../parts/use-title.ts';
+import { RunClaimBoard } from './run-claim-board.tsx';
 import { RunClaims } from './run-claims.tsx';
 import { RunDetails } from './run-details.tsx';
-import { RunHeader } from './run-header.tsx';
+import { RunHeader, RunHighlights } from './run-header.tsx';
+import { RunHero } from './run-hero.tsx';
 import { RunOverTime } from './run-over-time.tsx';
-import { RunScaling } from './run-scaling.tsx';
 import type { RunSearch } from './run-search.ts';
+import { RunStage } from './run-stage.tsx';
 import { RunTopology } from './run-topology.tsx';
 import { useTimeView } from './use-time-view.ts';
 
@@ -26,7 +28,7 @@ const reconnectMs = 2_000;
 export function RunPage() {
   const { runId } = useParams({ from: '/runs/$runId' });
   const stream = useRunStream(runId);
-  const { followed, connection } = useSyncExternalStore(stream.subscribe, stream.getState);
+  const { followed, connection, lostAtMs } = useSyncExternalStore(stream.subscribe, stream.getState);
   useTitle(followed?.run.scenario.title ?? 'Run');
   // A refused stream gives no reason, so ask for the run itself: its answer has the error.
   const refused = followed === null && connection !== 'open' && connection !== 'connecting';
@@ -37,7 +39,8 @@ export function RunPage() {
     const timer = setTimeout(() => stream.reconnect(), reconnectMs);
     return () => clearTimeout(timer);
   }, [refused, isKnown, stream]);
-  if (followed !== null) return <RunView followed={followed} isLost={connection === 'lost'} />;
+  if (followed !== null)
+    return <RunView followed={followed} lostAtMs={lostAtMs} onResumed={() => stream.restart()} />;
   const error = run.error ?? run.failureReason;
   return (
     <>
@@ -47,10 +50,15 @@ export function RunPage() {
   );
 }
 
-function RunView({ followed, isLost }: { followed: FollowedRun; isLost: boolean }) {
+function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResumed(): void }) {
+  const { followed, lostAtMs, onResumed } = props;
   const { run, ticks } = followed;
-  const [cursor] = useState(() => new TimeCursor());
   const search = useSearch({ from: '/runs/$runId' });
+  const [cursor] = useState(() => {
+    const created = new TimeCursor();
+    created.set(search.at ?? null);
+    return created;
+  });
   const navigate = useNavigate({ from: '/runs/$runId' });
   const onSearch = (change: Partial<Record<keyof RunSearch, string | number | undefined>>) =>
     void navigate({
@@ -65,14 +73,28 @@ function RunView({ followed, isLost }: { followed: FollowedRun; isLost: boolean 
   );
   const view = useTimeView(ticks, isShown);
   const program = useProgram(run.scenario.program);
+  const finished = isFinished(run.status);
   if (program === undefined) return <Loading name="the run" />;
   return (
     <>
-      <RunHeader run={run} isLost={isLost} />
-      <div className="split split-main">
-        <RunScaling run={run} program={program} search={search} onSearch={onSearch} />
-        <RunTopology run={run} ticks={ticks} isShown={isShown} trials={view.trials} cursor={cursor} />
+      <div className="board">
+        <RunHeader run={run} selected={selected} lostAtMs={lostAtMs} onResumed={onResumed} />
+        <h2 className="visually-hidden">Result</h2>
+        <div className="board-main">
+          <RunHero
+            {...{ run, program, ticks, view, selected, cursor, search, onSearch }}
+            live={finished ? null : (ticks.at(-1) ?? null)}
+          />
+          <RunClaimBoard
+            claims={run.claims}
+            selected={search.claim ?? null}
+            isFinal={run.status === 'done'}
+            onSelect={(claim) => onSearch({ claim })}
+          />
+        </div>
+        <RunStage run={run} ticks={ticks} selected={selected} cursor={cursor} />
       </div>
+      <RunHighlights run={run} />
       <RunClaims claims={run.claims} isFinal={run.status === 'done'} />
       <RunOverTime
         run={run}
@@ -82,6 +104,7 @@ function RunView({ followed, isLost }: { followed: FollowedRun; isLost: boolean 
         cursor={cursor}
         onSearch={onSearch}
       />
+      <RunTopology run={run} ticks={ticks} isShown={isShown} trials={view.trials} cursor={cursor} />
       <RunDetails run={run} program={program} search={search} onSearch={onSearch} />
     </>
   );

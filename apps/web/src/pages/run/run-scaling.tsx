@@ -1,8 +1,8 @@
-import { distributionOf, type ProgramInfo, type Run } from '@shardlab/contract';
+import { distributionOf, type ProgramInfo, type Run, type Tick } from '@shardlab/contract';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { createScalingChart, type ScalingChartEvents } from '../../charts/scaling-chart.ts';
-import type { DataTable } from '../../model/data-table.ts';
-import { formatMs } from '../../model/format.ts';
+import { formatMs, formatValue } from '../../model/format.ts';
+import { lineLabelHint, lineLabelsFromPx } from '../../model/line-labels.ts';
 import { chosenMetric, type Metric, metricsOf } from '../../model/point-metrics.ts';
 import {
   type CursorKey,
@@ -11,36 +11,39 @@ import {
   findPoint,
   moveCursor,
   type RunPoint,
-  roundTripsIn,
   type ScalingSeries,
-  scalingSeries,
 } from '../../model/scaling-series.ts';
-import { type SweepAxis, sweepAxis } from '../../model/sweep-axis.ts';
+import { scalingView } from '../../model/scaling-view.ts';
+import type { SweepAxis } from '../../model/sweep-axis.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
-import { Choice } from '../../parts/choice.tsx';
+import { scalingTable } from '../../parts/run-figure.tsx';
+import { ScalingLegend } from '../../parts/scaling-legend.tsx';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
 import type { RunSearch } from './run-search.ts';
-import { ScalingLegend } from './scaling-legend.tsx';
 
 export interface RunScalingProps {
   run: Run;
   program: ProgramInfo;
+  /** The newest tick of a run under way; null for none. */
+  live: Tick | null;
   search: RunSearch;
-  onSearch(change: { metric?: string; trip?: number | undefined; point?: string | undefined }): void;
+  onSearch(change: { metric?: string; point?: string | undefined }): void;
 }
 
-/** The scaling chart of a run with its controls. Points appear as their trials finish. */
-export function RunScaling(props: RunScalingProps) {
-  const { run, program, search, onSearch } = props;
+const heightPx = 238;
+/** Of each plot where they stand one above the other. */
+const stackedPx = 280;
+
+/** The scaling chart of a run: its axes are those of the plan, its points appear as their trials finish. */
+export function RunScaling({ run, program, live, search, onSearch }: RunScalingProps) {
   const metric = useMemo(() => chosenMetric(metricsOf(program), search.metric), [program, search.metric]);
-  const roundTrip = search.trip ?? 'all';
-  const series = useMemo(
-    () => scalingSeries(run.points, { metric, roundTrip, sweep: run.scenario.sweep, program }),
-    [run.points, metric, roundTrip, run.scenario, program],
-  );
+  const view = useMemo(() => scalingView(run, { program, metric, live }), [run, program, metric, live]);
+  const { axis, panels, references } = view;
+  const series = useMemo(() => panels.flatMap((panel) => panel.series), [panels]);
   const [cursor, setCursor] = useState<string | null>(null);
   const { box, width } = useWidth();
-  const height = Math.round(Math.min(520, Math.max(300, width * 0.62)));
+  const hasLineLabels = width >= lineLabelsFromPx;
+  const height = hasLineLabels ? heightPx : stackedPx * panels.length;
   const events = useRef<ScalingChartEvents>({ onCursor: () => {}, onSelect: () => {} });
   events.current = {
     onCursor: setCursor,
@@ -54,33 +57,18 @@ export function RunScaling(props: RunScalingProps) {
       }),
     [],
   );
-  const { scenario } = run;
-  const axis = useMemo(() => sweepAxis(scenario.sweep, program), [scenario, program]);
-  const references = useMemo(
-    () =>
-      (scenario.references ?? [])
-        .filter((reference) => reference.figure === metric.id)
-        .map((reference) => ({
-          ...reference,
-          shortLabel: `${metric.format(reference.value)} in the document`,
-        })),
-    [scenario, metric],
-  );
   const selected = search.point ?? null;
   const data = useMemo(
     () => ({
+      ...view,
       width: Math.max(width, 240),
       height,
-      series,
-      axis,
-      xs: plannedValues(run, axis),
-      references,
-      hasLinearGuide: metric.growsWith === axis.id,
+      hasLineLabels,
       formatAxis: metric.formatAxis,
       cursor,
       selected,
     }),
-    [width, height, series, run, axis, references, metric, cursor, selected],
+    [view, width, height, hasLineLabels, metric, cursor, selected],
   );
   const { element } = useChart(create, data);
   const keys = series.flatMap((entry) => entry.points.map((point) => point.key));
@@ -92,117 +80,70 @@ export function RunScaling(props: RunScalingProps) {
     else return false;
     return true;
   };
+  const hint = hasLineLabels ? lineLabelHint(series) : '';
   return (
-    <section className="section" aria-labelledby="scaling">
-      <h2 id="scaling">{scenario.figure ?? `Results over ${axis.over}`}</h2>
-      <ChartFrame
-        title={`${metric.title} over ${axis.over}`}
-        unit={`${metric.unit}, both axes logarithmic`}
-        fileName={`${scenario.id}-${metric.id}`}
-        table={() => tableOf(series, metric, axis)}
-        svg={element}
-        box={box}
-        height={height}
-        controls={<ChartControls {...props} metric={metric} />}
-        legend={<ScalingLegend series={series} references={references.length > 0} />}
-        readout={
-          found === null ? <Hint points={keys.length} /> : <Readout metric={metric} axis={axis} {...found} />
-        }
-        spoken={found === null ? 'no point selected' : spokenOf(metric, axis, found)}
-        cursor={{ now: Math.max(0, keys.indexOf(cursor ?? '')), max: Math.max(1, keys.length - 1), onKey }}
-      />
-    </section>
-  );
-}
-
-function ChartControls({ run, program, search, onSearch, metric }: RunScalingProps & { metric: Metric }) {
-  const trips = roundTripsIn(run.points);
-  return (
-    <div className="row">
-      <Choice
-        label="Show"
-        value={metric.id}
-        options={metricsOf(program).map(({ id, label }) => ({ value: id, label }))}
-        onChange={(id) => onSearch({ metric: id })}
-      />
-      {trips.length > 1 ? (
-        <Choice
-          label="Round trip"
-          value={String(search.trip ?? 'all')}
-          options={[
-            { value: 'all', label: 'All' },
-            ...trips.map((trip) => ({
-              value: String(trip),
-              label: trip === 0 ? 'None' : `${trip} ms`,
-            })),
-          ]}
-          onChange={(trip) => onSearch({ trip: trip === 'all' ? undefined : Number(trip) })}
-        />
-      ) : null}
-    </div>
+    <ChartFrame
+      title={`${metric.title} over ${axis.over}`}
+      unit={[
+        `${metric.unit}, logarithmic`,
+        ...(references.length > 0 ? ['wide pale lines: the document'] : []),
+        ...(hint === '' ? [] : [hint]),
+      ].join('; ')}
+      fileName={`${run.scenario.id}-${metric.id}`}
+      table={() => scalingTable(series, `${metric.label} (${metric.unit})`, view)}
+      svg={element}
+      box={box}
+      height={height}
+      controls={
+        <label className="chart-choice small">
+          <span className="muted">Show</span>
+          <select
+            className="input"
+            value={metric.id}
+            onChange={(event) => onSearch({ metric: event.target.value })}
+          >
+            {metricsOf(program).map(({ id, label }) => (
+              <option key={id} value={id}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+      }
+      legend={
+        hasLineLabels ? undefined : <ScalingLegend series={series} references={references.length > 0} />
+      }
+      readout={
+        found === null ? <Hint points={keys.length} /> : <Readout metric={metric} axis={axis} {...found} />
+      }
+      spoken={found === null ? 'no point selected' : spokenOf(metric, axis, found)}
+      cursor={{ now: Math.max(0, keys.indexOf(cursor ?? '')), max: Math.max(1, keys.length - 1), onKey }}
+    />
   );
 }
 
 function Hint({ points }: { points: number }) {
   return points === 0
-    ? 'Points appear as their trials finish.'
-    : 'Point at a mark or use the arrow keys. Enter limits the time charts to that point.';
+    ? 'The axes are those of the plan. Points appear as their trials finish.'
+    : 'Point at a mark or use the arrow keys. Enter shows the sessions at that point.';
 }
 
-function Readout({
-  metric,
-  axis,
-  series,
-  point,
-}: {
-  metric: Metric;
-  axis: SweepAxis;
+interface Found {
   series: ScalingSeries;
   point: RunPoint;
-}) {
+}
+
+function Readout({ metric, axis, series, point }: Found & { metric: Metric; axis: SweepAxis }) {
   const latency = distributionOf(point.point, 'latency');
   return (
     <>
-      <b>{metric.format(point.value)}</b> {describeSeries(series)}, {axis.describe(point.x)}; latency p50{' '}
-      {formatMs(latency.p50)}, p99 {formatMs(latency.p99)}
+      <b>{metric.format(point.value)}</b>
+      {point.range === undefined ? '' : ` (${formatValue(point.range[0])} to ${formatValue(point.range[1])})`}{' '}
+      {describeSeries(series)}, {axis.describe(point.x)}; latency p50 {formatMs(latency.p50)}, p99{' '}
+      {formatMs(latency.p99)}
     </>
   );
 }
 
-const spokenOf = (
-  metric: Metric,
-  axis: SweepAxis,
-  found: { series: ScalingSeries; point: RunPoint },
-): string =>
+const spokenOf = (metric: Metric, axis: SweepAxis, found: Found): string =>
   `${describeSeries(found.series)}, ${axis.describe(found.point.x)}: ${metric.format(found.point.value)}`;
-
-/** The planned values of the horizontal axis at the scale of the run. */
-function plannedValues({ scenario, scale }: Run, { id }: SweepAxis): readonly number[] {
-  const quick = scale === 'quick' ? scenario.quick?.sweep?.[id] : undefined;
-  const values = quick ?? scenario.sweep[id] ?? [scenario.parameters[id]];
-  return values.filter((value) => typeof value === 'number');
-}
-
-function tableOf(series: readonly ScalingSeries[], metric: Metric, axis: SweepAxis): DataTable {
-  const hasOtherParams = series.some((entry) => entry.otherParams.length > 0);
-  return {
-    columns: [
-      'System',
-      'Instances',
-      'Round trip ms',
-      ...(hasOtherParams ? ['Other parameters'] : []),
-      axis.id === 'threads' ? 'Threads' : axis.title,
-      `${metric.label} (${metric.unit})`,
-    ],
-    rows: series.flatMap((entry) =>
-      entry.points.map((point) => [
-        entry.system,
-        entry.instances,
-        entry.roundTripMs,
-        ...(hasOtherParams ? [entry.otherParams.join(', ')] : []),
-        point.x,
-        point.value,
-      ]),
-    ),
-  };
-}

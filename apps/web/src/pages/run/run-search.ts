@@ -1,25 +1,28 @@
-/** The query string of the run page: metric, round trip, point and tab. */
+/** The query string of the run page: metric, claim, point, time and tab. */
 export const detailTabs = ['points', 'waits', 'integrity', 'environment'] as const;
 export type DetailTab = (typeof detailTabs)[number];
 
 export interface RunSearch {
   /** Name of a figure. */
   metric?: string;
-  /** Emulated round trip to show, milliseconds; left out for all. */
-  trip?: number;
+  /** Id of the claim that is shown large. */
+  claim?: string;
   /** Key of the point that the time charts are limited to. */
   point?: string;
+  /** Place of the filmstrip, milliseconds since the start of the run. */
+  at?: number;
   tab?: DetailTab;
 }
 
 /** Drops unknown values, so that an old link shows the page instead of an error. */
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
   const tab = detailTabs.find((id) => id === search.tab);
-  const { metric, trip, point } = search;
+  const { metric, claim, point, at } = search;
   return {
     ...(typeof metric === 'string' ? { metric } : {}),
-    ...(typeof trip === 'number' && trip >= 0 ? { trip } : {}),
+    ...(typeof claim === 'string' ? { claim } : {}),
     ...(typeof point === 'string' ? { point } : {}),
+    ...(typeof at === 'number' && at >= 0 ? { at } : {}),
     ...(tab === undefined ? {} : { tab }),
   };
 }

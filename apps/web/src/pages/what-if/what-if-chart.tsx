@@ -53,10 +53,12 @@ export function WhatIfChart(props: WhatIfChartProps) {
     () => ({
       width: Math.max(width, 240),
       height,
-      series,
+      panels: [{ id: 'all', title: '', series, live: null }],
       axis: { title: 'threads (n enqueuers and n dequeuers)', format: formatAxisCount },
       xs: threads,
+      domain: null,
       references: [],
+      hasLineLabels: false,
       hasLinearGuide: metric.growsWith === 'threads',
       formatAxis: metric.formatAxis,
       cursor,

@@ -1,7 +1,7 @@
-import { roundTripDash, systemColor, systemsIn } from '../../charts/visual-encoding.ts';
-import { plural } from '../../model/format.ts';
-import type { ScalingSeries } from '../../model/scaling-series.ts';
-import { LineSample, PointMark, Swatch } from '../../parts/legend-marks.tsx';
+import { roundTripDash, systemColor, systemsIn } from '../charts/visual-encoding.ts';
+import { plural } from '../model/format.ts';
+import type { ScalingSeries } from '../model/scaling-series.ts';
+import { LineSample, PointMark, Swatch } from './legend-marks.tsx';
 
 /** Colours for systems, shapes for numbers of instances, dashes for round trips; only those that occur. */
 export function ScalingLegend(props: { series: readonly ScalingSeries[]; references: boolean }) {

@@ -1,0 +1,136 @@
+/**
+ * What the sessions of a queue do: on a core, or waiting, by class (at a moment) or by event (over a point). Averages of
+ * active sessions: time waited ÷ time elapsed.
+ */
+import { numberParam, type Params, type Point, type Tick, type WaitClass } from '@shardlab/contract';
+import { formatCount, formatValue } from './format.ts';
+
+/** Pauses that the lab itself imposes on its sessions. They say nothing about a queue. */
+const imposed: readonly string[] = ['flow control', 'client round trip', 'retry pause'];
+/** The whole call of a remote session; its parts are waits of their own. */
+const enclosing = 'server call';
+
+export interface EventSessions {
+  event: string;
+  class: WaitClass;
+  /** Average number of sessions that wait for it. */
+  sessions: number;
+}
+
+export interface ActiveSessions {
+  /** Working or waiting for the queue; idle sessions and pauses that the lab imposes do not count. */
+  active: number;
+  /** Cores that the instances keep busy. */
+  cores: number;
+  /** Longest first. */
+  waits: EventSessions[];
+}
+
+/** Over the measured window of a point, all repeats together. */
+export function activeSessions(point: Pick<Point, 'waits' | 'repeats' | 'byInstance'>): ActiveSessions {
+  const measuredMs = point.repeats.reduce((sum, repeat) => sum + repeat.measuredMs, 0);
+  const cores = (point.byInstance.cpuShare ?? []).reduce((sum, share) => sum + share, 0);
+  const waits = point.waits
+    .filter((wait) => wait.class !== 'idle' && !imposed.includes(wait.event) && wait.event !== enclosing)
+    .map((wait) => ({
+      event: wait.event,
+      class: wait.class,
+      sessions: measuredMs > 0 ? wait.totalMs / measuredMs : 0,
+    }))
+    .sort((a, b) => b.sessions - a.sessions);
+  return { active: cores + waits.reduce((sum, { sessions }) => sum + sessions, 0), cores, waits };
+}
+
+/** The sessions of one instance at a moment. */
+export interface InstanceSessions {
+  instance: number;
+  cores: number;
+  /** Average sessions in waits of each class since the previous tick. */
+  commit: number;
+  concurrency: number;
+  configuration: number;
+  network: number;
+}
+
+export interface SessionsNow {
+  system: string;
+  /** Enqueuers and dequeuers of the trial, over all instances. */
+  sessions: number;
+  dequeuePerSec: number;
+  instances: InstanceSessions[];
+}
+
+/** `spanMs`: time since the previous tick of the trial. */
+export function sessionsAt(tick: Tick, spanMs: number): SessionsNow {
+  const sessions = sessionsOf(tick.params);
+  // A wait is counted when it ends, so after a long one the average of a short span exceeds the sessions there are.
+  const most = sessions / Math.max(1, tick.instances.length);
+  const waiting = (waitMs: number | undefined) => Math.min(most, (waitMs ?? 0) / Math.max(1, spanMs));
+  return {
+    system: tick.system,
+    sessions,
+    dequeuePerSec: tick.instances.reduce((sum, { dequeuePerSec }) => sum + dequeuePerSec, 0),
+    instances: tick.instances.map(({ instance, cpu, waitMsByClass }) => ({
+      instance,
+      cores: cpu,
+      commit: waiting(waitMsByClass.commit),
+      concurrency: waiting(waitMsByClass.concurrency),
+      configuration: waiting(waitMsByClass.configuration),
+      network: waiting(waitMsByClass.network),
+    })),
+  };
+}
+
+/** An enqueuer has one dequeuer, of a topic one for each subscriber. */
+function sessionsOf(params: Params): number {
+  const dequeuers = Math.max(1, numberParam(params, 'subscribers'));
+  return numberParam(params, 'threads') * (1 + dequeuers);
+}
+
+/**
+ * Why one queue is slower than the other, or what limits the only one, from the waits at their points:
+ * "At 4 × 32, 55 of 62 active sessions of the unsharded queue wait for the write lock; 0.84 of 2 cores are busy." Null if no
+ * session was active. `points` have the same parameters; `cores`: of the machine, null if unknown.
+ */
+export function whySentence(points: readonly Point[], cores: number | null): string | null {
+  const sentences = points.flatMap((point, index) => {
+    const { active, cores: busy, waits } = activeSessions(point);
+    if (!(active > 0)) return [];
+    const whose = `${index === 0 ? 'active sessions of' : 'of'} the ${queueName(point.system)}`;
+    const share = `${rounded(busy)}${cores === null ? '' : ` of ${cores}`} cores are busy`;
+    const [top] = waits;
+    if (top === undefined || top.sessions < noticeable)
+      return [`none of ${rounded(active)} ${whose} waits; ${share}.`];
+    const number = rounded(top.sessions);
+    const files = point.system === 'sharded' && top.class === 'commit' ? filesOf(point.params) : '';
+    return [
+      `${number} of ${rounded(active)} ${whose} ${number === '1' ? 'waits' : 'wait'} for ${inSentence(top.event)}${files}; ${share}.`,
+    ];
+  });
+  return sentences.length === 0 ? null : `${placeOf(points[0]!.params)}${sentences.join(' ')}`;
+}
+
+/** Fewer average sessions than this are rounded to none. */
+const noticeable = 0.005;
+
+/** "At 4 × 32, " for 4 instances and 32 threads; empty for a program without them. */
+function placeOf(params: Params): string {
+  const [instances, threads] = [numberParam(params, 'instances'), numberParam(params, 'threads')];
+  return instances > 0 && threads > 0 ? `At ${instances} × ${threads}, ` : '';
+}
+
+/** Instances of a sharded queue commit each to a file of their own. */
+function filesOf(params: Params): string {
+  const instances = numberParam(params, 'instances');
+  return instances > 1 ? `, in ${instances} files at once` : '';
+}
+
+/** This event reads as a noun with an article; the others are names. */
+const inSentence = (event: string): string => (event === 'write lock' ? 'the write lock' : `“${event}”`);
+
+const queueName = (system: string): string =>
+  system === 'unsharded-grouped' ? 'grouped unsharded queue' : `${system} queue`;
+
+/** Whole from 10 on, else two digits. */
+const rounded = (sessions: number): string =>
+  sessions >= 10 ? formatCount(sessions) : formatValue(Number(sessions.toPrecision(2)));

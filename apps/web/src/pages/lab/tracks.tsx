@@ -1,0 +1,71 @@
+import type { ScenarioEntry } from '@shardlab/contract';
+import { Link } from '@tanstack/react-router';
+import { formatDuration } from '../../model/format.ts';
+import { tracksOf } from '../../model/tracks.ts';
+import { ScenarioCard } from '../../parts/scenario-card.tsx';
+import { ScenarioUpload } from './scenario-upload.tsx';
+
+/** Where to go on: the documents' figures, what breaks a queue, and a workload of one's own. */
+export function Tracks({ scenarios }: { scenarios: readonly ScenarioEntry[] }) {
+  const { figures, breaking, own } = tracksOf(scenarios);
+  return (
+    <>
+      <div className="tracks">
+        <section className="track panel" aria-labelledby="track-figures">
+          <h2 id="track-figures">The documents’ figures</h2>
+          <p className="small muted">Each drawn again, beside what the document says.</p>
+          <ScenarioLinks entries={figures} />
+        </section>
+        <section className="track panel" aria-labelledby="track-break">
+          <h2 id="track-break">Break it</h2>
+          <p className="small muted">Faults under load; no acknowledged message may be lost.</p>
+          <ScenarioLinks entries={breaking} />
+          <Link to="/cluster" className="small">
+            Kill processes by hand, under a load that counts its messages
+          </Link>
+        </section>
+        <section className="track panel" aria-labelledby="track-own">
+          <h2 id="track-own">Your workload</h2>
+          <p className="small muted">A scenario is JSON: take one, change one thing, drop it here.</p>
+          <ScenarioUpload />
+          <ul className="track-links">
+            <li>
+              <Link to="/what-if">What if the disk were slower, or the client further away?</Link>
+            </li>
+            <li>
+              <Link to="/queues">A console for queues and topics</Link>
+            </li>
+            <li>
+              <Link to="/scenarios">All {scenarios.length} scenarios</Link>
+            </li>
+          </ul>
+        </section>
+      </div>
+      {own.length === 0 ? null : (
+        <section className="section" aria-labelledby="own">
+          <h2 id="own">Scenarios of your own</h2>
+          <div className="split split-even">
+            {own.map((entry) => (
+              <ScenarioCard key={entry.scenario.id} entry={entry} />
+            ))}
+          </div>
+        </section>
+      )}
+    </>
+  );
+}
+
+function ScenarioLinks({ entries }: { entries: readonly ScenarioEntry[] }) {
+  return (
+    <ul className="track-links">
+      {entries.map(({ scenario, plans }) => (
+        <li key={scenario.id}>
+          <Link to="/scenarios/$scenarioId" params={{ scenarioId: scenario.id }}>
+            {scenario.title}
+          </Link>
+          <span className="small muted"> {formatDuration(plans.quick.estimatedMs)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

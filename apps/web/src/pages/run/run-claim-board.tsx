@@ -1,0 +1,59 @@
+import type { ClaimResult } from '@shardlab/contract';
+import { cellLabels, cellMarks } from '../../model/mosaic.ts';
+import { describeGrade } from '../../model/verdicts.ts';
+import { VerdictBadge } from '../../parts/badges.tsx';
+import { ClaimClauses } from '../../parts/claim-clauses.tsx';
+import { ClaimFigure } from '../../parts/claim-figure.tsx';
+
+/** One claim of the run large: the document's words, and the verdict so far by clause and condition. */
+export function RunClaimBoard(props: {
+  claims: readonly ClaimResult[];
+  /** Id of the shown claim; null for the first that was decided. */
+  selected: string | null;
+  isFinal: boolean;
+  onSelect(id: string): void;
+}) {
+  const { claims, selected, isFinal, onSelect } = props;
+  const claim =
+    claims.find(({ id }) => id === selected) ??
+    claims.find(({ verdict }) => verdict !== 'inconclusive') ??
+    claims[0];
+  if (claim === undefined) return <p className="empty panel board-claim">This scenario tests no claims.</p>;
+  return (
+    <section className="panel board-claim" aria-label="Verdict">
+      <div className="row">
+        {claims.map(({ id, verdict, provisional }) => (
+          <button
+            key={id}
+            type="button"
+            className="cell cell-small"
+            data-state={verdict}
+            data-provisional={provisional ? '' : undefined}
+            aria-pressed={id === claim.id}
+            aria-label={`${id}, ${cellLabels[verdict].toLowerCase()}${provisional ? ', provisional' : ''}`}
+            onClick={() => onSelect(id)}
+          >
+            <span aria-hidden="true">
+              {cellMarks[verdict]} {id}
+            </span>
+          </button>
+        ))}
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section className="board-claim-body" tabIndex={0} aria-label={`Claim ${claim.id}`}>
+        <blockquote className="document-words">
+          <p>{claim.document}</p>
+          <footer className="small muted">The document, in our words, {describeGrade(claim.grade)}</footer>
+        </blockquote>
+        <div className="row" aria-live="polite">
+          <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} />
+          <span className="small muted">{isFinal ? 'on all points' : 'on the points so far'}</span>
+        </div>
+        <ClaimFigure claim={claim} />
+        {claim.clauses.length < 2 ? <p className="small">{claim.reason}</p> : null}
+        <ClaimClauses clauses={claim.clauses} />
+        {claim.weak === null ? null : <p className="small muted">Weak: {claim.weak}</p>}
+      </section>
+    </section>
+  );
+}

@@ -1,0 +1,248 @@
+import { type Point, pointKey, type Run, type Tick } from '@shardlab/contract';
+import { useCallback, useMemo, useRef } from 'react';
+import { createContentionChart, dotColor } from '../../charts/contention-chart.ts';
+import { createFilmstripChart, type FilmstripEvents } from '../../charts/filmstrip-chart.ts';
+import { systemsIn } from '../../charts/visual-encoding.ts';
+import { describeCombination } from '../../model/combination-words.ts';
+import { sessionsAt, whySentence } from '../../model/contention.ts';
+import {
+  contentionHeight,
+  type DotRole,
+  layoutContention,
+  type SideInput,
+} from '../../model/contention-layout.ts';
+import { contentionTable } from '../../model/contention-table.ts';
+import { comparableEvidence, parametersKey } from '../../model/evidence.ts';
+import { type Frame, framesOf, type Moment, momentsAt, positionOf, timeAt } from '../../model/filmstrip.ts';
+import { formatClock, formatMs, formatRate, plural } from '../../model/format.ts';
+import { isFinished } from '../../model/run-state.ts';
+import { ChartFrame } from '../../parts/chart-frame.tsx';
+import { Swatch } from '../../parts/legend-marks.tsx';
+import { moveTimeCursor, type TimeCursor, useCursorTime } from '../../parts/time-cursor.ts';
+import { useChart, useWidth } from '../../parts/use-chart.ts';
+
+export interface RunStageProps {
+  run: Run;
+  ticks: readonly Tick[];
+  /** The point that was chosen in a chart; null for none. */
+  selected: Point | null;
+  cursor: TimeCursor;
+}
+
+/** Where the sessions are, of both systems side by side, and the trials as a strip that moves the time. */
+export function RunStage({ ticks, ...props }: RunStageProps) {
+  const frames = useMemo(() => framesOf(ticks), [ticks]);
+  // The charts are a component of their own, which measures its width when it has something to show.
+  if (frames.length === 0) return <NoStage isUnderWay={!isFinished(props.run.status)} />;
+  return <Stage {...props} frames={frames} />;
+}
+
+function Stage(props: Omit<RunStageProps, 'ticks'> & { frames: readonly Frame[] }) {
+  const { run, frames, selected, cursor } = props;
+  const atMs = useCursorTime(cursor);
+  const isUnderWay = !isFinished(run.status);
+  const systems = useMemo(() => shownSystems(run), [run]);
+  const fallback = useMemo(
+    () => selected ?? comparableEvidence(run.points)?.sharded ?? null,
+    [selected, run.points],
+  );
+  // A chosen point is shown in the place of the present, until the strip is moved.
+  const isLive = isUnderWay && selected === null;
+  const moments = useMemo(
+    () => momentsAt(frames, { atMs, isUnderWay: isLive, systems, fallback }),
+    [frames, atMs, isLive, systems, fallback],
+  );
+  const shown = moments.find((moment) => moment !== null)?.tick;
+  const points = systems.flatMap(
+    (system) =>
+      run.points.find(
+        (point) =>
+          point.system === system && shown !== undefined && parametersKey(point) === parametersKey(shown),
+      ) ?? [],
+  );
+  const cores = run.environment?.cores ?? null;
+  // The slower one first: it is the one to be explained.
+  const why = whySentence(points.toReversed(), cores);
+  const { box, width: measured } = useWidth();
+  const width = Math.max(measured, 240);
+  const layout = useMemo(
+    () =>
+      layoutContention(
+        moments.map((moment, index) => sideOf(moment, systems[index]!, points)),
+        width,
+      ),
+    [moments, systems, points, width],
+  );
+  const { element } = useChart(createContentionChart, layout);
+  const now = atMs ?? moments.find((moment) => moment?.isNow)?.tick.atMs ?? shown?.atMs ?? 0;
+  return (
+    <div className="stage panel">
+      <ChartFrame
+        title={why ?? (shown === undefined ? 'Sessions' : `Sessions: ${describeCombination(shown)}`)}
+        unit=""
+        fileName={`${run.scenario.id}-sessions`}
+        table={() => contentionTable(moments)}
+        svg={element}
+        box={box}
+        height={contentionHeight(width, systems.length)}
+        legend={<DotLegend perDot={layout.perDot} />}
+      />
+      <Filmstrip
+        frames={frames}
+        planned={isUnderWay ? run.progress.total : 0}
+        atMs={now}
+        selected={selected === null ? null : pointKey(selected)}
+        isUnderWay={isUnderWay}
+        cursor={cursor}
+        spoken={moments
+          .map(describeMoment)
+          .filter((text) => text !== '')
+          .join('; ')}
+      />
+    </div>
+  );
+}
+
+function NoStage({ isUnderWay }: { isUnderWay: boolean }) {
+  return (
+    <div className="stage panel">
+      <p className="empty stage-empty">
+        {isUnderWay ? 'Sessions appear when the first trial starts.' : 'No time series was recorded.'}
+      </p>
+    </div>
+  );
+}
+
+/** The two that the lab is about, or else the first two of the scenario. */
+function shownSystems({ scenario, scale }: Run): string[] {
+  const planned = (scale === 'quick' ? scenario.quick?.systems : undefined) ?? scenario.systems;
+  const pair = ['sharded', 'unsharded'].filter((system) => planned.includes(system));
+  return pair.length === 2 ? pair : systemsIn(planned.map((system) => ({ system }))).slice(0, 2);
+}
+
+function sideOf(moment: Moment | null, system: string, points: readonly Point[]): SideInput {
+  const point = points.find((each) => each.system === system);
+  if (moment === null) return { system, title: system, when: '', isNow: false, sessions: null, gate: '' };
+  const { tick, spanMs, isNow } = moment;
+  const place = describeCombination(tick);
+  const when = isNow ? `${formatClock(tick.atMs)}, now` : `${formatClock(tick.atMs)}, as it was`;
+  return {
+    system,
+    title: place.charAt(0).toUpperCase() + place.slice(1),
+    when: `${when}${latencyOf(tick)}`,
+    isNow,
+    sessions: sessionsAt(tick, spanMs),
+    gate: gateOf(system, point),
+  };
+}
+
+function latencyOf({ instances }: Tick): string {
+  const p99 = Math.max(0, ...instances.map(({ latencyMs }) => latencyMs.p99));
+  return p99 > 0 ? `; latency p99 ${formatMs(p99)}` : '';
+}
+
+/** What sessions of a system wait for each other for: the longest such wait of the point, once it is measured. */
+function gateOf(system: string, point: Point | undefined): string {
+  const event = point?.waits.find((wait) => wait.class === 'concurrency')?.event;
+  if (event === 'write lock' || (event === undefined && system === 'unsharded')) return 'the write lock';
+  return event ?? 'each other';
+}
+
+function describeMoment(moment: Moment | null): string {
+  if (moment === null) return '';
+  const { dequeuePerSec } = sessionsAt(moment.tick, moment.spanMs);
+  return `${formatClock(moment.tick.atMs)}, ${describeCombination(moment.tick)}: ${formatRate(dequeuePerSec)}`;
+}
+
+const dotWords: readonly [DotRole, string][] = [
+  ['waiting', 'waits for others'],
+  ['committing', 'commits'],
+  ['working', 'on a core'],
+  ['paused', 'paused: flow control, partition maintenance, network'],
+  ['elsewhere', 'idle, or between calls'],
+];
+
+function DotLegend({ perDot }: { perDot: number }) {
+  return (
+    <ul className="legend" aria-label="Dots">
+      <li>One dot is {perDot === 1 ? 'a session' : plural(perDot, 'session')}:</li>
+      {dotWords.map(([role, words]) => (
+        <li key={role}>
+          <Swatch color={dotColor[role]} />
+          {words}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const stripHeight = 40;
+
+function Filmstrip(props: {
+  frames: readonly Frame[];
+  planned: number;
+  atMs: number;
+  selected: string | null;
+  isUnderWay: boolean;
+  cursor: TimeCursor;
+  spoken: string;
+}) {
+  const { frames, planned, atMs, selected, isUnderWay, cursor, spoken } = props;
+  const { box, width } = useWidth();
+  const events = useRef<FilmstripEvents>({ onScrub: () => {} });
+  events.current = { onScrub: (position) => cursor.set(timeAt(frames, position)) };
+  const create = useCallback(
+    (svg: SVGSVGElement) =>
+      createFilmstripChart(svg, { onScrub: (position) => events.current.onScrub(position) }),
+    [],
+  );
+  const { element } = useChart(
+    create,
+    useMemo(
+      () => ({
+        width: Math.max(width, 240),
+        height: stripHeight,
+        frames,
+        planned,
+        position: positionOf(frames, atMs),
+        selected,
+        isUnderWay,
+      }),
+      [width, frames, planned, atMs, selected, isUnderWay],
+    ),
+  );
+  const steps = useMemo(() => frames.map(({ ticks }) => ({ samples: ticks })), [frames]);
+  return (
+    <div className="strip">
+      <div
+        ref={box}
+        className="strip-plot"
+        role="slider"
+        tabIndex={0}
+        aria-label="Trials: time that is shown"
+        aria-valuemin={0}
+        aria-valuemax={Math.max(1, Math.round((frames.at(-1)?.toMs ?? 0) / 1000))}
+        aria-valuenow={Math.round(atMs / 1000)}
+        aria-valuetext={spoken}
+        onKeyDown={(event) => {
+          if (event.ctrlKey || event.metaKey || event.altKey) return;
+          if (moveTimeCursor(cursor, event.key, steps)) event.preventDefault();
+        }}
+      >
+        <svg ref={element} aria-hidden="true" />
+      </div>
+      <p className="small muted">
+        {plural(frames.length, 'trial')}, a frame each, as high as its rate. Drag, or use the arrow keys, to
+        see the sessions as they were.
+        {isUnderWay ? (
+          <>
+            {' '}
+            <button type="button" className="link" onClick={() => cursor.set(null)}>
+              Follow the run
+            </button>
+          </>
+        ) : null}
+      </p>
+    </div>
+  );
+}

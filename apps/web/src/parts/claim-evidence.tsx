@@ -1,0 +1,114 @@
+import { type ClaimLedgerEntry, claimHistoryMax, type ScenarioEntry } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { runQuery, scenariosQuery } from '../api/queries.ts';
+import { formatAgo, formatDuration } from '../model/format.ts';
+import { describeGrade } from '../model/verdicts.ts';
+import { VerdictBadge } from './badges.tsx';
+import { ClaimClauses } from './claim-clauses.tsx';
+import { ClaimFigure } from './claim-figure.tsx';
+import { RunButton } from './run-button.tsx';
+import { RunFigure } from './run-figure.tsx';
+import { useProgram } from './use-program.ts';
+
+/** What the document says, what was found here, and the run that found it. A claim that nobody judged offers its run. */
+export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
+  const { last } = entry;
+  return (
+    <>
+      <blockquote className="document-words">
+        <p>{entry.document}</p>
+        <footer className="small muted">The document, in our words, {describeGrade(entry.grade)}</footer>
+      </blockquote>
+      {entry.weak === null ? null : <p className="small muted">Weak: {entry.weak}</p>}
+      {last === null ? null : (
+        <>
+          <ClaimFigure claim={last} />
+          <p>{last.reason}</p>
+          <ClaimClauses clauses={last.clauses} />
+          <p className="small muted">
+            {last.recordedOn === null
+              ? ''
+              : `Recorded on ${last.recordedOn}, not measured on this machine yet: `}
+            {last.runKept ? (
+              <>
+                <Link to="/runs/$runId" params={{ runId: last.runId }} search={{ claim: entry.id }}>
+                  {last.scenarioId}, {last.scale}
+                </Link>{' '}
+                (
+                <Link to="/runs/$runId/explain" params={{ runId: last.runId }}>
+                  where its time goes
+                </Link>
+                )
+              </>
+            ) : (
+              `${last.scenarioId}, ${last.scale}`
+            )}
+            , {formatAgo(last.endedAtMs, Date.now())}
+            {entry.judged > 1 ? `. Judged ${entry.judged} times; newest first: ${verdictHistory(entry)}` : ''}
+          </p>
+        </>
+      )}
+      {last === null || last.provisional || last.verdict === 'inconclusive' ? (
+        <RunFor claim={entry.id} isJudged={last !== null} />
+      ) : null}
+    </>
+  );
+}
+
+/** The badge of the best verdict, or that there is none. */
+export function ClaimStanding({ entry: { last } }: { entry: ClaimLedgerEntry }) {
+  if (last === null) return <span className="badge">Not judged yet</span>;
+  return <VerdictBadge verdict={last.verdict} provisional={last.provisional} />;
+}
+
+/** "holds, holds, inconclusive, …" */
+function verdictHistory({ history, judged }: ClaimLedgerEntry): string {
+  const words = history
+    .slice(0, verdictsShown)
+    .map(
+      ({ verdict, provisional }) => `${verdict.replaceAll('-', ' ')}${provisional ? ' (provisional)' : ''}`,
+    );
+  return `${words.join(', ')}${judged > verdictsShown ? ', …' : ''}`;
+}
+
+const verdictsShown = Math.min(6, claimHistoryMax);
+
+/** The scenario that judges a claim in the least time: quick while nobody has, at full scale for a final verdict. */
+function RunFor({ claim, isJudged }: { claim: string; isJudged: boolean }) {
+  const { data } = useQuery(scenariosQuery);
+  const scale = isJudged ? 'full' : 'quick';
+  const time = (entry: ScenarioEntry) => entry.plans[scale].estimatedMs;
+  const [entry] = (data?.scenarios ?? [])
+    .filter(({ scenario }) => scenario.claims.includes(claim))
+    .sort((a, b) => time(a) - time(b));
+  if (entry === undefined) return null;
+  return (
+    <div className="row">
+      <RunButton scenario={entry.scenario.id} scale={scale} kind={isJudged ? '' : 'button-ink'}>
+        {isJudged ? `Run ${claim} at full scale` : `Run ${claim}`}
+      </RunButton>
+      <span className="small muted">
+        {entry.scenario.title}, about {formatDuration(time(entry))}
+      </span>
+    </div>
+  );
+}
+
+const figureHeight = 260;
+
+/** The chart of the run that judged a claim; nothing if this server no longer has it. */
+export function ClaimChart({ entry: { id, last } }: { entry: ClaimLedgerEntry }) {
+  const run = useQuery({ ...runQuery(last?.runId ?? ''), enabled: last?.runKept ?? false });
+  const program = useProgram(run.data?.scenario.program ?? '');
+  if (run.data === undefined || program === undefined || last === null) return null;
+  return (
+    <RunFigure
+      run={run.data}
+      program={program}
+      title={`The run that judged ${id}: ${run.data.scenario.title}`}
+      selected={null}
+      height={figureHeight}
+    />
+  );
+}

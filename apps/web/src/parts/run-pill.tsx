@@ -1,0 +1,36 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { runsQuery } from '../api/queries.ts';
+import { formatDuration } from '../model/format.ts';
+import { runUnderWay } from '../model/run-under-way.ts';
+
+/** More than may wait, so that the active run, the oldest of them, is in the list. */
+const listed = 25;
+
+/** The run under way, on every page: how far it is, and the way to it. Nothing while there is none. */
+export function RunPill() {
+  const runs = useQuery(runsQuery(listed));
+  const found = runUnderWay(runs.data?.runs ?? []);
+  if (found === null) return null;
+  const { run, waiting } = found;
+  const { done, total, etaMs } = run.progress;
+  // What an unreachable server said last is no longer known to be so.
+  const isStale = runs.failureReason !== null || runs.isError;
+  return (
+    <Link
+      to="/runs/$runId"
+      params={{ runId: run.id }}
+      className="run-pill"
+      data-stale={isStale ? '' : undefined}
+      title={run.scenarioTitle}
+      aria-label={`Run under way: ${run.scenarioTitle}, ${done} of ${total} trials${isStale ? ', not answering' : ''}`}
+    >
+      <span className="run-pill-bar" style={{ width: `${(100 * done) / Math.max(1, total)}%` }} />
+      <span className="run-pill-text">
+        {done} of {total}
+        {isStale ? ', no answer' : etaMs === null ? '' : `, ${formatDuration(etaMs)}`}
+        {waiting > 0 ? `, ${waiting} wait` : ''}
+      </span>
+    </Link>
+  );
+}

@@ -1,0 +1,133 @@
+import type { Point, Repeat, Tick, WaitSummary } from '@shardlab/contract';
+import { expect, test } from 'vitest';
+import { createContentionChart } from '../src/charts/contention-chart.ts';
+import { activeSessions, sessionsAt, whySentence } from '../src/model/contention.ts';
+import { layoutContention, type SideInput } from '../src/model/contention-layout.ts';
+import { point } from './fixtures/points.ts';
+import { savedFile, svgElement } from './fixtures/svg-page.ts';
+
+const wait = (event: string, totalMs: number, waitClass: WaitSummary['class']): WaitSummary => ({
+  event,
+  class: waitClass,
+  waits: 10,
+  totalMs,
+  p99Ms: 1,
+  emulated: false,
+});
+const repeat: Repeat = { measuredMs: 1_000, byInstance: {}, waitMs: {} };
+
+const measured = (system: string, waits: WaitSummary[], cpuShare: number[]): Point => ({
+  ...point({ system, instances: 4, threads: 32 }),
+  waits,
+  byInstance: { cpuShare },
+  repeats: [repeat, repeat],
+});
+const unsharded = measured(
+  'unsharded',
+  [
+    wait('write lock', 110_000, 'concurrency'),
+    wait('log file sync', 12_320, 'commit'),
+    wait('flow control', 90_000, 'configuration'),
+    wait('client round trip', 90_000, 'network'),
+    wait('waiting for messages', 90_000, 'idle'),
+  ],
+  [0.21, 0.21, 0.21, 0.21],
+);
+const sharded = measured('sharded', [wait('log file sync', 80_000, 'commit')], [0.4, 0.4, 0.4, 0.4]);
+
+test('active sessions are those on a core or in a wait of the queue, over all repeats', () => {
+  const { active, cores, waits } = activeSessions(unsharded);
+  expect(cores).toBeCloseTo(0.84);
+  expect(active).toBeCloseTo(62);
+  expect(waits.map(({ event, sessions }) => [event, sessions])).toEqual([
+    ['write lock', 55],
+    ['log file sync', 6.16],
+  ]);
+});
+
+test('why one queue is slower is told from its waits, at one point of both', () => {
+  expect(whySentence([unsharded, sharded], 2)).toBe(
+    'At 4 × 32, 55 of 62 active sessions of the unsharded queue wait for the write lock; 0.84 of 2 cores are busy. ' +
+      '40 of 42 of the sharded queue wait for “log file sync”, in 4 files at once; 1.6 of 2 cores are busy.',
+  );
+});
+
+test('a queue whose sessions wait for nothing says so, and one without activity says nothing', () => {
+  expect(whySentence([measured('sharded', [], [0.5])], null)).toBe(
+    'At 4 × 32, none of 0.5 active sessions of the sharded queue waits; 0.5 cores are busy.',
+  );
+  expect(whySentence([measured('sharded', [], [])], 2)).toBeNull();
+  expect(whySentence([], 2)).toBeNull();
+});
+
+const tick = (system: string, instances: number, waitMs: Record<string, number>): Tick => ({
+  atMs: 1_000,
+  trial: 1,
+  program: 'queue',
+  system,
+  params: { instances, threads: 32 },
+  phase: 'measure',
+  instances: Array.from({ length: instances }, (_, index) => ({
+    instance: index + 1,
+    enqueuePerSec: 500,
+    dequeuePerSec: 500,
+    cpu: 0.25,
+    latencyMs: { p50: 1, p99: 2 },
+    waitMsByClass: waitMs,
+    shards: [],
+  })),
+});
+
+test('a wait that is counted when it ends never gives more waiting sessions than there are', () => {
+  const now = sessionsAt(tick('sharded', 2, { commit: 1_000_000 }), 250);
+  expect(now.sessions).toBe(64);
+  expect(now.instances.map(({ commit }) => commit)).toEqual([32, 32]);
+});
+
+const side = (system: string, gate: string, shown: Tick | null): SideInput => ({
+  system,
+  title: `${system}, 2 instances, 32 threads`,
+  when: '0:01, as it was',
+  isNow: false,
+  sessions: shown === null ? null : sessionsAt(shown, 250),
+  gate,
+});
+const sides = [
+  side('sharded', '', tick('sharded', 2, { commit: 5_000 })),
+  side('unsharded', 'the write lock', tick('unsharded', 2, { concurrency: 7_000, commit: 250 })),
+];
+
+test('every session is a dot: waiters in front of the one gate, committers in the gates of all files', () => {
+  const layout = layoutContention(sides, 1_000);
+  const [shardedSide, unshardedSide] = layout.sides;
+  expect(layout.perDot).toBe(1);
+  expect(shardedSide!.lanes).toHaveLength(2);
+  expect(unshardedSide!.lanes).toHaveLength(1);
+  for (const { dots } of layout.sides) expect(dots).toHaveLength(64);
+  const [gate] = unshardedSide!.lanes;
+  const waiting = unshardedSide!.dots.filter(({ role }) => role === 'waiting');
+  expect(waiting).toHaveLength(56);
+  for (const { x } of waiting) expect(x).toBeLessThan(gate!.x);
+  expect(unshardedSide!.counter).toMatchObject({ value: '56', label: 'wait for the write lock' });
+  expect(shardedSide!.counter).toMatchObject({ value: '40', label: 'commit, 2 files at once' });
+  for (const { dots, lanes, x, width } of layout.sides)
+    for (const dot of dots) {
+      expect(dot.x).toBeGreaterThanOrEqual(x);
+      expect(dot.x).toBeLessThanOrEqual(x + width);
+      if (dot.role === 'committing') expect(dot.x).toBeLessThan(lanes[0]!.x + lanes[0]!.width);
+    }
+});
+
+test('many sessions share dots, and a narrow page has the sides one above the other', () => {
+  const busy = { ...tick('sharded', 2, {}), params: { instances: 2, threads: 256 } };
+  const layout = layoutContention([side('sharded', '', busy), side('unsharded', '', null)], 360);
+  expect(layout.perDot).toBe(6);
+  expect(layout.sides.map(({ x }) => x)).toEqual([0, 0]);
+  expect(layout.sides[1]).toMatchObject({ figure: 'not measured yet', dots: [], counter: null });
+});
+
+test('the contention chart of both queues', async () => {
+  const element = svgElement();
+  createContentionChart(element).update(layoutContention(sides, 760));
+  await expect(savedFile(element, 'Sessions')).toMatchFileSnapshot('__svg__/contention.svg');
+});

@@ -1,0 +1,130 @@
+import type { ClaimLedgerEntry, MachineState, ScenarioEntry, StudyInfo } from '@shardlab/contract';
+import { expect, test } from 'vitest';
+import { documentNumbers } from '../src/model/document-numbers.ts';
+import { heroOf } from '../src/model/hero.ts';
+import { reasonsToAsk } from '../src/model/machine-words.ts';
+import {
+  cellMarks,
+  cellOf,
+  countCells,
+  describeCell,
+  describeCellCount,
+  mosaicRows,
+  moveInRow,
+} from '../src/model/mosaic.ts';
+import { runUnderWay } from '../src/model/run-under-way.ts';
+import { tracksOf } from '../src/model/tracks.ts';
+
+const last = {
+  verdict: 'holds',
+  value: 4.2,
+  unit: '× the messages',
+  interval: [4, 4.5],
+  provisional: false,
+  recordedOn: null,
+} as unknown as NonNullable<ClaimLedgerEntry['last']>;
+
+const claim = (id: string, changes: Partial<ClaimLedgerEntry> = {}): ClaimLedgerEntry => ({
+  id,
+  study: 'white-paper',
+  title: `Title of ${id}`,
+  document: 'It is so (figure 5).',
+  grade: 'prose',
+  weak: null,
+  last: null,
+  history: [],
+  judged: 0,
+  ...changes,
+});
+
+test('each state of a claim has a mark of its own, and says itself in words', () => {
+  const marks = Object.values(cellMarks);
+  expect(new Set(marks).size).toBe(marks.length);
+  expect(describeCell(cellOf(claim('A1')))).toBe('A1, not judged yet: Title of A1');
+  expect(describeCell(cellOf(claim('A2', { last: { ...last, provisional: true } })))).toBe(
+    'A2, holds here, provisional: Title of A2',
+  );
+  expect(
+    describeCell(cellOf(claim('A3', { last: { ...last, verdict: 'mixed', recordedOn: 'a machine' } }))),
+  ).toBe('A3, mixed, recorded elsewhere: Title of A3');
+});
+
+test('the mosaic has a row for each document with claims, and counts its cells', () => {
+  const study = (id: string, title: string) => ({ id, document: { title } }) as unknown as StudyInfo;
+  const rows = mosaicRows(
+    [study('white-paper', 'Paper'), study('empty', 'Nothing claimed')],
+    [claim('A1'), claim('A2', { last }), claim('A3', { last: { ...last, provisional: true } })],
+  );
+  expect(rows.map(({ title, cells }) => [title, cells.map(({ id }) => id)])).toEqual([
+    ['Paper', ['A1', 'A2', 'A3']],
+  ]);
+  const counts = countCells(rows);
+  expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(3);
+  expect(counts.filter(({ count }) => count > 0).map(describeCellCount)).toEqual([
+    '2 hold here (1 provisionally)',
+    '1 not judged yet',
+  ]);
+});
+
+test('arrow keys move within a row and stay at its ends', () => {
+  expect([moveInRow(0, 'ArrowRight', 3), moveInRow(2, 'ArrowRight', 3)]).toEqual([1, 2]);
+  expect([moveInRow(1, 'ArrowLeft', 3), moveInRow(0, 'ArrowLeft', 3)]).toEqual([0, 0]);
+  expect([moveInRow(1, 'Home', 3), moveInRow(1, 'End', 3), moveInRow(1, 'a', 3)]).toEqual([0, 2, null]);
+});
+
+const scenario = (changes: object, source: ScenarioEntry['source'] = 'built-in') =>
+  ({ source, scenario: { id: 'x', program: 'queue', ...changes } }) as unknown as ScenarioEntry;
+
+test('a document’s number is the reference line of its scenario, or else the claim as it is', () => {
+  const entries = [
+    scenario({ references: [{ claim: 'A2', label: 'White paper: sharded reaches 76,000/s' }] }),
+    scenario({ references: [{ claim: 'A2', label: 'White paper: sharded reaches 76,000/s' }] }),
+  ];
+  const [a1, a2] = documentNumbers([claim('A1'), claim('A2', { last })], entries);
+  expect(a1).toMatchObject({ stated: 'Title of A1', where: 'figure 5', here: null, unit: '' });
+  expect(a2).toMatchObject({ stated: 'sharded reaches 76,000/s', here: '4.2 (4 to 4.5)' });
+});
+
+test('figures, faults and uploads are the three tracks', () => {
+  const entries = [
+    scenario({ id: 'plan-1', study: 'redis', figure: 'Plan 1' }),
+    scenario({ id: 'figure-10', study: 'white-paper', figure: 'Figure 10' }),
+    scenario({ id: 'figure-3', study: 'white-paper', figure: 'Figure 3' }),
+    scenario({ id: 'failover', faults: [{}] }),
+    scenario({ id: 'conversion', conversion: {} }),
+    scenario({ id: 'herd', program: 'listen-herd' }),
+    scenario({ id: 'plain' }),
+    scenario({ id: 'mine', faults: [{}] }, 'uploaded'),
+  ];
+  const ids = (found: ScenarioEntry[]) => found.map((entry) => entry.scenario.id);
+  const { figures, breaking, own } = tracksOf(entries);
+  expect(ids(figures)).toEqual(['figure-3', 'figure-10', 'plan-1']);
+  expect(ids(breaking)).toEqual(['failover', 'conversion', 'herd']);
+  expect(ids(own)).toEqual(['mine']);
+});
+
+test('a run with faults is shown over time, Figure 10 by its CPU, others by their sweep', () => {
+  const hero = (changes: object) => heroOf(scenario(changes).scenario);
+  expect(hero({ faults: [{}] })).toBe('rate over time');
+  expect(hero({ study: 'white-paper', figure: 'Figure 10' })).toBe('cpu');
+  expect(hero({ study: 'white-paper', figure: 'Figure 3' })).toBe('scaling');
+});
+
+const idle: MachineState = { cores: 2, coresBusy: 0.1, loadRunning: false, runsUnderWay: 0 };
+
+test('a busy machine and a load are reasons to ask; a run under way is not, since the next one waits', () => {
+  expect(reasonsToAsk(idle)).toEqual([]);
+  expect(reasonsToAsk({ ...idle, coresBusy: 1.4 })).toEqual(['Other work keeps 1.4 of 2 cores busy.']);
+  expect(reasonsToAsk({ ...idle, loadRunning: true })).toHaveLength(1);
+  expect(reasonsToAsk({ ...idle, coresBusy: 2, loadRunning: true, runsUnderWay: 1 })).toEqual([]);
+});
+
+test('the pill follows the run that is executed, with those that wait behind it', () => {
+  const run = (status: 'running' | 'queued' | 'done', createdAtMs: number) => ({ status, createdAtMs });
+  expect(runUnderWay([run('queued', 3), run('running', 2), run('done', 1)])).toEqual({
+    run: run('running', 2),
+    waiting: 1,
+  });
+  expect(runUnderWay([run('queued', 3), run('queued', 2)])?.run).toEqual(run('queued', 2));
+  expect(runUnderWay([run('done', 1)])).toBeNull();
+});
