@@ -19,8 +19,8 @@ export default defineConfig({
     // For what hangs, on a machine that is busy with other things too. Tests that start dozens of processes set longer ones.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Twice the two cores that this is meant for: the tests wait for disks and for processes that end.
-    maxWorkers: 4,
+    // One more than the two cores that this is meant for: the tests wait for disks and for processes that end.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
       // Files of a worker share what they import: loading it anew for each took a tenth of the time of all tests.
