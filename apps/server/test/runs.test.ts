@@ -266,7 +266,9 @@ describe('an export', () => {
 
   it('as CSV has a row for each point with all of its parameters and figures', async () => {
     const test = await startApp();
-    const run = await runToEnd(test, smallScenario({ systems: ['sharded', 'unsharded'] }));
+    // Long enough for commits and dequeues of both on a busy machine.
+    const phases = { warmupMs: 0, measureMs: 900, drainMs: 500 };
+    const run = await runToEnd(test, smallScenario({ systems: ['sharded', 'unsharded'], phases }));
     const { headers, body } = await test.get<string>(`/api/runs/${run.id}/export?format=csv`);
     expect(headers['content-type']).toBe('text/csv; charset=utf-8');
     const [header, ...rows] = readCsv(body);
