@@ -15,8 +15,11 @@ import { overwriteText } from './damage.ts';
 
 const smallSlices = { wholeBytesMax: -1, rowsMax: 40, bytesMax: 1_000_000 };
 const catalogSlices = { wholeBytesMax: -1, rowsMax: 3, beginningsMax: 3 };
-/** Of SQLite's own check, about space that holds nothing: slices do not look at it. */
-const freeSpace = /fragmentation|freelist|never used|unused|free space/i;
+/**
+ * Of SQLite's own check, about space that holds nothing, or about bits of a cell's offset that SQLite never reads, as they lie above
+ * the size of a page: slices do not look at these.
+ */
+const freeSpace = /fragmentation|freelist|never used|unused|free space|Offset \d+ out of range/i;
 /** SQLite counts no entries behind such a fault, and then misses them. */
 const isAboutFreeSpace = (faults: readonly string[]) =>
   faults.some((fault) => freeSpace.test(fault)) &&

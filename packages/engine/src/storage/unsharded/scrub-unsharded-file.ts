@@ -5,8 +5,9 @@
  * compared with their entries in the index, which a damaged page of one of the two does not hide in both. The totals of a queue
  * are compared with all of its slices if it neither gained nor lost a message meanwhile.
  *
- * Not looked at in slices, but by the check of the folder and in small files: pages that are free, free space within pages, and
- * how many recipient rows a subscriber has, which move while they are read. A dequeue that finds none compares their number.
+ * Not looked at in slices, but by the check of the folder and in small files: pages that are free, free space within pages, bits
+ * of cell offsets that SQLite does not read, and how many recipient rows a subscriber has, which move while they are read. A
+ * dequeue that finds none compares their number.
  */
 import type { QueueId } from '../../model/ids.ts';
 import { assertSchemaUndamaged } from '../sqlite/file-format.ts';

@@ -88,15 +88,16 @@ export function findRecipientFaults(
   after: RecipientPlace,
   rowsMax: number,
 ): { faults: string[]; end: RecipientPlace | undefined } {
+  // A key with a part that a flipped bit made NULL is neither before nor behind another: such a row is read too.
   const rows = file
     .prepare(
       `SELECT holder, subscriber, rank, recipient.id, recipient.row_checksum = ${recipientChecksumSql('recipient.')} AND ${integersSql} AS undamaged,
          message.crc IS recipient.crc AS hasMessage
        FROM recipient LEFT JOIN message ON message.id = recipient.id
-       WHERE (holder, subscriber, rank, recipient.id) > (?, ?, ?, ?)
+       WHERE holder >= ? AND ((holder, subscriber, rank, recipient.id) > (?, ?, ?, ?)) IS NOT 0
        ORDER BY holder, subscriber, rank, recipient.id LIMIT ?`,
     )
-    .all(after.holder, after.subscriber, after.rank, after.id, rowsMax) as (RecipientPlace & {
+    .all(after.holder, after.holder, after.subscriber, after.rank, after.id, rowsMax) as (RecipientPlace & {
     undamaged: number;
     hasMessage: number;
   })[];
