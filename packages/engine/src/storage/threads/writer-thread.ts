@@ -37,10 +37,10 @@ function open(): InstanceFile | undefined {
 const channel = new GroupReceiver(groups, port, clock);
 const sender = new AnswerSender(answers, reply);
 const answer = sender.send.bind(sender);
+const emulatedDisk = openEmulatedDisk(emulatedSync, machineClock);
 const file = open();
 if (file !== undefined) {
   const onFileFailed = (failure: StorageFailure) => reply({ kind: 'file failed', failure });
-  const emulatedDisk = openEmulatedDisk(emulatedSync, machineClock);
   const writer = new GroupWriter(file, { path, emulatedDisk, clock, onFileFailed }, newWriterState);
   let request = channel.next();
   for (; request.kind === 'group'; request = channel.next()) writer.write(request, answer);
