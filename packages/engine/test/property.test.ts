@@ -15,24 +15,30 @@ import {
   withReopen,
 } from './queue-model.ts';
 import { isTorture } from './random.ts';
+import { ChangingPlacement, openWithPlacement } from './support/changing-placement.ts';
 
 class RealEngine implements Real {
   readonly promises = { orderAfterReturn: true, exactCounts: true };
   readonly #dir: string;
   readonly #isRemote: boolean;
+  readonly #changesWriter: boolean;
   instance!: Instance;
   client!: Real['client'];
   sessions!: Real['sessions'];
   /** Ends the client, then closes the instance. */
   close!: () => Promise<void>;
 
-  constructor(dir: string, isRemote: boolean) {
+  constructor(dir: string, placement: Placement) {
     this.#dir = dir;
-    this.#isRemote = isRemote;
+    this.#isRemote = placement !== 'embedded';
+    this.#changesWriter = placement === 'served only';
   }
 
   async open(): Promise<void> {
-    const instance = await openInstance({ dir: this.#dir, partitionMessagesMax: 5 });
+    const options = { dir: this.#dir, partitionMessagesMax: 5 };
+    const instance = this.#changesWriter
+      ? await openWithPlacement(options, new ChangingPlacement(() => true))
+      : await openInstance(options);
     this.instance = instance;
     this.client = instance;
     this.close = () => instance.close();
@@ -54,11 +60,15 @@ class RealEngine implements Real {
 const runsInGate = { many: 12, few: 5 };
 const runsInTorture = { many: 60, few: 16 };
 
-describe.each<[QueueKind, 'embedded' | 'remote']>([
+/** `served only`: remote, and each group is committed on another thread than the one before. */
+type Placement = 'embedded' | 'remote' | 'served only';
+
+describe.each<[QueueKind, Placement]>([
   ['sharded', 'embedded'],
   ['unsharded', 'embedded'],
   ['sharded', 'remote'],
   ['unsharded', 'remote'],
+  ['sharded', 'served only'],
   ['unsharded-grouped', 'embedded'],
   ['unsharded-grouped', 'remote'],
 ])('a %s queue under random commands of %s sessions', (kind, placement) => {
@@ -70,7 +80,7 @@ describe.each<[QueueKind, 'embedded' | 'remote']>([
     await fc.assert(
       fc.asyncProperty(fc.commands(withReopen, { maxCommands: 80, size: 'max' }), async (run) => {
         round += 1;
-        const real = new RealEngine(`${dir}/${round}`, placement === 'remote');
+        const real = new RealEngine(`${dir}/${round}`, placement);
         await real.open();
         try {
           await real.instance.createQueue({ name: queue, kind, shards: 2 });
@@ -80,7 +90,7 @@ describe.each<[QueueKind, 'embedded' | 'remote']>([
         }
       }),
       {
-        numRuns: placement === 'remote' || kind === 'unsharded-grouped' ? runs.few : runs.many,
+        numRuns: placement !== 'embedded' || kind === 'unsharded-grouped' ? runs.few : runs.many,
         examples: [[walk]],
       },
     );

@@ -53,7 +53,7 @@ export interface InstanceStats {
    * it served.
    */
   syncs: number;
-  /** CPU time of the session thread and of the writer thread since they started, microseconds. */
+  /** CPU time of the session thread, with the groups that are committed on it, and of the writer since they started, microseconds. */
   cpu: { sessionUs: number; writerUs: number };
   /** Values of all registered counters, by name: `counters()` says what each counts. */
   counters: Record<string, number>;

@@ -40,6 +40,11 @@ export interface InstanceOptions {
   writerReservationMsMax?: number;
   /** How long a commit waits for rows that a branch in doubt has locked; 1 to 60,000 ms, default 8,000. */
   sqlLockMsMax?: number;
+  /**
+   * This process does nothing but serve the instance to others (`serveInstance`), so its groups may be committed on the thread of
+   * their sessions while syncs are short. Default false: the thread that opens the instance never waits for the disk.
+   */
+  servesOnly?: boolean;
   /** The singleton services of the cluster, at most 64, the same in every process. Those of this instance are activated in the background. */
   services?: readonly ServiceSpec[];
 }

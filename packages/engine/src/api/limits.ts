@@ -68,6 +68,13 @@ export const limits = {
   writerSpinMs: 0.05,
   /** How long the session thread polls for an answer of the writer before it sleeps: a small commit on a fast disk. */
   answerSpinMs: 0.5,
+  /** Commits whose 99th percentile says how fast the disk is, where groups may be committed on the session thread. */
+  commitsMeasured: 1_000,
+  /** A percentile of at most this lets the session thread commit, and one of more than the second makes it stop, milliseconds. */
+  shortCommitMs: 2,
+  longCommitMs: 5,
+  /** One commit of more than this makes it stop too: half the time between two renewals of a lease, milliseconds. */
+  commitStallMs: 100,
   /** Operations of the transactions whose callers resume in one turn of the event loop: 1 to 2 ms of work. */
   resumedOperationsPerTurnMax: 320,
   /** Size of a run of messages in one row of a partition: large enough to save rows, small enough to read at once. */

@@ -105,8 +105,20 @@ export interface Group {
   poolChanges: PoolChanges;
 }
 
+/** How the last group ended: what a writer must know of the one before it. */
+export interface WriterState {
+  generation: number;
+  failure: StorageFailure | null;
+}
+
 /** What the session thread asks of the writer thread. */
-export type WriterRequest = Group | { kind: 'close' };
+export type WriterRequest =
+  | Group
+  /** Write nothing until `resume`. */
+  | { kind: 'suspend' }
+  /** `state`: how the last group ended that another thread committed meanwhile; null if there was none. */
+  | { kind: 'resume'; state: WriterState | null }
+  | { kind: 'close' };
 
 /** The outcome of one statement of a transaction with a reserved writer. */
 export interface StatementAnswer {
@@ -137,6 +149,8 @@ export type WriterReply =
   | GroupResult
   /** An answer is in shared memory. Answers no request by itself. */
   | { kind: 'answer ready' }
+  /** Answers `suspend`. */
+  | { kind: 'suspended' }
   /** The file took its last group: the instance must end. Answers no request. */
   | { kind: 'file failed'; failure: StorageFailure }
   | { kind: 'closed' };

@@ -16,6 +16,7 @@ import { ServiceHost } from '../singletons/service-host.ts';
 import { Catalog } from '../storage/catalog/catalog.ts';
 import { freeDiskBytes } from '../storage/free-disk-bytes.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
+import { AdaptiveCommitPlacement, type CommitPlacement } from '../storage/threads/commit-place.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import { globalTransactionLock } from '../xa/tight/homes.ts';
@@ -34,13 +35,15 @@ export interface InstanceHooks {
   onDamageFound?(finding: DamageFinding): void;
   /** All files are closed. */
   onClosed(): void;
+  /** Where groups are committed; by default wherever `servesOnly` lets them. */
+  placement?: CommitPlacement;
 }
 
 /** Recovers what an earlier process left; returns once the instance serves. Throws the storage errors, `OPTIONS_INVALID`. */
 export async function assembleInstance(
   id: number,
   options: InstanceOptions,
-  { lease, processOf = id, ...hooks }: InstanceHooks,
+  { lease, processOf = id, placement, ...hooks }: InstanceHooks,
   ports: InstancePorts,
 ): Promise<LocalInstance> {
   const { dir, emulatedInterconnectMs = 0, services = [] } = options;
@@ -103,6 +106,7 @@ export async function assembleInstance(
       onFatal,
       lease,
       freeDiskBytes: () => freeDiskBytes(dir),
+      placement: placement ?? (options.servesOnly ? new AdaptiveCommitPlacement() : undefined),
     });
     const ofShared = {
       dir,

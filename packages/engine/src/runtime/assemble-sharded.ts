@@ -84,7 +84,7 @@ export type ShardedParts = ReturnType<typeof assembleParts>;
 
 /** Whatever writes an instance's file, and what the instance reports about it. */
 export interface InstanceWriter extends WriterPort {
-  /** CPU time that writing took since the instance was opened, microseconds. */
+  /** CPU time that writing took since the instance was opened, microseconds; none of the session thread. */
   readonly cpuUs: number;
   /** Milliseconds since the last answer while one is due. */
   readonly silentMs: number;

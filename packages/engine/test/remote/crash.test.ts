@@ -100,8 +100,11 @@ async function dequeueForever(session: Session, ledger: Ledger, signal: AbortSig
   }
 }
 
-function forkHost(dir: string, kind: QueueKind): ChildProcess {
-  const host = fork(new URL('./host.ts', import.meta.url), [dir, kind], {
+/** `writer`: that of sharded queues. */
+type HostedQueue = [kind: QueueKind, ...writer: 'changing writer'[]];
+
+function forkHost(dir: string, queue: HostedQueue): ChildProcess {
+  const host = fork(new URL('./host.ts', import.meta.url), [dir, ...queue], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   onTestFinished(() => {
@@ -111,8 +114,8 @@ function forkHost(dir: string, kind: QueueKind): ChildProcess {
 }
 
 /** Starts the process; resolves once it serves. */
-async function startHost(dir: string, kind: QueueKind): Promise<ChildProcess> {
-  const host = forkHost(dir, kind);
+async function startHost(dir: string, queue: HostedQueue): Promise<ChildProcess> {
+  const host = forkHost(dir, queue);
   await Promise.race([once(host, 'message'), once(host, 'exit')]);
   expect(host.exitCode).toBeNull();
   return host;
@@ -172,11 +175,13 @@ function check(ledger: Ledger, live: Map<string, string>): void {
   expect(everywhere.size, 'never committed').toBe(ledger.committed.size);
 }
 
-describe.each<{ kind: QueueKind; kills: number }>([
+describe.each<{ kind: QueueKind; kills: number; writer?: 'changing writer' }>([
   { kind: 'sharded', kills: 20 },
+  { kind: 'sharded', writer: 'changing writer', kills: 8 },
   { kind: 'unsharded', kills: 6 },
   { kind: 'unsharded-grouped', kills: 3 },
-])('an instance with a $kind queue, killed under remote sessions', ({ kind, kills }) => {
+])('an instance with a $kind queue, $writer, killed under remote sessions', ({ kind, kills, writer }) => {
+  const queue: HostedQueue = writer === undefined ? [kind] : [kind, writer];
   it(`loses nothing, duplicates nothing and knows how each commit ended, ${kills} times`, {
     timeout: 240_000,
   }, async () => {
@@ -186,7 +191,7 @@ describe.each<{ kind: QueueKind; kills: number }>([
     const dir = makeFolder();
     const ledger = new Ledger();
     const ending = new AbortController();
-    let host = await startHost(dir, kind);
+    let host = await startHost(dir, queue);
     const clients: RemoteInstance[] = [
       await connect({ dir, connectMs: 60_000 }),
       await connect({ dir, connectMs: 60_000 }),
@@ -201,11 +206,11 @@ describe.each<{ kind: QueueKind; kills: number }>([
       await pause(5 + next() * 250); // any moment is as good as another
       await kill(host);
       if (next() < 0.25) {
-        const early = forkHost(dir, kind); // dies while it starts, recovery included
+        const early = forkHost(dir, queue); // dies while it starts, recovery included
         await pause(40 + next() * 200);
         await kill(early);
       }
-      host = await startHost(dir, kind);
+      host = await startHost(dir, queue);
     }
     const before = ledger.consumed.size;
     await expect.poll(() => ledger.consumed.size, { timeout: 60_000 }).toBeGreaterThan(before + 200);

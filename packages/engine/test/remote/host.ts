@@ -1,8 +1,17 @@
 /** A process that serves an instance, for tests that kill it. Tells its parent once clients can connect. */
 import { openInstance, type QueueKind, serveInstance } from '../../src/index.ts';
+import { ChangingPlacement, openWithPlacement } from '../support/changing-placement.ts';
 
-const [dir, kind] = process.argv.slice(2) as [string, QueueKind];
-const instance = await openInstance({ dir, partitionMessagesMax: 64 });
+const [dir, kind, writer] = process.argv.slice(2) as [string, QueueKind, 'changing writer' | undefined];
+const options = { dir, partitionMessagesMax: 64 };
+// Groups on each thread: one, one, two, one, one, two …
+let group = 0;
+const changing = new ChangingPlacement(() => {
+  group += 1;
+  return group % 4 !== 3;
+});
+const instance =
+  writer === undefined ? await openInstance(options) : await openWithPlacement(options, changing);
 if (instance.queues().length === 0) await instance.createQueue({ name: 'q', kind, shards: 2 });
 await serveInstance(instance);
 process.send?.('serving');

@@ -5,92 +5,128 @@ import type {
   ConsumptionDelta,
   Group,
   GroupResult,
-  SqlOutcome,
+  WriterState,
 } from '../../src/model/group-message.ts';
 import type { FileReader, ReadOperation, ReadResults } from '../../src/model/read-request.ts';
 import type { StorageFailure } from '../../src/model/storage-failure.ts';
+import type { WriterListener } from '../../src/storage/threads/writer-thread-client.ts';
 import type { MemoryFile, WrittenGroup } from './memory-file.ts';
 import type { Chance, SimulatedPorts } from './scheduler.ts';
-import { SimulationFailure } from './simulation-failure.ts';
+import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
 export interface WriterFaults {
   /** Set to have the next group fail. */
   next: 'diskFull' | 'syncFailed' | undefined;
 }
 
-/** Writes one group after the other, each after a while of simulated time. */
-export class MemoryWriter implements WriterPort {
-  readonly cpuUs = 0;
-  readonly silentMs = 0;
-  onResult: ((result: GroupResult) => void) | undefined;
+/** What the file does with groups, whoever writes them. */
+class MemoryCommits {
   readonly #file: MemoryFile;
-  readonly #ports: SimulatedPorts;
   readonly #chance: Chance;
   readonly #faults: WriterFaults;
-  /** When the last answer is due: answers come in order. */
-  #lastAnswerAtMs = 0;
-  #freeAtMs = 0;
-  #generation = 0;
-  #failure: StorageFailure | undefined;
+  #state: WriterState = { generation: 0, failure: null };
 
-  constructor(file: MemoryFile, ports: SimulatedPorts, chance: Chance, faults: WriterFaults) {
+  constructor(file: MemoryFile, chance: Chance, faults: WriterFaults) {
     this.#file = file;
-    this.#ports = ports;
     this.#chance = chance;
     this.#faults = faults;
   }
 
+  resume(state: WriterState): void {
+    this.#state = state;
+  }
+
+  /** Groups behind a failed one fail too, until one comes that was built after it. */
+  write(group: Group): Pick<GroupResult, 'failure' | 'sqlOutcomes'> {
+    const { generation, failure: failed } = this.#state;
+    if (failed !== null && (failed.fatal || group.generation === generation))
+      return { failure: failed, sqlOutcomes: [] };
+    const failure = this.#drawFailure(group);
+    this.#state = { generation: group.generation, failure };
+    return { failure, sqlOutcomes: failure === null ? this.#file.write(toWritten(group)) : [] };
+  }
+
+  #drawFailure(group: Group): StorageFailure | null {
+    const fault = this.#faults.next;
+    this.#faults.next = undefined;
+    if (fault === undefined) return null;
+    const fatal = fault === 'syncFailed';
+    // After a failed sync the group may be on disk or not.
+    if (fatal && this.#chance.percent(50)) this.#file.write(toWritten(group));
+    const code = fatal ? 'STORAGE_FAILED' : 'STORAGE_FULL';
+    return { code, message: `simulated: ${fault}`, details: {}, fatal };
+  }
+
+  /** The answer to a group that was written; with it a synced group is on disk. */
+  answerTo(group: Group, { failure, sqlOutcomes }: ReturnType<MemoryCommits['write']>): GroupResult {
+    const { groupNumber, generation } = group;
+    if (failure === null && group.sync === 'FULL') this.#file.sync(groupNumber);
+    return {
+      kind: 'group',
+      groupNumber,
+      generation,
+      failure,
+      unusablePartitions: [],
+      sqlOutcomes,
+      maintenanceMs: 0,
+      commitMs: 0,
+      cpuUs: 0,
+    };
+  }
+}
+
+/** Writes one group after the other, each after a while of simulated time: the writer thread. */
+export class MemoryWriter implements WriterPort {
+  readonly cpuUs = 0;
+  readonly silentMs = 0;
+  readonly #ports: SimulatedPorts;
+  readonly #chance: Chance;
+  readonly #commits: MemoryCommits;
+  #listener: WriterListener | undefined;
+  /** When the last answer is due: answers come in order. */
+  #lastAnswerAtMs = 0;
+  #freeAtMs = 0;
+  #isSuspended = false;
+
+  constructor(file: MemoryFile, ports: SimulatedPorts, chance: Chance, faults: WriterFaults) {
+    this.#ports = ports;
+    this.#chance = chance;
+    this.#commits = new MemoryCommits(file, chance, faults);
+  }
+
+  attach(listener: WriterListener): void {
+    this.#listener = listener;
+  }
+
   send(group: Group): void {
+    expectThat(!this.#isSuspended, () => `group ${group.groupNumber} was sent to a suspended writer`);
     const nowMs = this.#ports.clock.monotonicMs();
     const writeAtMs = Math.max(nowMs, this.#freeAtMs) + this.#delayMs();
     this.#freeAtMs = writeAtMs;
     const answerAtMs = Math.max(this.#lastAnswerAtMs, writeAtMs + this.#delayMs());
     this.#lastAnswerAtMs = answerAtMs;
-    let failure: StorageFailure | null = null;
-    let sqlOutcomes: SqlOutcome[] = [];
+    let written: ReturnType<MemoryCommits['write']>;
     this.#ports.after(writeAtMs - nowMs, () => {
-      failure = this.#write(group, (outcomes) => {
-        sqlOutcomes = outcomes;
-      });
+      written = this.#commits.write(group);
     });
-    this.#ports.after(answerAtMs - nowMs, () => {
-      if (failure === null && group.sync === 'FULL') this.#file.sync(group.groupNumber);
-      this.onResult?.({
-        kind: 'group',
-        groupNumber: group.groupNumber,
-        generation: group.generation,
-        failure,
-        unusablePartitions: [],
-        sqlOutcomes,
-        maintenanceMs: 0,
-        commitMs: 0,
-        cpuUs: 0,
-      });
-    });
+    this.#ports.after(answerAtMs - nowMs, () =>
+      this.#listener?.onResult(this.#commits.answerTo(group, written)),
+    );
   }
 
   #delayMs(): number {
     return this.#chance.percent(5) ? this.#chance.between(10, 100) : this.#chance.below(3);
   }
 
-  /** Groups behind a failed one fail too, until one comes that was built after it. */
-  #write(group: Group, onStatements: (outcomes: SqlOutcome[]) => void): StorageFailure | null {
-    const failed = this.#failure;
-    if (failed !== undefined && (failed.fatal || group.generation === this.#generation)) return failed;
-    this.#generation = group.generation;
-    this.#failure = undefined;
-    const fault = this.#faults.next;
-    this.#faults.next = undefined;
-    if (fault !== undefined) {
-      const fatal = fault === 'syncFailed';
-      // After a failed sync the group may be on disk or not.
-      if (fatal && this.#chance.percent(50)) this.#file.write(toWritten(group));
-      const code = fatal ? 'STORAGE_FAILED' : 'STORAGE_FULL';
-      this.#failure = { code, message: `simulated: ${fault}`, details: {}, fatal };
-      return this.#failure;
-    }
-    onStatements(this.#file.write(toWritten(group)));
-    return null;
+  suspend(): Promise<void> {
+    this.#isSuspended = true;
+    const leftMs = this.#lastAnswerAtMs - this.#ports.clock.monotonicMs();
+    return new Promise((resolve) => this.#ports.after(Math.max(0, leftMs) + this.#delayMs(), resolve));
+  }
+
+  resume(state?: WriterState): void {
+    this.#isSuspended = false;
+    if (state !== undefined) this.#commits.resume(state);
   }
 
   executeStatement(): Promise<never> {
@@ -100,6 +136,26 @@ export class MemoryWriter implements WriterPort {
   rollbackReservation(): void {}
 
   async close(): Promise<void> {}
+}
+
+/** Writes and answers a group in no time: the session thread, which does nothing else meanwhile. */
+export class MemorySessionThread {
+  onFailed: ((failure: StorageFailure) => void) | undefined;
+  readonly #commits: MemoryCommits;
+
+  constructor(file: MemoryFile, chance: Chance, faults: WriterFaults) {
+    this.#commits = new MemoryCommits(file, chance, faults);
+  }
+
+  resume(state: WriterState): void {
+    this.#commits.resume(state);
+  }
+
+  write(group: Group, answer: (result: GroupResult) => void): void {
+    answer(this.#commits.answerTo(group, this.#commits.write(group)));
+  }
+
+  close(): void {}
 }
 
 function toWritten(group: Group): WrittenGroup {

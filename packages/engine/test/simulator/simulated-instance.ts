@@ -6,8 +6,15 @@ import { WaitRecorder } from '../../src/model/wait-recorder.ts';
 import { assembleParts, type ShardedOptions, type ShardedParts } from '../../src/runtime/assemble-sharded.ts';
 import { InstanceSession } from '../../src/runtime/instance-session.ts';
 import { recoverSharded } from '../../src/runtime/recover-sharded.ts';
+import { AdaptiveWriter } from '../../src/storage/threads/adaptive-writer.ts';
+import { ChangingPlacement } from '../support/changing-placement.ts';
 import { MemoryFile } from './memory-file.ts';
-import { MemoryReader, MemoryWriter, type WriterFaults } from './memory-writer.ts';
+import {
+  MemoryReader,
+  MemorySessionThread,
+  MemoryWriter,
+  type WriterFaults,
+} from './memory-writer.ts';
 import { type Chance, type Scheduler, SimulatedPorts } from './scheduler.ts';
 import type { NetworkEnd, SimulatedNetwork } from './simulated-interconnect.ts';
 
@@ -22,6 +29,8 @@ export interface SimulatedInstanceOptions {
   cacheBytesMax: number;
   partitionMessagesMax: number;
   consumerIdleMs: number;
+  /** Its groups are committed on the writer thread and on the session thread in turn. Default: on the writer thread. */
+  changesWriter?: boolean;
 }
 
 /** One opening. After a kill nothing of it runs on. */
@@ -50,7 +59,16 @@ export class SimulatedInstance {
   open(): void {
     const { scheduler, chance, network, queues, instance, instances } = this.#options;
     const ports = new SimulatedPorts(scheduler, chance);
-    const writer = new MemoryWriter(this.file, ports, chance, this.faults);
+    const waits = new WaitRecorder({ clock: ports.clock });
+    const thread = new MemoryWriter(this.file, ports, chance, this.faults);
+    const writer = this.#options.changesWriter
+      ? new AdaptiveWriter({
+          thread,
+          sessionThread: new MemorySessionThread(this.file, chance, this.faults),
+          placement: new ChangingPlacement(() => chance.percent(20)),
+          waits,
+        })
+      : thread;
     const reader = new MemoryReader(this.file, ports, chance);
     const recovered = this.file.recover();
     const options: ShardedOptions = {
@@ -64,7 +82,7 @@ export class SimulatedInstance {
       sampleIntervalMs: 60_000,
       writerReservationMsMax: 1_000,
       sqlLockMsMax: 5_000,
-      waits: new WaitRecorder({ clock: ports.clock }),
+      waits,
       outcomes: new CommitOutcomes(ports.clock),
       queues,
       everExisted: () => true,
@@ -78,8 +96,8 @@ export class SimulatedInstance {
     const parts = assembleParts(options, { writer, reader, recovered });
     const { forwarding, homes } = parts;
     const end: NetworkEnd = { instance, forwarding, homes, alive: true };
-    const opening: Opening = { parts, ports, end, waits: options.waits, failed: undefined };
-    writer.onResult = (result) => parts.groupCommit.onResult(result);
+    const opening: Opening = { parts, ports, end, waits, failed: undefined };
+    writer.attach(parts.groupCommit);
     recoverSharded(parts, options, recovered);
     network.attach(end);
     const interconnect = network.interconnectOf(end, instances, this.#options.consumerIdleMs);

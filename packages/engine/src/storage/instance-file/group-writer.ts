@@ -6,19 +6,13 @@
  * failure, which a higher generation shows. After a failed sync it is unknown what the disk holds, so nothing more is
  * written; opening the file again finds out.
  */
-import type { Group, GroupResult, StatementAnswer } from '../../model/group-message.ts';
+import type { Group, GroupResult, StatementAnswer, WriterState } from '../../model/group-message.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import type { EmulatedDisk } from '../emulated-disk.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import type { InstanceFile, StatementSteps } from './instance-file.ts';
-
-/** How the last group ended: what a writer must know of the one before it. */
-export interface WriterState {
-  generation: number;
-  failure: StorageFailure | null;
-}
 
 export const newWriterState: WriterState = { generation: 0, failure: null };
 

@@ -159,12 +159,23 @@ export class InstanceFile {
   resume(epoch: number): GroupNumber {
     return mapSqliteErrors(this.#path, () => {
       resyncWal(this.#file);
-      this.#epoch = epoch;
-      this.#assertEpoch();
+      this.takeOver(epoch);
       this.#recordsEveryGroup = true;
-      this.#consumption.countRows();
       const lastGroup = this.#file.prepare(readLastGroupSql).pluck().get() as GroupNumber | undefined;
       return lastGroup ?? 0; // 0: `meta` has none yet
+    });
+  }
+
+  /**
+   * Continues an opening in place of another writer, all of whose groups were answered and which may continue in the same way
+   * later. `epoch`: of the opening, where this object has not recovered the file itself. Throws `INSTANCE_FENCED`.
+   */
+  takeOver(epoch = this.#epoch): void {
+    mapSqliteErrors(this.#path, () => {
+      this.#epoch = epoch;
+      this.#assertEpoch();
+      this.#correlationIndexes.reload();
+      this.#consumption.countRows();
     });
   }
 
@@ -216,7 +227,7 @@ export class InstanceFile {
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
       this.#createdSqlExecutor?.onGroupUndone();
-      if (group.poolChanges.assign.length > 0) this.#correlationIndexes.reloadAfterRollback();
+      if (group.poolChanges.assign.length > 0) this.#correlationIndexes.reload();
       // The disk may have no space for the log to grow: after a checkpoint SQLite writes it from its start again.
       if (isDiskFull(error)) this.#checkpoints.runPassive();
       throw error;

@@ -1,11 +1,10 @@
 /** What the session thread and the writer process tell each other, in frames (`process-frames.ts`). */
 import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
 import type { EmulatedSync } from '../../model/emulated-sync.ts';
-import type { Group, GroupResult, StatementAnswer } from '../../model/group-message.ts';
+import type { Group, GroupResult, StatementAnswer, WriterState } from '../../model/group-message.ts';
 import type { GroupNumber } from '../../model/ids.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
-import type { WriterState } from '../instance-file/group-writer.ts';
 
 /** Standard input and output of the writer process. */
 export const inputDescriptor = 0;

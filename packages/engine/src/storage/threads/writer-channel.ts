@@ -60,34 +60,36 @@ const hasSeveralProcessors = availableParallelism() > 1;
 const headerWords = 10;
 const entryWords = 5;
 const groupRing: RingSize = {
-  // Groups in flight, and the order to close.
-  slotCount: limits.groupsInFlightMax + 1,
+  // Groups in flight, and the orders to suspend or resume and to close.
+  slotCount: limits.groupsInFlightMax + 2,
   slotWords: headerWords + limits.groupEntriesMax * entryWords,
 };
 
 /** The first word of a group's slot. */
-const requestKinds = { close: 0, posted: 1, inline: 2 } as const;
+const requestKinds = { close: 0, posted: 1, inline: 2, suspend: 3, resume: 4 } as const;
 
 export function createGroupChannelMemory(): SharedArrayBuffer {
   return createRingMemory(groupRing);
 }
 
 export class GroupSender {
-  readonly #post: (request: Group) => void;
+  readonly #post: (request: WriterRequest) => void;
   readonly #ring: Ring;
   /** Buffers that the writer knows, by the number that names them. */
   readonly #buffers: SharedArrayBuffer[] = [];
   #sent = 0;
 
-  constructor(memory: SharedArrayBuffer, post: (request: Group) => void) {
+  constructor(memory: SharedArrayBuffer, post: (request: WriterRequest) => void) {
     this.#ring = new Ring(memory, groupRing);
     this.#post = post;
   }
 
   send(request: WriterRequest): void {
     const slot = this.#ring.slot(this.#sent);
-    if (request.kind === 'close') slot[0] = requestKinds.close;
-    else {
+    if (request.kind !== 'group') {
+      slot[0] = requestKinds[request.kind];
+      if (request.kind === 'resume') this.#post(request);
+    } else {
       const known = this.#buffers.indexOf(request.buffer);
       if (known >= 0 && fitsInSlot(request)) writeSlot(slot, request, known);
       else {
@@ -217,10 +219,11 @@ export class GroupReceiver {
     this.#waiter.untilSentExceeds(this.#received | 0);
     const slot = this.#ring.slot(this.#received);
     this.#received += 1;
-    if (slot[0] === requestKinds.close) return { kind: 'close' };
     if (slot[0] === requestKinds.inline) return readSlot(slot, this.#buffers);
-    const request = receiveMessageOnPort(this.#port)!.message as Group;
-    this.#buffers[slot[1]!] = request.buffer;
+    if (slot[0] === requestKinds.close) return { kind: 'close' };
+    if (slot[0] === requestKinds.suspend) return { kind: 'suspend' };
+    const request = receiveMessageOnPort(this.#port)!.message as WriterRequest;
+    if (request.kind === 'group') this.#buffers[slot[1]!] = request.buffer;
     return request;
   }
 }

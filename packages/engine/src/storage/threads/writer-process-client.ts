@@ -8,12 +8,11 @@
  */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
-import type { Group, GroupResult, StatementAnswer } from '../../model/group-message.ts';
+import type { Group, GroupResult, StatementAnswer, WriterState } from '../../model/group-message.ts';
 import type { GroupNumber } from '../../model/ids.ts';
 import type { ChildProcess, InstancePorts } from '../../model/ports.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import { fromStorageFailure, type StorageFailure } from '../../model/storage-failure.ts';
-import type { WriterState } from '../instance-file/group-writer.ts';
 import { encodeFrame, FrameSplitter } from './process-frames.ts';
 import {
   type GroupRequest,

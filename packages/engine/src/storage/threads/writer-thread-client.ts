@@ -12,12 +12,13 @@ import type {
   StatementAnswer,
   WriterReply,
   WriterRequest,
+  WriterState,
 } from '../../model/group-message.ts';
 import type { Clock, InstancePorts } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import { fromStorageFailure } from '../../model/storage-failure.ts';
-import { newWriterState, type WriterState } from '../instance-file/group-writer.ts';
+import { newWriterState } from '../instance-file/group-writer.ts';
 import { startThread } from './start-thread.ts';
 import {
   createAnswerChannelMemory,
@@ -49,6 +50,7 @@ export class WriterThread {
   #listener: WriterListener | undefined;
   #fatal: QueueError | undefined;
   #onClosed: (() => void) | undefined;
+  #onSuspended: (() => void) | undefined;
   #ended = false;
   #fileClosed = false;
   /** Has the file from the application's first statement on. */
@@ -108,6 +110,10 @@ export class WriterThread {
             writer.#fileClosed = true;
             writer.#onClosed?.();
             break;
+          case 'suspended':
+            writer.#pendingAnswers.onAnswerArrived();
+            writer.#onSuspended?.();
+            break;
           case 'answer ready':
         }
       });
@@ -144,6 +150,20 @@ export class WriterThread {
     }
     this.#post(group);
     this.#answers.expectAnswer();
+  }
+
+  /** Resolves when the groups sent before are answered. The file stays open, and nothing may be sent before `resume`. */
+  suspend(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onSuspended = resolve;
+      this.#post({ kind: 'suspend' });
+    });
+  }
+
+  /** Lets it write again. `state`: how the last group ended that was committed elsewhere meanwhile; absent if there was none. */
+  resume(state?: WriterState): void {
+    if (state !== undefined) this.#state = state;
+    this.#sender.send({ kind: 'resume', state: state ?? null });
   }
 
   /** Runs a statement of the session that reserved the writer; one at a time. Rejects if the writer has ended. */

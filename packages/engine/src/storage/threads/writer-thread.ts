@@ -4,7 +4,7 @@
  * interrupt SQLite, and a thread cannot be killed while SQLite runs.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { WriterReply } from '../../model/group-message.ts';
+import type { WriterReply, WriterState } from '../../model/group-message.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodeClocks } from '../../node-clocks.ts';
 import { openEmulatedDisk } from '../emulated-disk.ts';
@@ -34,6 +34,18 @@ function open(): InstanceFile | undefined {
   }
 }
 
+/** Another thread has committed groups meanwhile. If the file cannot be read, nothing more is written. */
+function continuedState(file: InstanceFile, state: WriterState): WriterState {
+  try {
+    file.takeOver();
+    return state;
+  } catch (error) {
+    const failure = { ...toStorageFailure(error, path), fatal: true };
+    reply({ kind: 'file failed', failure });
+    return { ...state, failure };
+  }
+}
+
 const channel = new GroupReceiver(groups, port, clock);
 const sender = new AnswerSender(answers, reply);
 const answer = sender.send.bind(sender);
@@ -41,9 +53,14 @@ const emulatedDisk = openEmulatedDisk(emulatedSync, machineClock);
 const file = open();
 if (file !== undefined) {
   const onFileFailed = (failure: StorageFailure) => reply({ kind: 'file failed', failure });
-  const writer = new GroupWriter(file, { path, emulatedDisk, clock, onFileFailed }, newWriterState);
-  let request = channel.next();
-  for (; request.kind === 'group'; request = channel.next()) writer.write(request, answer);
+  const options = { path, emulatedDisk, clock, onFileFailed };
+  let writer = new GroupWriter(file, options, newWriterState);
+  for (let request = channel.next(); request.kind !== 'close'; request = channel.next()) {
+    if (request.kind === 'group') writer.write(request, answer);
+    else if (request.kind === 'suspend') reply({ kind: 'suspended' });
+    else if (request.state !== null)
+      writer = new GroupWriter(file, options, continuedState(file, request.state));
+  }
   file.close();
   emulatedDisk?.close();
   reply({ kind: 'closed' });

@@ -69,8 +69,8 @@ export class CorrelationIndexes {
     }
   }
 
-  /** The transaction that was rolled back may have created or dropped indexes. */
-  reloadAfterRollback(): void {
+  /** A transaction that was rolled back, or another writer, may have created or dropped indexes. */
+  reload(): void {
     this.#partitions.clear();
     for (const partition of this.#readIndexedPartitions()) this.#partitions.add(partition);
   }

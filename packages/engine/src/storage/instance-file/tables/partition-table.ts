@@ -146,8 +146,9 @@ export class ConsumptionWriter {
     this.#rowCountsOf(partition).set(subscriber, rows);
   }
 
-  /** Counts the rows of all partitions, damaged ones included, where no recovery read them. */
+  /** Counts the rows of all partitions, damaged ones included, where no recovery read them or another writer has added some. */
   countRows(): void {
+    this.#rowCounts.clear();
     const rows = this.#file
       .prepare(
         'SELECT partition, subscriber, count(*) AS rows FROM consumption GROUP BY partition, subscriber',

@@ -1,0 +1,142 @@
+/** The turn to write passes between the writer thread and the session thread of a real instance, at any group's end. */
+import Database from 'better-sqlite3';
+import { expect, it, onTestFinished } from 'vitest';
+import type { Instance } from '../src/index.ts';
+import { instanceFilePath } from '../src/storage/instance-file/instance-file.ts';
+import type { CommitPlacement } from '../src/storage/threads/commit-place.ts';
+import { makeFolder, openTestInstance, text } from './folder.ts';
+import { rowsOf } from './sql/application.ts';
+import { ChangingPlacement, openWithPlacement } from './support/changing-placement.ts';
+
+async function open(placement: CommitPlacement, dir = makeFolder()): Promise<Instance> {
+  const instance = await openWithPlacement({ dir, partitionMessagesMax: 5 }, placement);
+  onTestFinished(() => instance.close());
+  await instance.createQueue({ name: 'q', shards: 1, forwarding: false });
+  return instance;
+}
+
+const groupsHere = (instance: Instance) => instance.stats().counters['groups on session thread']!;
+const changes = (instance: Instance) => instance.stats().counters['writer changes']!;
+
+/** Commits one message after the other until the turn has passed to the session thread. */
+async function commitUntilHere(instance: Instance): Promise<string[]> {
+  const session = instance.openSession();
+  const sent: string[] = [];
+  for (const before = groupsHere(instance); groupsHere(instance) === before; ) {
+    sent.push(`first ${sent.length}`);
+    session.enqueue('q', { payload: sent.at(-1)! });
+    await session.commit();
+  }
+  return sent;
+}
+
+async function drain(instance: Instance): Promise<string[]> {
+  const session = instance.openSession();
+  const drained: string[] = [];
+  while (instance.queue('q').ready > 0) drained.push(...text(await session.dequeue('q', { max: 1_000 })));
+  await session.commit();
+  return drained;
+}
+
+it('changes at each group, with many sessions at once, and keeps every message and its order', async () => {
+  const dir = makeFolder();
+  const instance = await open(new ChangingPlacement(() => true), dir);
+  const committed: string[] = [];
+  await Promise.all(
+    Array.from({ length: 8 }, async (_, of) => {
+      const session = instance.openSession();
+      for (let i = 0; i < 25; i += 1) {
+        session.enqueue('q', { payload: `${of} ${i}` });
+        await session.commit();
+        committed.push(`${of} ${i}`);
+      }
+    }),
+  );
+  const half = text(await instance.openSession().dequeue('q', { max: 100, waitMs: 0 }));
+  expect(half).toEqual(committed.slice(0, 100)); // callers resume in the order of their commits, which is that of delivery
+  expect(changes(instance)).toBeGreaterThan(10);
+  expect(groupsHere(instance)).toBeGreaterThan(5);
+  await instance.close();
+  const reopened = await openTestInstance({ dir });
+  expect(await drain(reopened)).toEqual(committed);
+});
+
+it.each(['a staged statement', 'a query'])('%s gives the turn to the writer for good', async (what) => {
+  const dir = makeFolder();
+  const instance = await open(new ChangingPlacement(() => false, 'session thread'), dir);
+  const sent = await commitUntilHere(instance);
+  const session = instance.openSession();
+  session.execute('CREATE TABLE item (id INTEGER PRIMARY KEY)');
+  await session.commit();
+  const here = groupsHere(instance);
+  for (const id of [1, 2]) {
+    session.enqueue('q', { payload: `row ${id}` });
+    if (what === 'a query') await session.query('INSERT INTO item VALUES (?)', [id]);
+    else session.execute('INSERT INTO item VALUES (?)', [id]);
+    await session.commit();
+  }
+  session.enqueue('q', { payload: 'last' });
+  await session.commit();
+  expect(groupsHere(instance)).toBe(here);
+  expect(await rowsOf(instance, 'SELECT id FROM item')).toEqual([{ id: 1 }, { id: 2 }]);
+  await instance.close();
+  const reopened = await openTestInstance({ dir });
+  expect(await drain(reopened)).toEqual([...sent, 'row 1', 'row 2', 'last']);
+});
+
+it('a statement that comes while the writer thread is about to stop lets it continue', async () => {
+  const placement = new ChangingPlacement(() => false);
+  const instance = await open(placement);
+  placement.change();
+  const first = instance.openSession();
+  const second = instance.openSession();
+  first.enqueue('q', { payload: 'before' });
+  const before = first.commit(); // its answer asks the thread to stop
+  const pendingStatement = before.then(() => {
+    second.enqueue('q', { payload: 'with it' });
+    second.execute('CREATE TABLE item (id INTEGER PRIMARY KEY)');
+    return second.commit();
+  });
+  await pendingStatement;
+  expect(groupsHere(instance)).toBe(0);
+  expect(changes(instance)).toBe(1);
+  expect(await drain(instance)).toEqual(['before', 'with it']);
+});
+
+/** What another process does that takes the instance. */
+function raiseEpoch(dir: string): void {
+  const file = new Database(instanceFilePath(dir, 1));
+  file.exec("UPDATE meta SET value = value + 1 WHERE key = 'epoch'");
+  file.close();
+}
+
+const fenced = expect.objectContaining({ code: 'INSTANCE_FENCED' });
+
+it('a group on the session thread is refused once another process has the instance', async () => {
+  const dir = makeFolder();
+  const instance = await open(new ChangingPlacement(() => false, 'session thread'), dir);
+  await commitUntilHere(instance);
+  raiseEpoch(dir);
+  const session = instance.openSession();
+  session.enqueue('q', { payload: 'late' });
+  await expect(session.commit()).rejects.toThrow(fenced);
+});
+
+it.each(['writer thread', 'session thread'] as const)(
+  'a change from the %s fails once another process has the instance',
+  async (from) => {
+    const dir = makeFolder();
+    const placement = new ChangingPlacement(() => false, from);
+    const instance = await open(placement, dir);
+    if (from === 'session thread') await commitUntilHere(instance);
+    const session = instance.openSession();
+    const commit = () => {
+      session.enqueue('q', { payload: 'late' });
+      return session.commit();
+    };
+    placement.change();
+    await commit(); // the change has begun
+    raiseEpoch(dir);
+    await expect(commit()).rejects.toThrow(fenced);
+  },
+);
