@@ -36,16 +36,10 @@ export async function embedded(
 /** Sessions take turns on the connections. */
 export async function remote(
   { connect }: typeof Engine,
-  options: {
-    dir: string;
-    kind: Engine.QueueKind;
-    connections: number;
-    checkout: string;
-    servesOnly: boolean;
-  },
+  options: { dir: string; kind: Engine.QueueKind; connections: number; checkout: string },
 ): Promise<Placement> {
-  const { dir, kind, connections, checkout, servesOnly } = options;
-  const host = fork(join(import.meta.dirname, 'serving-host.ts'), [checkout, dir, kind, String(servesOnly)]);
+  const { dir, kind, connections, checkout } = options;
+  const host = fork(join(import.meta.dirname, 'serving-host.ts'), [checkout, dir, kind]);
   await once(host, 'message');
   const clients = await Promise.all(Array.from({ length: connections }, () => connect({ dir })));
   let turn = 0;

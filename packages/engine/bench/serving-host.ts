@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import type * as Engine from '../src/index.ts';
 
-const [checkout, dir, kind, servesOnly] = process.argv.slice(2) as [string, string, Engine.QueueKind, string];
+const [checkout, dir, kind] = process.argv.slice(2) as [string, string, Engine.QueueKind];
 const engine = (await import(join(checkout, 'packages/engine/src/index.ts'))) as typeof Engine;
-const instance = await engine.openInstance({ dir, servesOnly: servesOnly === 'true' });
+const instance = await engine.openInstance({ dir });
 await instance.createQueue({ name: 'q', kind });
 const served = await engine.serveInstance(instance);
 

@@ -21,8 +21,6 @@ export interface TrialOptions {
   subscribers?: number;
   /** Connections to a process that serves the instance; 0, the default, embeds it in this one. */
   connections?: number;
-  /** That process may commit on its session thread. */
-  servesOnly?: boolean;
   payloadBytes?: number;
   measureMs?: number;
   /** Parent of the scratch folder: on a disk, since a sync in memory costs nothing. */
@@ -51,7 +49,6 @@ async function runTrial({
   enqueueOnly = false,
   subscribers = 0,
   connections = 0,
-  servesOnly = false,
   payloadBytes = 512,
   measureMs = 1_000,
   dataDir = '.',
@@ -61,7 +58,7 @@ async function runTrial({
   const placement =
     connections === 0
       ? await embedded(engine, { dir, kind, subscribers })
-      : await remote(engine, { dir, kind, connections, checkout, servesOnly });
+      : await remote(engine, { dir, kind, connections, checkout });
   const body = Buffer.alloc(payloadBytes, 7);
   const sum = crc32(body);
   let stopped = false;

@@ -1,9 +1,15 @@
 /** The turn to write passes between the writer thread and the session thread of a real instance, at any group's end. */
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
+import { limits } from '../src/api/limits.ts';
 import type { Instance } from '../src/index.ts';
+import type { Group, GroupResult } from '../src/model/group-message.ts';
+import { groupsPerEpoch } from '../src/model/group-number.ts';
+import { nodePorts } from '../src/node-ports.ts';
 import { instanceFilePath } from '../src/storage/instance-file/instance-file.ts';
 import type { CommitPlacement } from '../src/storage/threads/commit-place.ts';
+import { SessionThreadWriter } from '../src/storage/threads/session-thread-writer.ts';
+import { WriterThread } from '../src/storage/threads/writer-thread-client.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 import { rowsOf } from './sql/application.ts';
 import { ChangingPlacement, openWithPlacement } from './support/changing-placement.ts';
@@ -138,5 +144,48 @@ it.each(['writer thread', 'session thread'] as const)(
     await commit(); // the change has begun
     raiseEpoch(dir);
     await expect(commit()).rejects.toThrow(fenced);
+  },
+);
+
+const groupOf = (groupNumber: number, generation: number): Group => ({
+  kind: 'group',
+  groupNumber,
+  generation,
+  sync: 'FULL',
+  buffer: new SharedArrayBuffer(64),
+  blocks: [],
+  consumptionDeltas: [],
+  outcomes: { offset: 0, length: 0, retiredThroughGroup: 0 },
+  tableWrites: [],
+  sqlTransactions: [],
+  poolChanges: { create: [], assign: [], truncate: [] },
+});
+
+it.each(['writer thread', 'session thread'])(
+  'groups that were built before another thread failed are refused by the %s',
+  async (place) => {
+    const options = {
+      path: instanceFilePath(makeFolder(), 1),
+      emulatedSync: { times: [0], device: undefined },
+      logBytesMax: limits.logBytesMaxDefault,
+    };
+    const { writer, recovered } = await WriterThread.start(options, nodePorts);
+    onTestFinished(() => writer.close());
+    const ended: (string | undefined)[] = [];
+    const onResult = ({ failure }: GroupResult) => void ended.push(failure?.code);
+    const failure = { code: 'STORAGE_FULL' as const, message: 'The disk is full', details: {}, fatal: false };
+    await writer.suspend();
+    writer.attach({ onResult, fail: (error) => expect.fail(error.message) });
+    const session = new SessionThreadWriter({ ...options, ...nodePorts, epoch: recovered.epoch });
+    onTestFinished(() => session.close());
+    const groups = [groupOf(groupsPerEpoch + 1, 3), groupOf(groupsPerEpoch + 2, 4)];
+    if (place === 'session thread') {
+      session.resume({ generation: 3, failure });
+      for (const group of groups) session.write(group, onResult);
+    } else {
+      writer.resume({ generation: 3, failure });
+      for (const group of groups) writer.send(group);
+    }
+    await expect.poll(() => ended).toEqual(['STORAGE_FULL', undefined]);
   },
 );

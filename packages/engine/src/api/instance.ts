@@ -42,7 +42,8 @@ export interface InstanceOptions {
   sqlLockMsMax?: number;
   /**
    * This process does nothing but serve the instance to others (`serveInstance`), so its groups may be committed on the thread of
-   * their sessions while syncs are short. Default false: the thread that opens the instance never waits for the disk.
+   * their sessions while syncs are short. Default false: the thread that opens the instance never waits for the disk. In the
+   * processes of a cluster (`startCluster`) true.
    */
   servesOnly?: boolean;
   /** The singleton services of the cluster, at most 64, the same in every process. Those of this instance are activated in the background. */

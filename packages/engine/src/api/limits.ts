@@ -70,10 +70,13 @@ export const limits = {
   answerSpinMs: 0.5,
   /** Commits whose 99th percentile says how fast the disk is, where groups may be committed on the session thread. */
   commitsMeasured: 1_000,
-  /** A percentile of at most this lets the session thread commit, and one of more than the second makes it stop, milliseconds. */
-  shortCommitMs: 2,
-  longCommitMs: 5,
-  /** One commit of more than this makes it stop too: half the time between two renewals of a lease, milliseconds. */
+  /**
+   * Milliseconds of that percentile: up to the first the session thread commits, which it would spend polling for the answer
+   * (`answerSpinMs`), and above the second it stops. Larger groups gained nothing in between (`docs/decisions/commits-on-the-session-thread.md`).
+   */
+  shortCommitMs: 0.5,
+  longCommitMs: 1,
+  /** One commit of more than this makes it stop too, milliseconds: less than half the time between two renewals of a lease. */
   commitStallMs: 100,
   /** Operations of the transactions whose callers resume in one turn of the event loop: 1 to 2 ms of work. */
   resumedOperationsPerTurnMax: 320,

@@ -9,6 +9,7 @@ import { CursorDeliveries } from '../../src/log/cursor-deliveries.ts';
 import { LogCursor } from '../../src/log/log-cursor.ts';
 import { LogPartitions } from '../../src/model/partitions.ts';
 import { MemoryFile } from './memory-file.ts';
+import { MemoryWriter } from './memory-writer.ts';
 
 export interface PlantedBug {
   name: string;
@@ -122,5 +123,9 @@ export const plantedBugs: readonly PlantedBug[] = [
             return original.call(this, { ...(result as object), failure: null });
           },
       ),
+  },
+  {
+    name: 'the session thread writes before the writer thread has stopped',
+    plant: () => replace(MemoryWriter.prototype, 'suspend', () => () => Promise.resolve()),
   },
 ];

@@ -9,12 +9,7 @@ import { recoverSharded } from '../../src/runtime/recover-sharded.ts';
 import { AdaptiveWriter } from '../../src/storage/threads/adaptive-writer.ts';
 import { ChangingPlacement } from '../support/changing-placement.ts';
 import { MemoryFile } from './memory-file.ts';
-import {
-  MemoryReader,
-  MemorySessionThread,
-  MemoryWriter,
-  type WriterFaults,
-} from './memory-writer.ts';
+import { MemoryReader, MemorySessionThread, MemoryWriter, type WriterFaults } from './memory-writer.ts';
 import { type Chance, type Scheduler, SimulatedPorts } from './scheduler.ts';
 import type { NetworkEnd, SimulatedNetwork } from './simulated-interconnect.ts';
 

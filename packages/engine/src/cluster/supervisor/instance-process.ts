@@ -28,6 +28,7 @@ function send(message: InstanceProcessMessage): void {
 async function open(options: InstanceProcessOptions): Promise<void> {
   const signsOfLife = nodeClusterPorts.timers.every(limits.leaseRenewMs, () => send({ type: 'alive' }));
   member = await ClusterMember.join({
+    servesOnly: true,
     ...options,
     ports: nodeClusterPorts,
     serve: (instance) => serveInstance(instance),
