@@ -1,6 +1,6 @@
 import { sparklinePath } from '../charts/sparkline.ts';
 
-const size = { width: 96, height: 22 };
+const size = { width: 80, height: 22 };
 
 /** `label` says in words what the line shows. */
 export function Sparkline({

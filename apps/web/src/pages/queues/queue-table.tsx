@@ -22,7 +22,6 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
         <thead>
           <tr>
             <th scope="col">Queue</th>
-            <th scope="col">Kind</th>
             <th scope="col" className="number">
               Ready
             </th>
@@ -50,10 +49,10 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
                 <Link to="/queues" search={{ queue: queue.name }}>
                   {queue.name}
                 </Link>
+                <span className="small muted queue-kind">
+                  {kindInWords(queue)}, {queue.durability}
+                </span>
               </th>
-              <td className="small">
-                {kindInWords(queue)}, {queue.durability}
-              </td>
               <td className="number">{formatCount(queue.ready)}</td>
               <td className="number">{formatCount(queue.held)}</td>
               <td className="number">{formatCount(queue.delayed)}</td>
