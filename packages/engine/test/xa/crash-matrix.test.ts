@@ -87,7 +87,8 @@ describe.each([
 });
 
 /**
- * Crashes at each event of the transaction, and again at some events of the recovery, others for each point. Returns the points that were met, with the outcomes.
+ * Crashes at each event of the transaction, and again at some events of the recovery, others for each point. Returns the
+ * points that were met, with the outcomes.
  */
 async function crashEverywhere(
   options: Omit<CrashRunOptions, 'seed' | 'crashAt'>,
