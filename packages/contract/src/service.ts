@@ -4,6 +4,7 @@ import { ClaimResult } from './claim.ts';
 import { DamageFinding } from './cluster.ts';
 import { ErrorBody } from './error-body.ts';
 import { faultsListedMax } from './find-faults.ts';
+import { patterns } from './patterns.ts';
 import { RunStatus, RunSummary, runLabelLimits } from './run.ts';
 import { Scale, Scenario } from './scenario.ts';
 
@@ -103,7 +104,7 @@ export const RunListQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: runListLimits.limitMax })),
     after: Type.Optional(
-      Type.String({ pattern: '^[0-9]{1,15}$', description: 'The `next` of the previous page' }),
+      Type.String({ pattern: patterns.page.pattern, description: 'The `next` of the previous page' }),
     ),
     scenario: Type.Optional(
       Type.String({ minLength: 1, maxLength: 64, description: 'Only runs of this scenario' }),
