@@ -140,7 +140,12 @@ export function JsonEditor({ ref, text, schema, faults, line, onChange }: JsonEd
           faultField,
           syntaxHighlighting(colors),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ 'aria-label': 'Scenario as JSON', spellcheck: 'false' }),
+          EditorView.contentAttributes.of({
+            'aria-label': 'Scenario as JSON',
+            spellcheck: 'false',
+            // Reachable without one too, but not for every tool that asks.
+            tabindex: '0',
+          }),
           EditorView.updateListener.of(({ docChanged, state }) => {
             const now = state.doc.toString();
             if (docChanged && now !== latest.current.text) latest.current.onChange(now);

@@ -19,7 +19,12 @@ export function PlannedTopologyChart({ draft }: { draft: JsonObject }) {
   const system = systems.includes(chosen) ? chosen : systems[0];
   const plan = system === undefined ? null : plannedTopology(draft, system);
   if (plan === null) return null;
-  return <PlanView plan={plan} systems={systems} onSystem={setChosen} />;
+  return (
+    <section className="section" aria-labelledby="planned-topology">
+      <h2 id="planned-topology">Topology</h2>
+      <PlanView plan={plan} systems={systems} onSystem={setChosen} />
+    </section>
+  );
 }
 
 function PlanView(props: {

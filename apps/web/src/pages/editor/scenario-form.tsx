@@ -114,7 +114,7 @@ export function ScenarioForm(props: ScenarioFormProps) {
         {swept.map((name) => (
           <DraftInput
             key={name}
-            label={`${titleOf(name)}, some of the values`}
+            label={`Some of the values: ${titleOf(name)}`}
             value={valueAt(draft, ['quick', 'sweep', name])}
             placeholder="all of them"
             faults={faultsUnder(faults, `/quick/sweep/${name}`)}
