@@ -44,8 +44,8 @@ export function WhatIfPage() {
         <h1>What if</h1>
         <p className="lead">
           A model of a cluster, simulated in this page while a slider moves: more instances, a slower disk, a
-          distant client. Its costs were measured on the machine that is chosen below, or fitted to the numbers
-          that the white paper gives. Measure those of this machine in 15 seconds with{' '}
+          distant client. Its costs were measured on the machine that is chosen below, or fitted to the
+          numbers that the white paper gives. Measure those of this machine in 15 seconds with{' '}
           <code>npm run lab -- calibrate</code>, then select a run to compare the model with its points.
         </p>
       </header>
