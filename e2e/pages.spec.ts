@@ -45,6 +45,7 @@ const pages: { name: string; address(run: string): string }[] = [
   { name: 'documents', address: () => '/documents' },
   { name: 'document', address: () => '/documents/white-paper' },
   { name: 'what-if', address: (run) => `/what-if?hardware=exadata-x4-2&run=${run}&roundTripMs=0` },
+  { name: 'editor-run', address: (run) => `/editor?run=${run}` },
   { name: 'queues', address: () => '/queues?queue=parcels' },
   { name: 'topic', address: () => '/queues?queue=news' },
   { name: 'cluster', address: () => '/cluster' },

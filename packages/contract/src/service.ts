@@ -70,7 +70,7 @@ export type ScenarioList = Static<typeof ScenarioList>;
 export const Fault = Type.Object({ path: Type.String(), message: Type.String() }, closed);
 export type Fault = Static<typeof Fault>;
 
-/** `line` and `column` count from 1 and are present if the text is not JSON. `plan` is null for an invalid scenario. */
+/** `line` and `column` count from 1 and are present if the text is not JSON. `plan` and `diskBytesMax` are null for an invalid scenario. */
 export const ScenarioValidation = Type.Object(
   {
     valid: Type.Boolean(),
@@ -79,6 +79,9 @@ export const ScenarioValidation = Type.Object(
     line: Type.Optional(Type.Integer()),
     column: Type.Optional(Type.Integer()),
     plan: nullable(PlanFigures),
+    diskBytesMax: nullable(
+      Type.Integer({ description: 'Disk space that the largest trial of the plan may need, bytes' }),
+    ),
   },
   closed,
 );

@@ -35,6 +35,7 @@ import {
   type Scale,
   type ScenarioEntry,
   type ScenarioList,
+  type ScenarioValidation,
   type StartLoad,
   type StudyList,
   type Subscribe,
@@ -74,6 +75,13 @@ export const scenarioQuery = (id: string) =>
     queryKey: ['scenarios', id],
     queryFn: ({ signal }) => call<ScenarioEntry>('GET', `/api/scenarios/${path(id)}`, { signal }),
   });
+
+/** Never out of date: the programs are part of the server's code. */
+export const scenarioSchemaQuery = queryOptions({
+  queryKey: ['scenario-schema'],
+  queryFn: ({ signal }) => call<Record<string, unknown>>('GET', '/api/scenario-schema', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
 
 /** `text`: only runs that contain it, see `RunListQuery`. */
 export const runsQuery = (limit: number, text = '') =>
@@ -220,6 +228,8 @@ export const labelRun = (id: string, labels: RunLabels) =>
 /** `text`: an exported run, as JSON. */
 export const importRun = (text: string) => call<Id>('POST', '/api/runs/import', { text });
 export const uploadScenario = (text: string) => call<Id>('POST', '/api/scenarios', { text });
+export const validateScenario = (text: string, scale: Scale, signal: AbortSignal) =>
+  call<ScenarioValidation>('POST', `/api/scenarios/validate?scale=${scale}`, { text, signal });
 export const deleteScenario = (id: string) => call<undefined>('DELETE', `/api/scenarios/${path(id)}`);
 export const exportHref = (id: string, format: 'json' | 'csv') =>
   `/api/runs/${path(id)}/export?format=${format}`;
