@@ -15,7 +15,7 @@ import { nodePorts } from '../../src/node-ports.ts';
 import { readSessionOutcomes } from '../../src/storage/instance-file/tables/session-outcome-table.ts';
 import { UnshardedOutcomeTable } from '../../src/storage/unsharded/unsharded-outcome-table.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
-import { drawnSeed, random } from '../random.ts';
+import { drawnSeed, isTorture, random } from '../random.ts';
 
 const operations = 7;
 const backlogMax = 1_000;
@@ -176,9 +176,9 @@ function check(ledger: Ledger, live: Map<string, string>): void {
 }
 
 describe.each<{ kind: QueueKind; kills: number; writer?: 'changing writer' }>([
-  { kind: 'sharded', kills: 20 },
-  { kind: 'sharded', writer: 'changing writer', kills: 8 },
-  { kind: 'unsharded', kills: 6 },
+  { kind: 'sharded', kills: isTorture ? 20 : 10 },
+  { kind: 'sharded', writer: 'changing writer', kills: isTorture ? 20 : 5 },
+  { kind: 'unsharded', kills: isTorture ? 6 : 4 },
   { kind: 'unsharded-grouped', kills: 3 },
 ])('an instance with a $kind queue, $writer, killed under remote sessions', ({ kind, kills, writer }) => {
   const queue: HostedQueue = writer === undefined ? [kind] : [kind, writer];
