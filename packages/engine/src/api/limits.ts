@@ -72,7 +72,7 @@ export const limits = {
   commitsMeasured: 1_000,
   /**
    * Milliseconds of that percentile: up to the first the session thread commits, which it would spend polling for the answer
-   * (`answerSpinMs`), and above the second it stops. Larger groups gained nothing in between (`docs/decisions/commits-on-the-session-thread.md`).
+   * (`answerSpinMs`), and above the second it stops. On a busy machine longer commits lost there (`docs/decisions/commits-on-the-session-thread.md`).
    */
   shortCommitMs: 0.5,
   longCommitMs: 1,
