@@ -7,8 +7,10 @@ import { RoundTrips } from '../../trial/round-trips.ts';
 import { addTimes, timesBetween } from '../../trial/session-times.ts';
 import { waitsBetween } from '../../trial/wait-totals.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
+import { firstOfFolders } from './folders.ts';
 import { openInstances, type XaInstances } from './instances.ts';
 import { Loop } from './loops.ts';
+import { assertRows, createTables } from './rows.ts';
 import type { FromXaHost, ToXaHost, XaJob, XaResult } from './xa-job.ts';
 import { queueOf, XaClientSession } from './xa-session.ts';
 
@@ -26,8 +28,9 @@ async function measure(instances: XaInstances, job: XaJob): Promise<XaResult> {
   const { params, seed, nonce, serverPids } = job;
   const codec = new PayloadCodec({ bytes: params.payloadBytes, seed, nonce });
   const ledger = new Ledger(codec);
-  for (let each = 0; each < params.sessions; each += 1)
-    await instances.all[0]!.createQueue({ name: queueOf(each) });
+  for (const instance of firstOfFolders(params, instances.all))
+    for (let each = 0; each < params.sessions; each += 1) await instance.createQueue({ name: queueOf(each) });
+  if (params.work === 'insert') await createTables(instances, params);
   if (params.work === 'dequeue') await fill(instances, job, ledger, codec);
   const emulated = new Set(
     (await instances.waits()).filter((event) => event.emulated).map(({ event }) => event),
@@ -61,6 +64,7 @@ async function measure(instances: XaInstances, job: XaJob): Promise<XaResult> {
   const calls = sum(sessions, (session) => session.calls)!;
   for (const session of sessions) await session.close();
   const inDoubt = await Promise.all(instances.all.map(async ({ xa }) => (await xa.recover()).length));
+  if (params.work === 'insert') await assertRows(instances, params);
   const ledgers = await drain(instances, job, ledger);
   return {
     elapsedMs,

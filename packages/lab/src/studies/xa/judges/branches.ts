@@ -166,7 +166,7 @@ export const judgeX5: Judge = (all) => {
 
 /** Whether all of a transaction's work is in one file, as in the document's shared database. */
 const hasOneHome = ({ params: { instances, coupling, work } }: XaPoint) =>
-  instances === 1 || (coupling !== 'loose' && work === 'enqueue');
+  instances === 1 || (coupling !== 'loose' && work !== 'dequeue');
 
 export const judgeX6: Judge = (all) => {
   const points = twoBranches(xaPoints(all));
