@@ -13,7 +13,8 @@ export interface LoopContext {
   ledger: Ledger;
 }
 
-const formatId = 1;
+/** Of all xids of the lab. */
+export const formatId = 1;
 
 /** One message of one session: what its branch or local transaction is about. */
 class Work {
