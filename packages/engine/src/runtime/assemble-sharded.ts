@@ -363,6 +363,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     cache,
     pool,
     queues,
+    retries,
     groupCommit,
     payloads,
     delayed,
