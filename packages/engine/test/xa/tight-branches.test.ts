@@ -252,6 +252,20 @@ describe('rows of the application', () => {
     expect(await rows(one, 'SELECT name FROM shipped')).toEqual([{ name: 's2' }]);
   });
 
+  it('that were shipped are in the prepared row of the home instance over a restart', async () => {
+    const { one, two, restartOne } = await openTwo();
+    await run(one, table);
+    await insertAndEnqueue(one.openSession(), a, 's1');
+    await insertAndEnqueue(two.openSession(), b, 's2');
+    await one.xa.prepare(a);
+    const again = await restartOne();
+    expect(await two.xa.prepare(b)).toBe('read-only');
+    expect(await rows(again, all)).toEqual([]);
+    await again.xa.commit(a);
+    expect(await rows(again, 'SELECT name FROM shipped ORDER BY name')).toEqual([{ name: 's1' }, { name: 's2' }]);
+    expect(await takeAll(again, 'shipments')).toEqual(['s1', 's2']);
+  });
+
   it('that violate a constraint of the home instance fail the prepare there, and both branches', async () => {
     const { one, two } = await openTwo();
     await run(one, table);
