@@ -262,7 +262,10 @@ describe('rows of the application', () => {
     expect(await two.xa.prepare(b)).toBe('read-only');
     expect(await rows(again, all)).toEqual([]);
     await again.xa.commit(a);
-    expect(await rows(again, 'SELECT name FROM shipped ORDER BY name')).toEqual([{ name: 's1' }, { name: 's2' }]);
+    expect(await rows(again, 'SELECT name FROM shipped ORDER BY name')).toEqual([
+      { name: 's1' },
+      { name: 's2' },
+    ]);
     expect(await takeAll(again, 'shipments')).toEqual(['s1', 's2']);
   });
 
