@@ -16,6 +16,8 @@ export * from './payload-text.ts';
 export * from './point.ts';
 export * from './provenance.ts';
 export * from './queue.ts';
+export * from './queue-history.ts';
+export * from './redrive.ts';
 export * from './repeat-conditions.ts';
 export * from './run.ts';
 export * from './run-event.ts';
