@@ -30,6 +30,7 @@ import {
   type ScenarioEntry,
   type ScenarioList,
   type StartLoad,
+  type StoreInfo,
   type StudyList,
   type Subscribe,
   type SubscriberInfo,
@@ -125,6 +126,12 @@ export const claimsQuery = queryOptions({
 export const hardwareQuery = queryOptions({
   queryKey: ['hardware'],
   queryFn: ({ signal }) => call<HardwareList>('GET', '/api/hardware', { signal }),
+});
+
+/** A server keeps its store as long as it runs. */
+export const storeQuery = queryOptions({
+  queryKey: ['store'],
+  queryFn: ({ signal }) => call<StoreInfo>('GET', '/api/store', { signal }),
 });
 
 export const queuesQuery = queryOptions({
