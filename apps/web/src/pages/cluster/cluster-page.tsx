@@ -75,8 +75,10 @@ function Processes({ followed }: { followed: FollowedCluster }) {
       {resize.error === null ? null : <ErrorNotice error={resize.error} />}
       {cluster.placement === 'store' ? (
         <p className="notice">
-          The queues are on the servers of a NATS cluster, so this server has no instances. What that store
-          promises is shown with the <Link to="/queues">queues</Link>.
+          <span>
+            The queues are on the servers of a NATS cluster, so this server has no instances. What that store
+            promises is shown with the <Link to="/queues">queues</Link>.
+          </span>
         </p>
       ) : null}
       {cluster.placement === 'local' ? (

@@ -14,7 +14,7 @@ export function StorePromises() {
   if (data === undefined) return null;
   const count = (support: string) => data.features.filter((each) => each.support === support).length;
   return (
-    <details className="panel">
+    <details className="panel store-promises">
       <summary>
         What this store promises: of {data.features.length} features it has {count('yes')} in full,{' '}
         {count('weaker')} in part, and {count('no')} not
@@ -30,9 +30,9 @@ export function StorePromises() {
         <tbody>
           {data.features.map(({ feature, about, support, note }) => (
             <tr key={feature}>
-              <td>{about}</td>
+              <td className="wrap">{about}</td>
               <td>{support}</td>
-              <td>{note?.replaceAll('`', '')}</td>
+              <td className="wrap">{note?.replaceAll('`', '')}</td>
             </tr>
           ))}
         </tbody>
