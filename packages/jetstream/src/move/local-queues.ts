@@ -48,3 +48,10 @@ export async function* browseAll(
     after = page.next ?? undefined;
   } while (after !== undefined);
 }
+
+export function notDrained(queue: string, held: number): QueueError {
+  return new QueueError('QUEUE_NOT_DRAINED', {
+    message: `Sessions still hold ${held === 0 ? 'or wait for' : held} messages of ${queue}, which stays stopped: let them commit, then move it again`,
+    details: { queue, held },
+  });
+}

@@ -18,7 +18,7 @@ import { type JetStreamQueueSpec, type QueueRow, rowOfSpec } from '../queue-conf
 import { type LinkOptions, ServerLink } from '../server-link.ts';
 import { storeLimits } from '../store-limits.ts';
 import { delayedSubject, shardSubject, streamOf } from '../stream-names.ts';
-import { assertWhole, browseAll, findLocal, type LocalQueues } from './local-queues.ts';
+import { assertWhole, browseAll, findLocal, type LocalQueues, notDrained } from './local-queues.ts';
 import { type MoveRecord, moveRecordOf, withMoveRecord } from './move-record.ts';
 import type { MoveStep } from './move-steps.ts';
 import { storedMessages } from './stored-messages.ts';
@@ -172,8 +172,7 @@ class Move {
       this.#options.signal?.throwIfAborted();
       const { held } = await this.#local.queue(name);
       if (held === 0) return;
-      if (performance.now() > until)
-        throw new QueueError('QUEUE_NOT_DRAINED', { details: { queue: name, held } });
+      if (performance.now() > until) throw notDrained(name, held);
       await pause(drainPollMs);
     }
   }

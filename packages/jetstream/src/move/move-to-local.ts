@@ -24,7 +24,7 @@ import { creationOf, QueueCatalog } from '../queue-catalog.ts';
 import { type QueueRow, rowOfStream } from '../queue-config.ts';
 import { type LinkOptions, ServerLink } from '../server-link.ts';
 import { storeLimits } from '../store-limits.ts';
-import { assertWhole, browseAll, findLocal, type LocalQueues } from './local-queues.ts';
+import { assertWhole, browseAll, findLocal, type LocalQueues, notDrained } from './local-queues.ts';
 import { leaveRecordOf, withLeaveRecord } from './move-record.ts';
 import type { MoveStep } from './move-steps.ts';
 import { type StoredEntry, storedMessages } from './stored-messages.ts';
@@ -148,8 +148,7 @@ class MoveToLocal {
         const { held, waiting } = await this.#catalog.consumerCounts(target);
         const others = held - free.size;
         if (others <= 0 && waiting === 0) return;
-        if (performance.now() > until)
-          throw new QueueError('QUEUE_NOT_DRAINED', { details: { queue, held: Math.max(0, others) } });
+        if (performance.now() > until) throw notDrained(queue, Math.max(0, others));
         if (others > 0) taken.push(...(await puller.pull(Math.min(others, pullMax), 0, signal)));
         for (const { streamSequence } of taken) free.add(streamSequence);
         await pause(drainPollMs);
