@@ -146,7 +146,10 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   const histories = new QueueHistories(
     {
       queues: async () => cluster.queues.queues(),
-      lagMs: async (queue) => oldestReadyAgeMs([await cluster.queues.queueStats(queue)].flat(), now()),
+      async lagMs(queue) {
+        if (cluster.store.store !== 'local') return null; // servers of a store have no statistics
+        return oldestReadyAgeMs([await cluster.queues.queueStats(queue)].flat(), now());
+      },
     },
     now,
   );

@@ -1,5 +1,13 @@
 /** The API on queues of NATS servers: what works, and what is refused. */
-import type { Dequeued, Enqueued, ErrorBody, Health, QueueInfo, StoreInfo } from '@shardlab/contract';
+import type {
+  Dequeued,
+  Enqueued,
+  ErrorBody,
+  Health,
+  QueueHistory,
+  QueueInfo,
+  StoreInfo,
+} from '@shardlab/contract';
 import { storeFeatures } from '@shardlab/engine';
 import { expect, it } from 'vitest';
 import { describeOnServers } from '../../../packages/jetstream/test/servers.ts';
@@ -88,6 +96,18 @@ describeOnServers('a server whose queues are on NATS', { servers: 1 }, (servers)
       expect(body.messages.map(({ payload }) => payload)).toEqual(['x']);
     }
     await app.remove('/api/queues/news');
+  });
+
+  it('has the history of a queue, without the age of its messages', async () => {
+    const app = await start();
+    await app.post('/api/queues', { name: 'told' });
+    await app.post('/api/queues/told/messages', { messages: [{ payload: 'x' }] });
+    await expect
+      .poll(async () => (await app.get<QueueHistory>('/api/queues/told/history')).body.samples, {
+        timeout: 30_000,
+      })
+      .toContainEqual(expect.objectContaining({ depth: 1, lagMs: null }));
+    await app.remove('/api/queues/told');
   });
 
   it('refuses what the store cannot do, and says where its queues are', async () => {

@@ -6,6 +6,7 @@ import { missingFor } from '../../systems/missing.ts';
 import { systemOf, systems } from '../../systems/systems.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
 import { countOf } from '../count-of.ts';
+import { count, milliseconds } from '../figure-info.ts';
 import { runHost } from '../listen/run-host.ts';
 import type { Parameter, Program } from '../program.ts';
 import { type FailoverJob, type FailoverResult, faults } from './failover-job.ts';
@@ -50,21 +51,19 @@ const parameters: readonly Parameter[] = [
   },
 ];
 
-const info = (name: string, title: string, unit: string): FigureInfo => ({
-  name,
-  label: title,
-  title,
-  unit,
-  format: 'count',
-});
-
 const figures: readonly FigureInfo[] = [
-  info('gapMs', 'Longest time without an acknowledged enqueue', 'ms'),
-  info('acknowledged', 'Messages whose enqueue was acknowledged', 'messages'),
-  info('consumed', 'Messages whose consumption was confirmed', 'messages'),
-  info('unknown', 'Commits of unknown outcome', 'commits'),
-  info('lost', 'Messages that were acknowledged and lost', 'messages'),
-  info('doubled', 'Confirmed consumptions of a message consumed before', 'messages'),
+  milliseconds('gapMs', 'Longest time without an acknowledged enqueue'),
+  count('acknowledged', 'Messages whose enqueue was acknowledged', {
+    label: 'Acknowledged',
+    unit: 'messages',
+  }),
+  count('consumed', 'Messages whose consumption was confirmed', { label: 'Consumed', unit: 'messages' }),
+  count('unknown', 'Commits of unknown outcome', { label: 'Unknown', unit: 'commits' }),
+  count('lost', 'Messages that were acknowledged and lost', { label: 'Lost', unit: 'messages' }),
+  count('doubled', 'Confirmed consumptions of a message consumed before', {
+    label: 'Doubled',
+    unit: 'messages',
+  }),
 ];
 
 const startMs = 4_000;
