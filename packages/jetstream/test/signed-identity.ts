@@ -20,10 +20,21 @@ function sign(issuer: KeyPair, subject: KeyPair, name: string, nats: Record<stri
 }
 
 export function signedIdentity(): SignedIdentity {
-  const [operator, account, user] = [createOperator(), createAccount(), createUser()];
+  const [operator, system, account, user] = [
+    createOperator(),
+    createAccount(),
+    createAccount(),
+    createUser(),
+  ];
   const unlimited = { subs: -1, conn: -1, leaf: -1, imports: -1, exports: -1, data: -1, payload: -1 };
   const storage = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 };
   const operatorToken = sign(operator, operator, 'operator', { type: 'operator', version: 2 });
+  // JetStream does not start without a system account, which may not use it.
+  const systemToken = sign(operator, system, 'system', {
+    type: 'account',
+    version: 2,
+    limits: { ...unlimited, wildcards: true },
+  });
   const accountToken = sign(operator, account, 'account', {
     type: 'account',
     version: 2,
@@ -40,7 +51,15 @@ export function signedIdentity(): SignedIdentity {
   });
   const seed = new TextDecoder().decode(user.getSeed());
   return {
-    configuration: `operator: ${operatorToken}\nresolver: MEMORY\nresolver_preload: { ${account.getPublicKey()}: ${accountToken} }`,
+    configuration: [
+      `operator: ${operatorToken}`,
+      `system_account: ${system.getPublicKey()}`,
+      'resolver: MEMORY',
+      'resolver_preload {',
+      `  ${system.getPublicKey()}: ${systemToken}`,
+      `  ${account.getPublicKey()}: ${accountToken}`,
+      '}',
+    ].join('\n'),
     credentials: [
       '-----BEGIN NATS USER JWT-----',
       userToken,
