@@ -6,7 +6,7 @@ import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
 import { type SpawnedServer, spawnServer } from '../../systems/server.ts';
 import { mergeLedgers } from '../../trial/ledger.ts';
-import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { TrialLimit } from '../../trial/trial-limit.ts';
 import { ClientProcess } from '../client-process.ts';
 import type { Program } from '../program.ts';
@@ -97,17 +97,15 @@ async function run(options: TrialOptions): Promise<TrialOutcome> {
     host.send({ type: 'job', job });
     const { result } = await Promise.race([host.receive('result'), limit.reached]);
     await host.disconnect();
-    return {
+    return measuredOutcome({
       figures: figuresOf(result, params, place),
       provenance: isEmulatedHardware(params) ? 'emulated' : 'measured',
-      latencies: {},
-      byInstance: {},
       waits: result.waits,
       sessionWaits: result.sessionWaits,
       sequence: result.sequence,
       integrity: mergeLedgers(result.ledgers),
       measuredMs: result.elapsedMs,
-    };
+    });
   } finally {
     limit.clear();
     await host?.kill();
