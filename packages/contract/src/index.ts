@@ -6,6 +6,7 @@ export * from './disruption.ts';
 export * from './find-faults.ts';
 export * from './hardware.ts';
 export * from './idempotency.ts';
+export * from './lesson.ts';
 export * from './load.ts';
 export * from './message.ts';
 export * from './monitoring.ts';

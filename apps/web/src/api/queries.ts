@@ -14,6 +14,7 @@ import {
   type HardwareList,
   type Id,
   type Kill,
+  type LessonList,
   type LoadAnswer,
   type MachineState,
   type NewMessage,
@@ -68,6 +69,13 @@ export const scenarioQuery = (id: string) =>
     queryKey: ['scenarios', id],
     queryFn: ({ signal }) => call<ScenarioEntry>('GET', `/api/scenarios/${path(id)}`, { signal }),
   });
+
+/** Never out of date: the lessons come with the server's code. */
+export const lessonsQuery = queryOptions({
+  queryKey: ['lessons'],
+  queryFn: ({ signal }) => call<LessonList>('GET', '/api/lessons', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
 
 /** `text`: only runs that contain it, see `RunListQuery`. */
 export const runsQuery = (limit: number, text = '') =>

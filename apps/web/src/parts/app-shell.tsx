@@ -6,6 +6,7 @@ import { ThemeSwitch } from './theme-switch.tsx';
 const pages = [
   { to: '/', label: 'Lab', exact: true },
   { to: '/documents', label: 'Documents', exact: false },
+  { to: '/learn', label: 'Learn', exact: false },
   { to: '/runs', label: 'Runs', exact: false },
   { to: '/what-if', label: 'What if', exact: false },
   { to: '/queues', label: 'Queues', exact: false },
