@@ -1,4 +1,5 @@
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { KeysProvider } from './keys.tsx';
 import { LogoutButton } from './logout-button.tsx';
 import { RunPill } from './run-pill.tsx';
 import { ThemeSwitch } from './theme-switch.tsx';
@@ -17,7 +18,7 @@ const pages = [
 export function AppShell() {
   const isLogin = useLocation({ select: ({ pathname }) => pathname === '/login' });
   return (
-    <>
+    <KeysProvider>
       <a className="skip" href="#main">
         Skip to content
       </a>
@@ -55,7 +56,7 @@ export function AppShell() {
           </p>
         )}
       </footer>
-    </>
+    </KeysProvider>
   );
 }
 
