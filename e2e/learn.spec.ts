@@ -54,7 +54,7 @@ test('a lesson asks for a guess, runs, and says what happened and where it waite
   await page.keyboard.press('p');
   await expect(page).toHaveURL(/present=true/);
   await expect(page.getByRole('navigation')).toBeHidden();
-  const sessions = page.locator('.stage svg').first();
+  const sessions = page.locator('.stage svg[role=img]');
   await page.keyboard.press('ArrowRight');
   await expect(sessions).toContainText('1 instance, 1 thread');
   await page.keyboard.press('ArrowRight');

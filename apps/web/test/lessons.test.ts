@@ -120,11 +120,9 @@ describe('the guess', () => {
     expect(compared?.isClose).toBe(isClose);
   });
 
-  it('and the result are on one scale, which reaches to the larger', () => {
-    const { compared } = lessonResult(lesson, run, 1);
-    expect(compared?.scale?.guess).toBe(0);
-    expect(compared?.scale?.result).toBeGreaterThan(0);
-    expect(compared?.scale?.result).toBeLessThanOrEqual(1);
+  it('and the result are bars on one scale from zero', () => {
+    expect(lessonResult(lesson, run, factor * 4).compared?.bars).toEqual({ guess: 1, result: 0.25 });
+    expect(lessonResult(lesson, run, factor / 2).compared?.bars).toEqual({ guess: 0.5, result: 1 });
   });
 
   it('of an option is right if the value is in its case', () => {

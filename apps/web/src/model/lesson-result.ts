@@ -18,8 +18,8 @@ export interface ComparedGuess {
   /** How good the guess was, in a sentence. */
   verdict: string;
   isClose: boolean;
-  /** Places on a common scale, 0 to 1; null for a choice. */
-  scale: { guess: number; result: number } | null;
+  /** Lengths on one scale from zero, the longer one 1; null for a choice. */
+  bars: { guess: number; result: number } | null;
 }
 
 /** `guess`: the value of a slider, or the number of a choice, from 0; null for none. */
@@ -86,17 +86,16 @@ function compareGuess(lesson: Lesson, measured: Measured, value: number): Compar
       result: `${label} (${resultWords})`,
       verdict: right === value ? 'You were right.' : 'It was another answer.',
       isClose: right === value,
-      scale: null,
+      bars: null,
     };
   }
-  const max = Math.max(guess.max, result);
-  const min = Math.min(guess.min, result);
-  const place = (each: number) => (each - min) / (max - min);
+  const longest = Math.max(value, result);
+  const length = (each: number) => (longest > 0 ? Math.max(0, each) / longest : 0);
   return {
     guess: said,
     result: resultWords,
     ...howClose(value, result),
-    scale: { guess: place(value), result: place(result) },
+    bars: { guess: length(value), result: length(result) },
   };
 }
 

@@ -107,7 +107,7 @@ function Answer({ lesson, run, guess, onAgain }: Omit<LessonRunProps, 'runId'> &
 }
 
 function Compared({ compared }: { compared: ComparedGuess }) {
-  const { guess, result, verdict, isClose, scale } = compared;
+  const { guess, result, verdict, isClose, bars } = compared;
   return (
     <section className="section lesson-part" aria-labelledby="answer">
       <h2 id="answer">The answer</h2>
@@ -115,16 +115,16 @@ function Compared({ compared }: { compared: ComparedGuess }) {
       <p className="lesson-verdict" data-close={isClose ? '' : undefined}>
         {verdict}
       </p>
-      {scale === null ? null : (
+      {bars === null ? null : (
         <dl className="lesson-scale">
           {[
-            { name: 'Guess', words: guess, place: scale.guess },
-            { name: 'Result', words: result, place: scale.result },
-          ].map(({ name, words, place }) => (
+            { name: 'Guess', words: guess, length: bars.guess },
+            { name: 'Result', words: result, length: bars.result },
+          ].map(({ name, words, length }) => (
             <div key={name} data-bar={name.toLowerCase()}>
               <dt className="small muted">{name}</dt>
               <dd>
-                <span className="lesson-bar" style={{ width: `${Math.max(0.5, 100 * place)}%` }} />
+                <span className="lesson-bar" style={{ width: `${Math.max(0.5, 100 * length)}%` }} />
                 <span className="small">{words}</span>
               </dd>
             </div>
