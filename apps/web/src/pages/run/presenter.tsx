@@ -31,6 +31,7 @@ export function Presenter(props: {
   return (
     <div ref={element} className="presenter board" style={{ zoom }} tabIndex={-1}>
       <h1>{title}</h1>
+      <h2 className="visually-hidden">Result</h2>
       {children}
       <button type="button" className="button button-quiet presenter-leave" onClick={onLeave}>
         Leave
