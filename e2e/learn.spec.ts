@@ -36,7 +36,7 @@ test('a lesson asks for a guess, runs, and says what happened and where it waite
   for (const size of sizes) {
     for (const theme of themes) {
       await showIn(page, theme, size);
-      await expectReadable(page);
+      await expectReadable(page, theme);
     }
   }
   await page.reload();

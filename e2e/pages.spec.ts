@@ -1,13 +1,16 @@
 /** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, never wider than the screen. */
 import { expect, test } from './journey.ts';
 import { furnish, open, pages, routesOf } from './pages.ts';
-import { expectReadable, showIn, sizes, themes } from './readable.ts';
+import { expectReadable, keepPicture, showIn, sizes, themes } from './readable.ts';
 
 test('the list of pages has every path of the router', async ({ page }) => {
   await open(page, '/');
   const listed = new Set(pages.flatMap(({ route }) => route ?? []));
   expect([...listed].sort()).toEqual((await routesOf(page)).sort());
 });
+
+// The longest of all files: both workers take a part.
+test.describe.configure({ mode: 'parallel' });
 
 for (const { name, address } of pages) {
   test(`${name} in both themes, on a desktop and on a phone`, async ({ page, request }) => {
@@ -21,7 +24,8 @@ for (const { name, address } of pages) {
       for (const theme of themes) {
         await test.step(`in ${theme} on a ${size}`, async () => {
           await showIn(page, theme, size);
-          await expectReadable(page);
+          await keepPicture(page, `${name}-${theme}-${size}`);
+          await expectReadable(page, theme);
           expect(errors, 'errors in the page').toEqual([]);
         });
       }

@@ -71,6 +71,7 @@ export const pages: readonly ShownPage[] = [
     route: '/what-if',
     address: (run) => `/what-if?hardware=exadata-x4-2&run=${run}&roundTripMs=0`,
   },
+  { name: 'editor-run', route: '/editor', address: (run) => `/editor?run=${run}` },
   { name: 'queues', route: '/queues', address: () => '/queues?queue=parcels' },
   { name: 'topic', route: '/queues', address: () => '/queues?queue=news' },
   { name: 'cluster', route: '/cluster', address: () => '/cluster' },

@@ -171,6 +171,7 @@ describe('the description of the API', () => {
         'POST /api/services/{service}/call',
         'GET /api/lessons',
         'GET /api/scenarios',
+        'GET /api/scenario-schema',
         'POST /api/transactions',
         'POST /api/scenarios',
         'POST /api/scenarios/validate',

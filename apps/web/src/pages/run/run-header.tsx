@@ -59,6 +59,9 @@ export function RunHeader(props: {
           <button type="button" className="button" onClick={onPresent}>
             Present
           </button>
+          <Link className="button" to="/editor" search={{ run: run.id }}>
+            Edit and run
+          </Link>
           <CopyLink />
           {finished ? (
             <>
