@@ -7,6 +7,7 @@ export * from './error-body.ts';
 export * from './find-faults.ts';
 export * from './hardware.ts';
 export * from './idempotency.ts';
+export * from './lesson.ts';
 export * from './load.ts';
 export * from './message.ts';
 export * from './monitoring.ts';

@@ -15,6 +15,7 @@ import {
   type HistoryRange,
   type Id,
   type Kill,
+  type LessonList,
   type LoadAnswer,
   type MachineState,
   type MessageState,
@@ -76,6 +77,13 @@ export const scenarioQuery = (id: string) =>
     queryKey: ['scenarios', id],
     queryFn: ({ signal }) => call<ScenarioEntry>('GET', `/api/scenarios/${path(id)}`, { signal }),
   });
+
+/** Never out of date: the lessons come with the server's code. */
+export const lessonsQuery = queryOptions({
+  queryKey: ['lessons'],
+  queryFn: ({ signal }) => call<LessonList>('GET', '/api/lessons', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
 
 /** Never out of date: the programs are part of the server's code. */
 export const scenarioSchemaQuery = queryOptions({
