@@ -4,7 +4,6 @@
  */
 
 import type { GroupCommit } from '../commit/group-commit.ts';
-import type { Slab } from '../commit/staged-transaction.ts';
 import { newStagedRun, type StagedRun, stageRecords } from '../commit/staged-transaction.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { BatchSender, ForwardedBatch, ShardKey } from '../model/forwarded-batch.ts';
@@ -37,7 +36,6 @@ interface ArrivedBatch {
 export interface ForwardReceiverOptions {
   instance: number;
   group: GroupCommit;
-  slab: Slab;
   /** The rows in the file. */
   rows: readonly ForwardedInRow[];
 }
@@ -99,11 +97,11 @@ export class ForwardReceiver {
   }
 
   async #commit({ sender, batch, log, queue, recommitted }: ArrivedBatch): Promise<void> {
-    const { group, slab } = this.#options;
+    const { group } = this.#options;
     const run = newStagedRun(log);
-    stageRecords(slab, run, batch.records);
+    stageRecords(run, batch.records);
     const behind = recommitted && encodeBatch(recommitted.deliveries);
-    if (behind !== undefined) stageRecords(slab, run, behind.records);
+    if (behind !== undefined) stageRecords(run, behind.records);
     const { queueId, shard, sourceRuns, batchNumber } = batch;
     const previousTotal = this.#rows.get(rowKey(batch, sender.instance))?.messagesTotal ?? 0;
     const row: ForwardedInRow = {

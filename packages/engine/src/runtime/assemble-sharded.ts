@@ -205,7 +205,6 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     instance,
     epoch,
     group: groupCommit,
-    slab,
     waits,
     ports,
     backlog: backlogReader,
