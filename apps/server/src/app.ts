@@ -32,7 +32,9 @@ import { limits } from './limits.ts';
 import { LoadService } from './load/load-service.ts';
 import { type CpuTimes, readCpu } from './machine-cpu.ts';
 import { ConversionService } from './queues/conversion-service.ts';
+import { QueueHistories } from './queues/queue-histories.ts';
 import { QueueService } from './queues/queue-service.ts';
+import { oldestReadyAgeMs } from './queues/queue-stats.ts';
 import { TransactionService } from './queues/transaction-service.ts';
 import { claimRoutes } from './routes/claim-routes.ts';
 import { clusterRoutes } from './routes/cluster-routes.ts';
@@ -46,7 +48,9 @@ import { messageRoutes } from './routes/message-routes.ts';
 import { metricsRoutes } from './routes/metrics-routes.ts';
 import { openApi } from './routes/openapi.ts';
 import { payloadRoutes } from './routes/payload-routes.ts';
+import { queueHistoryRoutes } from './routes/queue-history-routes.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
+import { redriveRoutes } from './routes/redrive-routes.ts';
 import { runLabelRoutes } from './routes/run-label-routes.ts';
 import { runRoutes } from './routes/run-routes.ts';
 import { scenarioRoutes } from './routes/scenario-routes.ts';
@@ -135,6 +139,13 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   const queues = new QueueService(cluster);
   const loads = new LoadService(cluster);
   const conversions = new ConversionService(cluster);
+  const histories = new QueueHistories(
+    {
+      queues: async () => cluster.queues.queues(),
+      lagMs: async (queue) => oldestReadyAgeMs([await cluster.queues.queueStats(queue)].flat(), now()),
+    },
+    now,
+  );
   const { heartbeatMs = limits.heartbeatMs, streamsMax = limits.streamsMax } = options;
   const streams = new EventStreams({
     max: streamsMax,
@@ -191,7 +202,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   app.addHook('preClose', async () => {
     closing.abort();
     endConnections(app.server, limits.closeGraceMs);
-    await Promise.all([runs.close(), loads.close(), conversions.close()]);
+    await Promise.all([runs.close(), loads.close(), conversions.close(), histories.close()]);
     streams.close();
   });
   app.addHook('onClose', async () => {
@@ -213,6 +224,8 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   queueRoutes(app, { cluster });
   conversionRoutes(app, { cluster, conversions });
   subscriberRoutes(app, { cluster });
+  queueHistoryRoutes(app, { cluster, histories });
+  redriveRoutes(app, { cluster });
   messageRoutes(app, { queues, admission, closing: closing.signal });
   transactionRoutes(app, { transactions: new TransactionService(cluster) });
   await payloadRoutes(app, { queues, admission, bodyPace });

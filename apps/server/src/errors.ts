@@ -21,6 +21,11 @@ const table = {
     message: 'This address has other methods, which the Allow header lists',
   },
   REQUEST_INVALID: { status: 400, retryable: false, message: 'The request is malformed' },
+  REDRIVE_REFUSED: {
+    status: 422,
+    retryable: false,
+    message: 'The messages of this queue cannot be moved there',
+  },
   REQUEST_TOO_LARGE: {
     status: 413,
     retryable: false,

@@ -50,6 +50,15 @@ export const limits = {
   },
   /** Interval of the cluster's event stream; each tick costs two small file reads. */
   clusterTickMs: 500,
+  /** What is kept of the queues' depths and rates: 300 + 240 + 288 samples a queue. */
+  historyRanges: {
+    '10m': { everyMs: 2_000, kept: 300 },
+    '1h': { everyMs: 15_000, kept: 240 },
+    '24h': { everyMs: 300_000, kept: 288 },
+  },
+  historyQueuesMax: 200,
+  /** Queues whose oldest message is looked for at each sample. */
+  historyLagsMax: 50,
   /** How long the result of a probe commit is shown with its instance. */
   probeKeptMs: 10_000,
   /** Time for the queues' part of a scrape of the metrics: an instance that fails over must not hold up the rest. */

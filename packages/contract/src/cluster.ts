@@ -1,7 +1,7 @@
 /** The cluster behind the queue API: its instances, the processes that host them, and their events. */
 import Type, { type Static } from 'typebox';
 import { ClusterLoad } from './load.ts';
-import { WaitClass, WaitSummary } from './run.ts';
+import { WaitClass, WaitSummary } from './point.ts';
 
 const closed = { additionalProperties: false } as const;
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

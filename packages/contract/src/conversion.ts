@@ -1,8 +1,8 @@
 /** The conversion of an unsharded queue to a sharded queue of the same name (`/api/queues/{queue}/conversion`). */
 import Type, { type Static } from 'typebox';
 import { ConversionStep } from './conversion-step.ts';
+import { ErrorBody } from './error-body.ts';
 import { queueLimits } from './queue.ts';
-import { ErrorBody } from './run.ts';
 import { Durability } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;

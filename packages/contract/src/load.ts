@@ -1,6 +1,6 @@
 /** A bounded load on a queue of the cluster that accounts for every message, to observe the effect of a failover. */
 import Type, { type Static } from 'typebox';
-import { ErrorBody } from './run.ts';
+import { ErrorBody } from './error-body.ts';
 
 const closed = { additionalProperties: false } as const;
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

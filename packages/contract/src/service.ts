@@ -2,8 +2,9 @@
 import Type, { type Static } from 'typebox';
 import { ClaimResult } from './claim.ts';
 import { DamageFinding } from './cluster.ts';
+import { ErrorBody } from './error-body.ts';
 import { faultsListedMax } from './find-faults.ts';
-import { ErrorBody, RunStatus, RunSummary, runLabelLimits } from './run.ts';
+import { RunStatus, RunSummary, runLabelLimits } from './run.ts';
 import { Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;

@@ -71,6 +71,7 @@ export { shareQueue } from './contention/share-queue.ts';
 export { commitWriteMs, logFileSync } from './model/commit-waits.ts';
 export { type DrainEstimate, estimateDrain, type Flow } from './model/rate-window.ts';
 export { WaitRecorder } from './model/wait-recorder.ts';
+export { exceptionProperties } from './queues/retries.ts';
 export { waitingForMessages } from './queues/waiters.ts';
 export { openInstance } from './runtime/open-instance.ts';
 export {

@@ -43,3 +43,11 @@ function sumTotals(totals: readonly QueueTotals[]): QueueTotals {
     ...estimate,
   };
 }
+
+/** Age of the oldest ready message in the caches of the instances, milliseconds; null if there is none. */
+export function oldestReadyAgeMs(parts: readonly InstanceQueueStats[], nowMs: number): number | null {
+  const times = parts
+    .flatMap(({ subscribers }) => subscribers)
+    .flatMap(({ oldestReadyAtMs }) => oldestReadyAtMs ?? []);
+  return times.length === 0 ? null : Math.max(0, nowMs - Math.min(...times));
+}

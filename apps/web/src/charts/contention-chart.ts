@@ -5,7 +5,7 @@ import { px } from './axes.ts';
 import type { Chart } from './chart.ts';
 import { fontFamily, systemColor, themeColor, waitColor } from './visual-encoding.ts';
 
-type Group<Datum> = Selection<SVGGElement, Datum, SVGGElement, unknown>;
+type Sides = Selection<SVGGElement, ContentionSide, SVGGElement, unknown>;
 
 const dotRadius = 3.4;
 
@@ -32,7 +32,7 @@ export function createContentionChart(element: SVGSVGElement): Chart<ContentionL
         .data(shown, ({ system }) => system)
         .join((enter) => enterSide(enter.append('g')))
         .each(function (side) {
-          drawSide(select(this) as unknown as Group<ContentionSide>, side);
+          drawSide(this, side);
         });
     },
     destroy() {
@@ -41,7 +41,7 @@ export function createContentionChart(element: SVGSVGElement): Chart<ContentionL
   };
 }
 
-function enterSide(side: Group<ContentionSide>): Group<ContentionSide> {
+function enterSide(side: Sides): Sides {
   side.attr('data-side', ({ system }) => system);
   side.append('g').attr('data-part', 'lanes');
   side.append('g').attr('data-part', 'dots');
@@ -58,7 +58,8 @@ function enterSide(side: Group<ContentionSide>): Group<ContentionSide> {
   return side;
 }
 
-function drawSide(group: Group<ContentionSide>, side: ContentionSide): void {
+function drawSide(element: SVGGElement, side: ContentionSide): void {
+  const group = select(element);
   const color = systemColor(side.system);
   const right = side.x + side.width;
   const text = (name: string) => group.select(`[data-text=${name}]`);
@@ -81,7 +82,7 @@ function drawSide(group: Group<ContentionSide>, side: ContentionSide): void {
     .attr('y', px(side.counter?.y ?? 0))
     .text(side.counter === null ? '' : `${side.counter.value} ${side.counter.label}`)
     .attr('font-weight', 600);
-  drawLanes(group.select('[data-part=lanes]'), side, color);
+  drawLanes(group.select<SVGGElement>('[data-part=lanes]'), side, color);
   group
     .select('[data-part=dots]')
     .selectAll<SVGCircleElement, Dot>('circle')
@@ -96,7 +97,11 @@ function drawSide(group: Group<ContentionSide>, side: ContentionSide): void {
 }
 
 /** The gate is a frame with an opening to the left where sessions may pass at once, closed where one at a time may. */
-function drawLanes(group: Group<ContentionSide>, side: ContentionSide, color: string): void {
+function drawLanes(
+  group: Selection<SVGGElement, unknown, null, undefined>,
+  side: ContentionSide,
+  color: string,
+): void {
   const isShared = side.lanes.length === 1 && side.system !== 'sharded';
   const lanes = group
     .selectAll<SVGGElement, Lane>('g[data-lane]')

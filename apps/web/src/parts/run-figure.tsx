@@ -1,22 +1,12 @@
 import type { ProgramInfo, Run } from '@shardlab/contract';
-import { useCallback, useMemo, useState } from 'react';
-import { createScalingChart } from '../charts/scaling-chart.ts';
+import { useMemo } from 'react';
 import type { DataTable } from '../model/data-table.ts';
-import { lineLabelHint, lineLabelsFromPx } from '../model/line-labels.ts';
 import { chosenMetric, metricsOf } from '../model/point-metrics.ts';
-import {
-  type CursorKey,
-  cursorKeys,
-  describeSeries,
-  findPoint,
-  moveCursor,
-  type RunPoint,
-  type ScalingSeries,
-} from '../model/scaling-series.ts';
+import { describeSeries, type RunPoint, type ScalingSeries } from '../model/scaling-series.ts';
 import { type RunScalingView, scalingView } from '../model/scaling-view.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { ScalingLegend } from './scaling-legend.tsx';
-import { useChart, useWidth } from './use-chart.ts';
+import { useScalingChart } from './use-scaling-chart.ts';
 
 export interface RunFigureProps {
   /** The points may be none: then the plan and the document's lines are shown. */
@@ -33,35 +23,14 @@ export interface RunFigureProps {
 export function RunFigure({ run, program, title, selected, height }: RunFigureProps) {
   const metric = useMemo(() => chosenMetric(metricsOf(program), undefined), [program]);
   const view = useMemo(() => scalingView(run, { program, metric, live: null }), [run, program, metric]);
-  const series = view.panels.flatMap((panel) => panel.series);
-  const [cursor, setCursor] = useState<string | null>(null);
-  const { box, width } = useWidth();
-  const hasLineLabels = width >= lineLabelsFromPx;
-  const hint = hasLineLabels ? lineLabelHint(series) : '';
-  const create = useCallback(
-    (svg: SVGSVGElement) => createScalingChart(svg, { onCursor: setCursor, onSelect: setCursor }),
-    [],
-  );
-  const { element } = useChart(
-    create,
-    useMemo(
-      () => ({
-        ...view,
-        width: Math.max(width, 240),
-        height,
-        hasLineLabels,
-        formatAxis: metric.formatAxis,
-        cursor,
-        selected,
-      }),
-      [view, width, height, hasLineLabels, metric, cursor, selected],
-    ),
-  );
-  const found = findPoint(series, cursor) ?? findPoint(series, selected);
-  const keys = series.flatMap((entry) => entry.points.map((point) => point.key));
-  const text =
+  const { box, element, series, hasLineLabels, hint, found, slider } = useScalingChart(view, {
+    metric,
+    selected,
+    height: () => height,
+  });
+  const atPoint =
     found === null
-      ? ''
+      ? null
       : `${metric.format(found.point.value)} ${describeSeries(found.series)}, ${view.axis.describe(found.point.x)}`;
   return (
     <ChartFrame
@@ -75,18 +44,14 @@ export function RunFigure({ run, program, title, selected, height }: RunFigurePr
       legend={
         hasLineLabels ? undefined : <ScalingLegend series={series} references={view.references.length > 0} />
       }
-      readout={text === '' ? 'No points yet: the axes are those of the plan.' : text}
-      spoken={text === '' ? 'no point selected' : text}
-      cursor={{
-        now: Math.max(0, keys.indexOf(cursor ?? '')),
-        max: Math.max(1, keys.length - 1),
-        onKey: (key) => {
-          if (key === 'Escape') setCursor(null);
-          else if (cursorKeys.includes(key)) setCursor(moveCursor(series, cursor, key as CursorKey));
-          else return false;
-          return true;
-        },
-      }}
+      readout={
+        atPoint ??
+        (series.length === 0
+          ? 'No points yet: the axes are those of the plan.'
+          : 'Point at a mark or use the arrow keys.')
+      }
+      spoken={atPoint ?? 'no point selected'}
+      cursor={slider}
     />
   );
 }

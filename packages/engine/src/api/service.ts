@@ -28,7 +28,8 @@ export type ServiceCall = (argument: Json) => Json | undefined | Promise<Json | 
 /** What the module of a service exports under this name. */
 export type CreateService = (options: Json) => SingletonService;
 
-export interface ServiceContext {
+/** `State` is the JSON that the service itself writes with `ServiceSession.writeState`. */
+export interface ServiceContext<State extends Json = Json> {
   readonly name: string;
   readonly instance: number;
   /** The epoch of the instance: nothing can be written under an earlier one. */
@@ -36,7 +37,7 @@ export interface ServiceContext {
   /** Aborted when the service is about to be deactivated, or its instance has ended. */
   readonly signal: AbortSignal;
   /** What the service keeps, as of its last commit, whichever process made it; undefined before the first. */
-  readonly state: Json | undefined;
+  readonly state: State | undefined;
   /** A session of the instance, in this process. It is the service's to close. */
   openSession(): ServiceSession;
   /** Epoch ms of the wall clock. */

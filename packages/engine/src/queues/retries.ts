@@ -193,6 +193,9 @@ function* messagesIn({ cursor, run, firstSeq, count, start }: Delivery) {
   }
 }
 
+/** Names of the properties that a message has in an exception queue beside its own. */
+export const exceptionProperties = { queue: 'exception-queue-of', reason: 'exception-reason' } as const;
+
 /** The message with properties that say which queue it comes from and why it was moved. */
 function withExceptionReason(
   { priority: _, recipients: __, ...fields }: RecordFields,
@@ -201,8 +204,8 @@ function withExceptionReason(
 ) {
   const properties = {
     ...fields.properties,
-    'exception-queue-of': queue,
-    'exception-reason': `delivered ${attempts === 1 ? 'once' : `${attempts} times`} without being consumed`,
+    [exceptionProperties.queue]: queue,
+    [exceptionProperties.reason]: `delivered ${attempts === 1 ? 'once' : `${attempts} times`} without being consumed`,
   };
   return { ...fields, properties };
 }

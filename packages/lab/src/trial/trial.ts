@@ -67,6 +67,13 @@ export interface TrialOutcome {
   disruption?: Pick<Repeat, 'faults' | 'conversion' | 'timeline'>;
 }
 
+/** The outcome of a trial without an account of latencies, instances or waits but for what `parts` has of them. */
+export function measuredOutcome(
+  parts: Pick<TrialOutcome, 'figures' | 'integrity' | 'measuredMs'> & Partial<TrialOutcome>,
+): TrialOutcome {
+  return { provenance: 'measured', latencies: {}, byInstance: {}, waits: [], ...parts };
+}
+
 /** The outcome of a repeat of a point, and how it came about. */
 export interface MeasuredRepeat extends TrialOutcome {
   disturbance?: Disturbance;

@@ -5,18 +5,12 @@ import { lineColors, systemsIn } from '../../charts/visual-encoding.ts';
 import { runLetter, runsProvenance } from '../../model/compare-runs.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import type { Metric } from '../../model/point-metrics.ts';
-import {
-  type CursorKey,
-  cursorKeys,
-  describeSeries,
-  findPoint,
-  moveCursor,
-  scalingSeries,
-} from '../../model/scaling-series.ts';
+import { describeSeries, findPoint, scalingSeries } from '../../model/scaling-series.ts';
 import { sweepAxis } from '../../model/sweep-axis.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Choice } from '../../parts/choice.tsx';
 import { LineSample } from '../../parts/legend-marks.tsx';
+import { usePointCursor } from '../../parts/point-cursor.ts';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
 
 /** The lines of all runs in one chart, of one system, since colours tell the runs apart. */
@@ -50,11 +44,11 @@ export function ComparedLines({
     [runs, first, metric, program, system],
   );
   const axis = useMemo(() => sweepAxis(first!.scenario.sweep, program), [first, program]);
-  const [cursor, setCursor] = useState<string | null>(null);
+  const { cursor, setCursor, sliderOver } = usePointCursor();
   const { box, width } = useWidth();
   const create = useCallback(
     (svg: SVGSVGElement) => createScalingChart(svg, { onCursor: setCursor, onSelect: setCursor }),
-    [],
+    [setCursor],
   );
   const height = 340;
   const data = useMemo(
@@ -76,7 +70,6 @@ export function ComparedLines({
   );
   const { element } = useChart(create, data);
   const found = findPoint(series, cursor);
-  const keys = series.flatMap(({ points }) => points.map(({ key }) => key));
   const words =
     found === null
       ? `${metric.label} of ${system} in ${runs.length} runs.`
@@ -125,16 +118,7 @@ export function ComparedLines({
       }
       readout={words}
       spoken={words}
-      cursor={{
-        now: Math.max(0, keys.indexOf(cursor ?? '')),
-        max: Math.max(1, keys.length - 1),
-        onKey(key) {
-          if (key === 'Escape') setCursor(null);
-          else if (cursorKeys.includes(key)) setCursor(moveCursor(series, cursor, key as CursorKey));
-          else return false;
-          return true;
-        },
-      }}
+      cursor={sliderOver(series)}
     />
   );
 }

@@ -1,14 +1,15 @@
 import type { DocumentTable, Run } from '@shardlab/contract';
-import { useCallback, useMemo, useState } from 'react';
+import { useCallback, useMemo } from 'react';
 import { createScalingChart } from '../../charts/scaling-chart.ts';
 import { lineColors, themeColor } from '../../charts/visual-encoding.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import { formatAxisCount, formatValue } from '../../model/format.ts';
 import { deviationInWords, type Guard, getsRows, getsSeries } from '../../model/gets-model.ts';
 import { runProvenance } from '../../model/run-provenance.ts';
-import { type CursorKey, cursorKeys, findPoint, moveCursor } from '../../model/scaling-series.ts';
+import { findPoint } from '../../model/scaling-series.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { LineSample } from '../../parts/legend-marks.tsx';
+import { usePointCursor } from '../../parts/point-cursor.ts';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
 
 const colors: Readonly<Record<string, string>> = {
@@ -31,11 +32,11 @@ export function GetsOverPairs(props: {
     () => getsSeries(rows, guard).map((each) => ({ ...each, color: colors[each.system]! })),
     [rows, guard],
   );
-  const [cursor, setCursor] = useState<string | null>(null);
+  const { cursor, setCursor, sliderOver } = usePointCursor();
   const { box, width } = useWidth();
   const create = useCallback(
     (svg: SVGSVGElement) => createScalingChart(svg, { onCursor: setCursor, onSelect: setCursor }),
-    [],
+    [setCursor],
   );
   const height = 280;
   const data = useMemo(
@@ -61,7 +62,6 @@ export function GetsOverPairs(props: {
     found === null
       ? deviationInWords(rows)
       : `${found.series.system}, ${found.point.x} pairs: ${formatValue(found.point.value)} gets per dequeue`;
-  const keys = series.flatMap(({ points }) => points.map(({ key }) => key));
   return (
     <ChartFrame
       title={`Gets of the ${guard} for each dequeue: ${factors[guard]} · N · M`}
@@ -110,16 +110,7 @@ export function GetsOverPairs(props: {
       }
       readout={words}
       spoken={words}
-      cursor={{
-        now: Math.max(0, keys.indexOf(cursor ?? '')),
-        max: Math.max(1, keys.length - 1),
-        onKey(key) {
-          if (key === 'Escape') setCursor(null);
-          else if (cursorKeys.includes(key)) setCursor(moveCursor(series, cursor, key as CursorKey));
-          else return false;
-          return true;
-        },
-      }}
+      cursor={sliderOver(series)}
     />
   );
 }

@@ -1,24 +1,14 @@
 import { distributionOf, type ProgramInfo, type Run, type Tick } from '@shardlab/contract';
-import { useCallback, useMemo, useRef, useState } from 'react';
-import { createScalingChart, type ScalingChartEvents } from '../../charts/scaling-chart.ts';
+import { useMemo } from 'react';
 import { formatMs, formatValue } from '../../model/format.ts';
-import { lineLabelHint, lineLabelsFromPx } from '../../model/line-labels.ts';
 import { chosenMetric, type Metric, metricsOf } from '../../model/point-metrics.ts';
-import {
-  type CursorKey,
-  cursorKeys,
-  describeSeries,
-  findPoint,
-  moveCursor,
-  type RunPoint,
-  type ScalingSeries,
-} from '../../model/scaling-series.ts';
+import { describeSeries, type RunPoint, type ScalingSeries } from '../../model/scaling-series.ts';
 import { scalingView } from '../../model/scaling-view.ts';
 import type { SweepAxis } from '../../model/sweep-axis.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { scalingTable } from '../../parts/run-figure.tsx';
 import { ScalingLegend } from '../../parts/scaling-legend.tsx';
-import { useChart, useWidth } from '../../parts/use-chart.ts';
+import { useScalingChart } from '../../parts/use-scaling-chart.ts';
 import type { RunSearch } from './run-search.ts';
 
 export interface RunScalingProps {
@@ -39,48 +29,12 @@ export function RunScaling({ run, program, live, search, onSearch }: RunScalingP
   const metric = useMemo(() => chosenMetric(metricsOf(program), search.metric), [program, search.metric]);
   const view = useMemo(() => scalingView(run, { program, metric, live }), [run, program, metric, live]);
   const { axis, panels, references } = view;
-  const series = useMemo(() => panels.flatMap((panel) => panel.series), [panels]);
-  const [cursor, setCursor] = useState<string | null>(null);
-  const { box, width } = useWidth();
-  const hasLineLabels = width >= lineLabelsFromPx;
-  const height = hasLineLabels ? heightPx : stackedPx * panels.length;
-  const events = useRef<ScalingChartEvents>({ onCursor: () => {}, onSelect: () => {} });
-  events.current = {
-    onCursor: setCursor,
+  const { box, element, height, series, hasLineLabels, hint, found, slider } = useScalingChart(view, {
+    metric,
+    selected: search.point ?? null,
+    height: (withLabels) => (withLabels ? heightPx : stackedPx * panels.length),
     onSelect: (point) => onSearch({ point: point === search.point ? undefined : point }),
-  };
-  const create = useCallback(
-    (svg: SVGSVGElement) =>
-      createScalingChart(svg, {
-        onCursor: (key) => events.current.onCursor(key),
-        onSelect: (key) => events.current.onSelect(key),
-      }),
-    [],
-  );
-  const selected = search.point ?? null;
-  const data = useMemo(
-    () => ({
-      ...view,
-      width: Math.max(width, 240),
-      height,
-      hasLineLabels,
-      formatAxis: metric.formatAxis,
-      cursor,
-      selected,
-    }),
-    [view, width, height, hasLineLabels, metric, cursor, selected],
-  );
-  const { element } = useChart(create, data);
-  const keys = series.flatMap((entry) => entry.points.map((point) => point.key));
-  const found = findPoint(series, cursor) ?? findPoint(series, selected);
-  const onKey = (key: string): boolean => {
-    if ((key === 'Enter' || key === ' ') && cursor !== null) events.current.onSelect(cursor);
-    else if (key === 'Escape') setCursor(null);
-    else if (cursorKeys.includes(key)) setCursor(moveCursor(series, cursor, key as CursorKey));
-    else return false;
-    return true;
-  };
-  const hint = hasLineLabels ? lineLabelHint(series) : '';
+  });
   return (
     <ChartFrame
       title={`${metric.title} over ${axis.over}`}
@@ -114,18 +68,22 @@ export function RunScaling({ run, program, live, search, onSearch }: RunScalingP
         hasLineLabels ? undefined : <ScalingLegend series={series} references={references.length > 0} />
       }
       readout={
-        found === null ? <Hint points={keys.length} /> : <Readout metric={metric} axis={axis} {...found} />
+        found === null ? (
+          <Hint hasPoints={series.length > 0} />
+        ) : (
+          <Readout metric={metric} axis={axis} {...found} />
+        )
       }
       spoken={found === null ? 'no point selected' : spokenOf(metric, axis, found)}
-      cursor={{ now: Math.max(0, keys.indexOf(cursor ?? '')), max: Math.max(1, keys.length - 1), onKey }}
+      cursor={slider}
     />
   );
 }
 
-function Hint({ points }: { points: number }) {
-  return points === 0
-    ? 'The axes are those of the plan. Points appear as their trials finish.'
-    : 'Point at a mark or use the arrow keys. Enter shows the sessions at that point.';
+function Hint({ hasPoints }: { hasPoints: boolean }) {
+  return hasPoints
+    ? 'Point at a mark or use the arrow keys. Enter shows the sessions at that point.'
+    : 'The axes are those of the plan. Points appear as their trials finish.';
 }
 
 interface Found {

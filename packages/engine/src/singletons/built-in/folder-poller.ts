@@ -11,14 +11,15 @@ import { limits } from '../../api/limits.ts';
 import type { Json, ServiceContext, ServiceSession, SingletonService } from '../../api/service.ts';
 import { invalidOption, readNumber, readOptions, readText } from './read-options.ts';
 
-interface FolderState {
+/** A type and not an interface, since only a type is known to be JSON. */
+type FolderState = {
   /** The file whose message is committed, until it is moved: see `identityOf`. */
   readonly taken: string | null;
   /** Files turned into messages. */
   readonly files: number;
   /** Files that were no message, and are in `failed`. */
   readonly failed: number;
-}
+};
 
 interface FolderOptions {
   folder: string;
@@ -55,7 +56,7 @@ export function createFolderPoller(options: Json): SingletonService {
 class FolderPoller implements SingletonService {
   readonly #options: FolderOptions;
   #running: Promise<void> = Promise.resolve();
-  #context: ServiceContext | undefined;
+  #context: ServiceContext<FolderState> | undefined;
   readonly calls = {
     /** `{ taken, files, failed }`. */
     status: (): Json => ({ ...this.#state }),
@@ -66,12 +67,10 @@ class FolderPoller implements SingletonService {
   }
 
   get #state(): FolderState {
-    return (
-      (this.#context?.state as unknown as FolderState | undefined) ?? { taken: null, files: 0, failed: 0 }
-    );
+    return this.#context?.state ?? { taken: null, files: 0, failed: 0 };
   }
 
-  async activate(context: ServiceContext): Promise<void> {
+  async activate(context: ServiceContext<FolderState>): Promise<void> {
     this.#context = context;
     for (const subfolder of ['done', 'failed'])
       await mkdir(join(this.#options.folder, subfolder), { recursive: true });
@@ -82,7 +81,7 @@ class FolderPoller implements SingletonService {
     await this.#running;
   }
 
-  async #run(context: ServiceContext): Promise<void> {
+  async #run(context: ServiceContext<FolderState>): Promise<void> {
     const session = context.openSession();
     try {
       while (!context.signal.aborted) {
@@ -106,7 +105,7 @@ class FolderPoller implements SingletonService {
       .sort();
   }
 
-  async #take(context: ServiceContext, session: ServiceSession, name: string): Promise<void> {
+  async #take(context: ServiceContext<FolderState>, session: ServiceSession, name: string): Promise<void> {
     const { folder, queue, settleMs } = this.#options;
     const path = join(folder, name);
     const found = await identityOf(path);
@@ -126,19 +125,15 @@ class FolderPoller implements SingletonService {
         if (error.code === 'PAYLOAD_LENGTH_WRONG' || error.code === 'PAYLOAD_INCOMPLETE') return;
         if (error.code !== 'PAYLOAD_TOO_LARGE') throw error;
         await moveTo(join(folder, 'failed'), path, name);
-        writeState(session, { taken, files, failed: failed + 1 });
+        session.writeState({ taken, files, failed: failed + 1 });
         await session.commit();
         return;
       }
-      writeState(session, { taken: identity, files: files + 1, failed });
+      session.writeState({ taken: identity, files: files + 1, failed });
       await session.commit();
     }
     await moveTo(join(folder, 'done'), path, name);
   }
-}
-
-function writeState(session: ServiceSession, state: FolderState): void {
-  session.writeState({ ...state });
 }
 
 /** Tells a file from a later one of the same name. Undefined if it is gone. */

@@ -10,14 +10,15 @@ import { limits } from '../../api/limits.ts';
 import type { Json, ServiceContext, ServiceSession, SingletonService } from '../../api/service.ts';
 import { invalidOption, readNumber, readOptions, readText } from './read-options.ts';
 
-interface TimerState {
+/** A type and not an interface, since only a type is known to be JSON. */
+type TimerState = {
   /** The last tick that was enqueued or skipped; before the first, when the timer was first activated. Epoch ms. */
   readonly lastTickMs: number;
   /** Ticks enqueued since then. */
   readonly ticks: number;
   /** Ticks up to this one were missed and too old to be enqueued late; epoch ms, null if there were none. */
   readonly skippedToMs: number | null;
-}
+};
 
 /**
  * Options: `schedule`, a cron expression of 5 fields, or 6 with seconds in front; `timezone`, an IANA name, default UTC;
@@ -59,11 +60,11 @@ interface TimerOptions {
 class TimerService implements SingletonService {
   readonly #options: TimerOptions;
   #running: Promise<void> = Promise.resolve();
-  #context: ServiceContext | undefined;
+  #context: ServiceContext<TimerState> | undefined;
   readonly calls = {
     /** `{ lastTickMs, nextTickMs, ticks, skippedToMs }`; `nextTickMs` is null if the schedule has no more. */
     status: (): Json => {
-      const state = this.#context!.state as unknown as TimerState;
+      const state = this.#context!.state!;
       return { ...state, nextTickMs: this.#nextAfter(state.lastTickMs) ?? null };
     },
   };
@@ -72,11 +73,11 @@ class TimerService implements SingletonService {
     this.#options = options;
   }
 
-  async activate(context: ServiceContext): Promise<void> {
+  async activate(context: ServiceContext<TimerState>): Promise<void> {
     this.#context = context;
     const session = context.openSession();
     if (context.state === undefined) {
-      writeState(session, { lastTickMs: Math.floor(context.nowMs()), ticks: 0, skippedToMs: null });
+      session.writeState({ lastTickMs: Math.floor(context.nowMs()), ticks: 0, skippedToMs: null });
       await session.commit();
     }
     this.#running = this.#run(context, session).catch((error: unknown) => context.fail(error));
@@ -86,10 +87,10 @@ class TimerService implements SingletonService {
     await this.#running;
   }
 
-  async #run(context: ServiceContext, session: ServiceSession): Promise<void> {
+  async #run(context: ServiceContext<TimerState>, session: ServiceSession): Promise<void> {
     try {
       while (!context.signal.aborted) {
-        const state = context.state as unknown as TimerState;
+        const state = context.state!;
         const nowMs = context.nowMs();
         const afterMs = this.#skipTooLate(state.lastTickMs, nowMs);
         const due = this.#dueTicks(afterMs, nowMs);
@@ -144,11 +145,7 @@ class TimerService implements SingletonService {
         properties: { timer: name, tick },
       });
     }
-    writeState(session, { ...state, lastTickMs: ticks.at(-1)!, ticks: state.ticks + ticks.length });
+    session.writeState({ ...state, lastTickMs: ticks.at(-1)!, ticks: state.ticks + ticks.length });
     await session.commit();
   }
-}
-
-function writeState(session: ServiceSession, state: TimerState): void {
-  session.writeState({ ...state });
 }

@@ -1,7 +1,7 @@
 /** Runs a trial with one client process, which does the work of the program on a new server, if the system needs one. */
 import { fileURLToPath } from 'node:url';
 import { systemOf } from '../../systems/systems.ts';
-import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { ClientProcess } from '../client-process.ts';
 import { integrityOf } from '../counted-integrity.ts';
 import { onSystem } from '../on-system.ts';
@@ -60,16 +60,12 @@ export function runClientTrial(options: TrialOptions, given: ClientTrial): Promi
       client.send({ type: 'job', job });
       const { result } = await Promise.race([client.receive('result'), reached]);
       await client.disconnect();
-      return {
+      return measuredOutcome({
         figures: result.figures,
-        provenance: 'measured',
-        latencies: {},
-        byInstance: {},
-        waits: [],
         integrity: integrityOf([result.ledger], result.depth),
         measuredMs: result.measuredMs,
         stated: result.stated,
-      };
+      });
     } finally {
       await client.kill();
     }

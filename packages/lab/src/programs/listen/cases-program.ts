@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import type { FigureInfo, Params } from '@shardlab/contract';
 import Type from 'typebox';
 import { mergeLedgers } from '../../trial/ledger.ts';
-import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
+import { count, milliseconds } from '../figure-info.ts';
 import type { Parameter, Program } from '../program.ts';
 import type { CaseJob, CaseResult } from './case-host.ts';
 import { type CaseName, caseNames, dequeueIdleMs, listenIdleMs } from './cases.ts';
@@ -55,18 +56,6 @@ const counted = [
   { name: 'mutexGets', words: 'Gets of the mutex' },
 ] as const;
 
-const count = (name: string, title: string, unit = 'count'): FigureInfo => ({
-  name,
-  label: title,
-  title,
-  unit,
-  format: 'count',
-});
-const milliseconds = (name: string, title: string): FigureInfo => ({
-  ...count(name, title, 'milliseconds'),
-  format: 'milliseconds',
-});
-
 const stageFigures = Object.entries(stages)
   .toReversed()
   .flatMap(([stage, when]) =>
@@ -115,13 +104,9 @@ async function run(options: TrialOptions): Promise<TrialOutcome> {
   const nonce = (process.pid << 12) ^ trial.index;
   const job: CaseJob = { dir: options.dir, name, copies, payloadBytes, seed: scenario.seed, nonce };
   const result = await runHost<CaseResult, CaseJob>(options, hostFile, job);
-  return {
+  return measuredOutcome({
     figures: result.figures,
-    provenance: 'measured',
-    latencies: {},
-    byInstance: {},
-    waits: [],
     integrity: mergeLedgers(result.ledgers),
     measuredMs: result.measuredMs,
-  };
+  });
 }

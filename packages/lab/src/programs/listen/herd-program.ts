@@ -2,8 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import type { FigureInfo, Params, Swimlane } from '@shardlab/contract';
 import { mergeLedgers } from '../../trial/ledger.ts';
-import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { countOf } from '../count-of.ts';
+import { count, microseconds } from '../figure-info.ts';
 import type { Parameter, Program } from '../program.ts';
 import type { HerdJob, HerdResult } from './herd-host.ts';
 import { listenParameters } from './listen-params.ts';
@@ -34,24 +35,9 @@ const parameters: readonly Parameter[] = [
   },
 ];
 
-const count = (name: string, title: string): FigureInfo => ({
-  name,
-  label: title,
-  title,
-  unit: 'sessions',
-  format: 'count',
-});
-const microseconds = (name: string, title: string): FigureInfo => ({
-  name,
-  label: title,
-  title,
-  unit: 'microseconds',
-  format: 'microseconds',
-});
-
 const figures: readonly FigureInfo[] = [
-  count('woken', 'Sessions that woke'),
-  count('wokenForNothing', 'Sessions that woke for nothing'),
+  count('woken', 'Sessions that woke', { unit: 'sessions' }),
+  count('wokenForNothing', 'Sessions that woke for nothing', { unit: 'sessions' }),
   microseconds('herdUs', 'From the post until the last session has looked'),
   microseconds('receivedUs', 'From the post until the message is dequeued'),
   ...(['mutex', 'latch'] as const).flatMap((guard) => [
@@ -88,16 +74,12 @@ async function run(options: TrialOptions): Promise<TrialOutcome> {
     job,
   );
   const swimlanes = swimlanesOf(events, enqueuer);
-  return {
+  return measuredOutcome({
     figures: figuresOf(swimlanes),
     swimlanes,
-    provenance: 'measured',
-    latencies: {},
-    byInstance: {},
-    waits: [],
     integrity: mergeLedgers(ledgers),
     measuredMs,
-  };
+  });
 }
 
 function figuresOf(lanes: readonly Swimlane[]): Record<string, number> {

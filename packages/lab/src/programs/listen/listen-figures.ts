@@ -1,61 +1,43 @@
 /** The figures of the program `listen`, from what sessions counted in the measured window. */
 import type { FigureInfo } from '@shardlab/contract';
 import type { GuardStatistics, ThreadSessionStatistics } from '@shardlab/engine';
+import { count, ratio } from '../figure-info.ts';
 import type { ListenResult, Snapshot } from './listen-job.ts';
-
-const count = (name: string, label: string, title: string, unit: string): FigureInfo => ({
-  name,
-  label,
-  title,
-  unit,
-  format: 'count',
-});
-const share = (name: string, label: string, title: string): FigureInfo => ({
-  name,
-  label,
-  title,
-  unit: 'share of the time of dequeuers that do not wait for messages',
-  format: 'ratio',
-});
 
 /** The figures that a latch and a mutex have each. */
 function guardFigures(guard: 'latch' | 'mutex', name: string): FigureInfo[] {
   const perDequeue = `per dequeue`;
   return [
-    count(
-      `${guard}GetsPerDequeue`,
-      `${name} gets`,
-      `Gets of the ${guard} for each dequeue`,
-      `gets ${perDequeue}`,
-    ),
-    count(
-      `${guard}NsPerGet`,
-      `ns a ${guard} get`,
-      `Time of a get of the ${guard}, until its release`,
-      'nanoseconds',
-    ),
-    count(
-      `${guard}NsPerDequeue`,
-      `${name} ns`,
-      `Time in gets of the ${guard} for each dequeue`,
-      'nanoseconds per dequeue',
-    ),
-    count(`${guard}Gets`, `${name} gets in all`, `Gets of the ${guard} by dequeuers`, 'gets'),
-    count(`${guard}Misses`, `${name} misses`, `Gets of the ${guard} that missed`, 'gets'),
-    count(
-      `${guard}SpinGets`,
-      `${name} spin gets`,
-      `Gets of the ${guard} that succeeded while they spun`,
-      'gets',
-    ),
-    count(`${guard}Sleeps`, `${name} sleeps`, `Sleeps for the ${guard}`, 'sleeps'),
-    count(
-      `${guard}RecurrentSleeps`,
-      `${name} recurrent sleeps`,
-      `Sleeps for the ${guard} after the first of a get`,
-      'sleeps',
-    ),
-    share(`${guard}WaitShare`, `${name} waits`, `Time asleep for the ${guard}`),
+    count(`${guard}GetsPerDequeue`, `Gets of the ${guard} for each dequeue`, {
+      label: `${name} gets`,
+      unit: `gets ${perDequeue}`,
+    }),
+    count(`${guard}NsPerGet`, `Time of a get of the ${guard}, until its release`, {
+      label: `ns a ${guard} get`,
+      unit: 'nanoseconds',
+    }),
+    count(`${guard}NsPerDequeue`, `Time in gets of the ${guard} for each dequeue`, {
+      label: `${name} ns`,
+      unit: 'nanoseconds per dequeue',
+    }),
+    count(`${guard}Gets`, `Gets of the ${guard} by dequeuers`, {
+      label: `${name} gets in all`,
+      unit: 'gets',
+    }),
+    count(`${guard}Misses`, `Gets of the ${guard} that missed`, { label: `${name} misses`, unit: 'gets' }),
+    count(`${guard}SpinGets`, `Gets of the ${guard} that succeeded while they spun`, {
+      label: `${name} spin gets`,
+      unit: 'gets',
+    }),
+    count(`${guard}Sleeps`, `Sleeps for the ${guard}`, { label: `${name} sleeps`, unit: 'sleeps' }),
+    count(`${guard}RecurrentSleeps`, `Sleeps for the ${guard} after the first of a get`, {
+      label: `${name} recurrent sleeps`,
+      unit: 'sleeps',
+    }),
+    ratio(`${guard}WaitShare`, `Time asleep for the ${guard}`, {
+      label: `${name} waits`,
+      unit: 'share of the time of dequeuers that do not wait for messages',
+    }),
   ];
 }
 
@@ -76,15 +58,22 @@ export const listenFigures: readonly FigureInfo[] = [
   },
   ...guardFigures('mutex', 'Mutex'),
   ...guardFigures('latch', 'Latch'),
-  count('wakeUpsPerDequeue', 'Wake-ups', 'Wake-ups for each dequeue', 'wake-ups per dequeue'),
-  count(
-    'falseWakeUpsPerDequeue',
-    'False wake-ups',
-    'Wake-ups for nothing for each dequeue',
-    'wake-ups per dequeue',
-  ),
-  count('postsPerWakeUp', 'Posts a wake-up', 'Posts that fall together in a wake-up', 'posts per wake-up'),
-  count('pollsPerSec', 'Polls', 'Waits that ended with the internal poll', 'polls per second'),
+  count('wakeUpsPerDequeue', 'Wake-ups for each dequeue', {
+    label: 'Wake-ups',
+    unit: 'wake-ups per dequeue',
+  }),
+  count('falseWakeUpsPerDequeue', 'Wake-ups for nothing for each dequeue', {
+    label: 'False wake-ups',
+    unit: 'wake-ups per dequeue',
+  }),
+  count('postsPerWakeUp', 'Posts that fall together in a wake-up', {
+    label: 'Posts a wake-up',
+    unit: 'posts per wake-up',
+  }),
+  count('pollsPerSec', 'Waits that ended with the internal poll', {
+    label: 'Polls',
+    unit: 'polls per second',
+  }),
   { name: 'cpuCores', label: 'CPU', title: 'CPU of the process', unit: 'cores', format: 'cores' },
   {
     name: 'preemptionsPerSec',

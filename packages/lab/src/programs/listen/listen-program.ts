@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
 import { mergeLedgers } from '../../trial/ledger.ts';
-import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { waitsBetween } from '../../trial/wait-totals.ts';
 import type { Program } from '../program.ts';
 import { figuresOf, histogramsOf, listenFigures } from './listen-figures.ts';
@@ -44,15 +44,12 @@ async function run(options: TrialOptions): Promise<TrialOutcome> {
   const job: ListenJob = { dir: options.dir, params, seed: scenario.seed, nonce, ...phases };
   const result = await runHost<ListenResult, ListenJob>(options, hostFile, job);
   const { before, after, ledgers, stated } = result;
-  return {
+  return measuredOutcome({
     figures: figuresOf(result),
     histograms: histogramsOf(result),
-    provenance: 'measured',
-    latencies: {},
-    byInstance: {},
     waits: waitsBetween(before.waits, after.waits),
     integrity: mergeLedgers(ledgers),
     measuredMs: after.atMs - before.atMs,
     stated,
-  };
+  });
 }

@@ -1,14 +1,7 @@
 /** What the programs that load a system for a time measure. */
 import type { FigureInfo } from '@shardlab/contract';
+import { milliseconds } from '../figure-info.ts';
 import { rawFigures } from '../raw-figures.ts';
-
-const milliseconds = (name: string, label: string, title: string, unit = 'milliseconds'): FigureInfo => ({
-  name,
-  label,
-  title,
-  unit,
-  format: 'milliseconds',
-});
 
 const enqueueRate: FigureInfo = {
   name: 'enqueuePerSec',
@@ -44,18 +37,17 @@ const memory: FigureInfo = {
 
 const eventLoopDelay = milliseconds(
   'eventLoopDelayP99Ms',
-  'Event-loop delay p99',
   '99th percentile of how late timers fire in the client process',
-  'milliseconds; an embedded queue is part of the client',
+  { label: 'Event-loop delay p99', unit: 'milliseconds; an embedded queue is part of the client' },
 );
 
 const latencies = [
-  milliseconds('latencyP50Ms', 'Latency p50', 'Median latency from the intended send time to the delivery'),
-  milliseconds(
-    'latencyP99Ms',
-    'Latency p99',
-    '99th percentile of the latency from the intended send time to the delivery',
-  ),
+  milliseconds('latencyP50Ms', 'Median latency from the intended send time to the delivery', {
+    label: 'Latency p50',
+  }),
+  milliseconds('latencyP99Ms', '99th percentile of the latency from the intended send time to the delivery', {
+    label: 'Latency p99',
+  }),
 ].map((figure): FigureInfo => ({ ...figure, ifSteady: true }));
 
 export const closedLoopFigures: readonly FigureInfo[] = [
@@ -79,8 +71,8 @@ export const openLoopFigures: readonly FigureInfo[] = [
   dequeueRate,
   milliseconds(
     'scheduleLagP99Ms',
-    'Schedule lag p99',
     '99th percentile of the time from the intended start of a transaction to its start',
+    { label: 'Schedule lag p99' },
   ),
   eventLoopDelay,
   cpu,
@@ -91,8 +83,8 @@ export const standingBacklogFigures: readonly FigureInfo[] = [
   enqueueRate,
   milliseconds(
     'readyAfterKillMs',
-    'Ready after a kill',
     'Time from opening the files of a killed process until messages can be enqueued and dequeued',
+    { label: 'Ready after a kill' },
   ),
   cpu,
   memory,

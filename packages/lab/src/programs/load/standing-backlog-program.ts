@@ -4,6 +4,7 @@
  */
 import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
 import { systemOf } from '../../systems/systems.ts';
+import { measuredOutcome } from '../../trial/trial.ts';
 import type { Program } from '../program.ts';
 import { standingBacklogFigures } from './load-figures.ts';
 import { standingBacklogParameters, standingBacklogParamsOf } from './load-params.ts';
@@ -46,7 +47,7 @@ export const standingBacklog: Program = {
       });
       // What remains is counted, not drained.
       const { results, integrity } = await trial.step({ backlogMax: backlogMaxBeside(backlog), drainMs: 0 });
-      return {
+      return measuredOutcome({
         figures: measuredOnly({
           dequeuePerSec: ratePerSec(results, 'consumed'),
           enqueuePerSec: ratePerSec(results, 'enqueued'),
@@ -54,15 +55,11 @@ export const standingBacklog: Program = {
           cpuUsPerMessage: cpuUsPer(results, 'consumed'),
           residentMiB: residentMiB(results),
         }),
-        provenance: 'measured',
-        latencies: {},
-        byInstance: {},
-        waits: [],
         integrity,
         stated: results[0]!.stated,
         measuredMs: measuredMs(results),
         steady: steadyOf(results),
-      };
+      });
     });
   },
 };

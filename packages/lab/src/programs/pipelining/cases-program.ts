@@ -2,8 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import type { FigureInfo, Params } from '@shardlab/contract';
 import Type from 'typebox';
-import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { countOf } from '../count-of.ts';
+import { count } from '../figure-info.ts';
 import { runHost } from '../listen/run-host.ts';
 import type { Parameter, Program } from '../program.ts';
 import type { PipelineCaseJob, PipelineCaseResult } from './case-host.ts';
@@ -54,21 +55,13 @@ const parameters: readonly Parameter[] = [
   },
 ];
 
-const count = (name: string, title: string, unit = 'count'): FigureInfo => ({
-  name,
-  label: title,
-  title,
-  unit,
-  format: 'count',
-});
-
 const figures: readonly FigureInfo[] = [
-  count('deliveredBeforeUrgent', 'Messages before the urgent one', 'messages'),
+  count('deliveredBeforeUrgent', 'Messages before the urgent one', { unit: 'messages' }),
   count('sortedBeforeLeaving', 'First messages that were the most urgent'),
   count('refused', 'Calls refused with PREFETCH_ACTIVE'),
   count('prefetching', 'Consumers that prefetch'),
-  count('inPipeline', 'Messages in the pipeline of a consumer that stopped', 'messages'),
-  count('leftToAnother', 'Messages that another consumer was given meanwhile', 'messages'),
+  count('inPipeline', 'Messages in the pipeline of a consumer that stopped', { unit: 'messages' }),
+  count('leftToAnother', 'Messages that another consumer was given meanwhile', { unit: 'messages' }),
 ];
 
 const trialMs = 1_500;
@@ -90,13 +83,9 @@ async function run(options: TrialOptions): Promise<TrialOutcome> {
   const { case: name, messages, messagesMaximum } = pipelineCaseParamsOf(options.trial.params);
   const job: PipelineCaseJob = { dir: options.dir, name, messages, messagesMaximum };
   const result = await runHost<PipelineCaseResult, PipelineCaseJob>(options, hostFile, job);
-  return {
+  return measuredOutcome({
     figures: result.figures,
-    provenance: 'measured',
-    latencies: {},
-    byInstance: {},
-    waits: [],
     integrity: { lost: result.lost, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
     measuredMs: result.measuredMs,
-  };
+  });
 }

@@ -1,42 +1,24 @@
 /** The figures of the program `pipelining`, from what its threads counted in slices of the measured window. */
 import type { FigureInfo } from '@shardlab/contract';
+import { cores, rate, ratio } from '../figure-info.ts';
 import { type PipeliningResult, type SliceCounts, sliceMs, type ThreadReport } from './pipelining-job.ts';
 
-const share = (name: string, label: string, title: string): FigureInfo => ({
-  name,
-  label,
-  title,
-  unit: 'share of its time',
-  format: 'ratio',
-});
-const rate = (name: string, label: string, title: string): FigureInfo => ({
-  name,
-  label,
-  title,
-  unit: 'messages per second',
-  format: 'rate',
-});
-const cores = (name: string, title: string): FigureInfo => ({
-  name,
-  label: title,
-  title,
-  unit: 'cores',
-  format: 'cores',
-});
-
 export const pipeliningFigures: readonly FigureInfo[] = [
-  rate('messagesPerSec', 'Rate of a subscriber', 'Messages that each subscriber receives'),
-  rate('sentPerSec', 'Rate of producers', 'Messages that all producers send'),
-  {
-    name: 'rateDeviation',
+  rate('messagesPerSec', 'Messages that each subscriber receives', { label: 'Rate of a subscriber' }),
+  rate('sentPerSec', 'Messages that all producers send', { label: 'Rate of producers' }),
+  ratio('rateDeviation', 'Standard deviation of the rate of subscribers, from slice to slice', {
     label: 'Deviation of the rate',
-    title: 'Standard deviation of the rate of subscribers, from slice to slice',
     unit: 'share of the mean',
-    format: 'ratio',
-  },
-  share('receiveWaitShare', 'Waiting to receive', 'Time that a consumer waits in receive'),
-  share('sendWaitShare', 'Waiting to send', 'Time that a producer waits in send'),
-  rate('refusedPerSec', 'Refused', 'Sends that are refused and tried again'),
+  }),
+  ratio('receiveWaitShare', 'Time that a consumer waits in receive', {
+    label: 'Waiting to receive',
+    unit: 'share of its time',
+  }),
+  ratio('sendWaitShare', 'Time that a producer waits in send', {
+    label: 'Waiting to send',
+    unit: 'share of its time',
+  }),
+  rate('refusedPerSec', 'Sends that are refused and tried again', { label: 'Refused' }),
   cores('consumerCores', 'CPU of a consumer'),
   cores('cpuCores', 'CPU of the process'),
 ];

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Combination, Integrity, Params, Phases, Scenario } from '@shardlab/contract';
 import { mergeLedgers } from '../../trial/ledger.ts';
-import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { runHost } from '../listen/run-host.ts';
 import type { Program } from '../program.ts';
 import { figuresOf, pipeliningFigures } from './pipelining-figures.ts';
@@ -37,16 +37,12 @@ async function run(options: TrialOptions): Promise<TrialOutcome> {
   const nonce = (process.pid << 12) ^ trial.index;
   const job: PipeliningJob = { dir: options.dir, params, seed: scenario.seed, nonce, ...phases };
   const result = await runHost<PipeliningResult, PipeliningJob>(options, hostFile, job);
-  return {
+  return measuredOutcome({
     figures: figuresOf(result),
-    provenance: 'measured',
-    latencies: {},
-    byInstance: {},
-    waits: [],
     integrity: integrityOf(result),
     measuredMs: result.closedAtMs - result.openedAtMs,
     stated: 'memory',
-  };
+  });
 }
 
 const integrityCounts = ['lost', 'duplicated', 'damaged', 'outOfOrder', 'left'] as const;

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import type { Combination, FigureInfo, Phases } from '@shardlab/contract';
 import Type from 'typebox';
 import { measureRaw, type RawJob } from '../../raw/raw-limit.ts';
-import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import type { Parameter, Program } from '../program.ts';
 
 type RawLimitParams = Pick<RawJob, 'cycle' | 'operationsPerTransaction' | 'pageBytes' | 'payloadBytes'>;
@@ -92,15 +92,11 @@ async function runRawLimit({ trial, phases, dir, signal }: TrialOptions): Promis
   await mkdir(dir, { recursive: true });
   try {
     const { rowsPerSec, cpuUsPerRow } = await measureRaw({ ...params, dir, measureMs }, signal);
-    return {
+    return measuredOutcome({
       figures: { rowsPerSec, cpuUsPerRow },
-      provenance: 'measured',
-      latencies: {},
-      byInstance: {},
-      waits: [],
       integrity: { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
       measuredMs: measureMs,
-    };
+    });
   } finally {
     await rm(dir, { recursive: true, force: true, maxRetries: 3 });
   }

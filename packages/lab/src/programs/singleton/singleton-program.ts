@@ -3,8 +3,9 @@ import { fileURLToPath } from 'node:url';
 import type { FigureInfo, Params, SystemInfo } from '@shardlab/contract';
 import { median } from '@shardlab/model';
 import Type from 'typebox';
-import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { countOf } from '../count-of.ts';
+import { count } from '../figure-info.ts';
 import { runHost } from '../listen/run-host.ts';
 import type { Parameter, Program } from '../program.ts';
 import { activationsOf, activeAtOnceMs, refusedWrites, writtenTwice } from './journal.ts';
@@ -72,26 +73,18 @@ const parameters: readonly Parameter[] = [
   },
 ];
 
-const info = (name: string, title: string, unit: string): FigureInfo => ({
-  name,
-  label: title,
-  title,
-  unit,
-  format: 'count',
-});
-
 const figures: readonly FigureInfo[] = [
-  info('gapMs', 'Time without the service after a fault, median', 'ms'),
-  info('gapMaxMs', 'Longest time without the service', 'ms'),
-  info('moves', 'Moves of the service', 'moves'),
-  info('activeAtOnceMs', 'Time in which two were active', 'ms'),
-  info('writtenTwice', 'Writes that two of them made', 'writes'),
-  info('refusedWrites', 'Writes that were refused after a move', 'writes'),
-  info('seenByOther', 'What a second client reads once the first has added 8', 'value'),
-  info('seenAfterMove', 'What it reads after the move', 'value'),
-  info('startedOnPreferred', 'Whether it was first active on its preferred instance', '0 or 1'),
-  info('returned', 'Whether its preferred process has had it again', '0 or 1'),
-  info('returnedMs', 'Until its preferred process has it again', 'ms'),
+  count('gapMs', 'Time without the service after a fault, median', { unit: 'ms' }),
+  count('gapMaxMs', 'Longest time without the service', { unit: 'ms' }),
+  count('moves', 'Moves of the service', { unit: 'moves' }),
+  count('activeAtOnceMs', 'Time in which two were active', { unit: 'ms' }),
+  count('writtenTwice', 'Writes that two of them made', { unit: 'writes' }),
+  count('refusedWrites', 'Writes that were refused after a move', { unit: 'writes' }),
+  count('seenByOther', 'What a second client reads once the first has added 8', { unit: 'value' }),
+  count('seenAfterMove', 'What it reads after the move', { unit: 'value' }),
+  count('startedOnPreferred', 'Whether it was first active on its preferred instance', { unit: '0 or 1' }),
+  count('returned', 'Whether its preferred process has had it again', { unit: '0 or 1' }),
+  count('returnedMs', 'Until its preferred process has it again', { unit: 'ms' }),
 ];
 
 const startMs = 2_500;
@@ -128,16 +121,12 @@ async function run(options: TrialOptions): Promise<TrialOutcome> {
     measureMs: phases.measureMs,
   };
   const result = await runHost<SingletonResult, SingletonJob>(options, hostFile, job);
-  return {
+  return measuredOutcome({
     figures: figuresOf(result),
     swimlanes: ownershipLanes(result),
-    provenance: 'measured',
-    latencies: {},
-    byInstance: {},
-    waits: [],
     integrity: { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
     measuredMs: result.endedAtMs - result.startedAtMs,
-  };
+  });
 }
 
 /** A gap that did not end is no number: it counts as the time until the trial ended. */

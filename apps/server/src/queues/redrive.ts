@@ -1,0 +1,73 @@
+/** Moves messages from one queue to another in one transaction. Knows wire values, but not HTTP. */
+import type { Redrive, Redriven } from '@shardlab/contract';
+import {
+  exceptionProperties,
+  type Message,
+  type NewMessage,
+  QueueError,
+  type QueueInfo,
+  type Session,
+} from '@shardlab/engine';
+import type { QueueHost } from '../cluster/backend.ts';
+import { ServerError } from '../errors.ts';
+
+const defaultMax = 100;
+const notes: readonly string[] = Object.values(exceptionProperties);
+
+/**
+ * What is moved is a new message of the other queue: its delivery attempts are counted anew, and it keeps payload, correlation
+ * id, group key, priority and properties, but not those in which the engine noted why it was given up.
+ */
+export async function redrive(host: QueueHost, from: string, options: Redrive): Promise<Redriven> {
+  const { max = defaultMax, dryRun = false } = options;
+  const [source, target] = await resolveQueues(host, from, options.to);
+  if (dryRun)
+    return { to: target.name, messages: Math.min(max, source.ready), left: Math.max(0, source.ready - max) };
+  const session = host.openSession();
+  try {
+    const messages = await session.dequeue(from, { max });
+    for (const message of messages) await enqueueCopy(session, target, message);
+    await session.commit();
+    const { ready } = await host.queue(from);
+    return { to: target.name, messages: messages.length, left: ready };
+  } catch (error) {
+    const isClosed = error instanceof QueueError && error.code === 'SESSION_CLOSED';
+    throw isClosed ? new ServerError('TOPOLOGY_CHANGING', { cause: error }) : error;
+  } finally {
+    await session.close();
+  }
+}
+
+async function resolveQueues(
+  host: QueueHost,
+  from: string,
+  to: string | undefined,
+): Promise<[QueueInfo, QueueInfo]> {
+  const source = await host.queue(from);
+  const refuse = (message: string) => new ServerError('REDRIVE_REFUSED', { message, details: { from, to } });
+  if (source.type === 'topic')
+    throw refuse('Messages of a topic cannot be moved: each of its subscribers consumes them');
+  if (to === from) throw refuse('The messages are in this queue already');
+  const target =
+    to === undefined
+      ? (await host.queues()).find(({ exceptionQueue }) => exceptionQueue === from)
+      : await host.queue(to);
+  if (target === undefined)
+    throw refuse(`"${from}" is no exception queue of another queue, so "to" must name one`);
+  if (target.type === 'topic')
+    throw refuse(`"${target.name}" is a topic: each message would reach all its subscribers again`);
+  return [source, target];
+}
+
+async function enqueueCopy(session: Session, target: QueueInfo, message: Message): Promise<void> {
+  const { correlationId, groupKey, priority, payload, streamed } = message;
+  const properties = Object.entries(message.properties ?? {}).filter(([name]) => !notes.includes(name));
+  const same: Omit<NewMessage, 'payload'> = {
+    ...(correlationId !== undefined && { correlationId }),
+    ...(groupKey !== undefined && { groupKey }),
+    ...(priority !== undefined && target.priorities && { priority }),
+    ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),
+  };
+  if (streamed) await session.enqueueStream(target.name, { ...same, payload: message.payloadStream() });
+  else session.enqueue(target.name, { ...same, payload });
+}

@@ -1,0 +1,79 @@
+/** What a trial recorded call by call: swimlanes, the waits of a session, and one transaction in order. */
+import Type, { type Static } from 'typebox';
+
+const closed = { additionalProperties: false } as const;
+
+/** What one session did after an event that concerns many. Times are microseconds from that event. */
+export const Swimlane = Type.Object(
+  {
+    session: Type.Integer(),
+    outcome: Type.Union([
+      Type.Literal('posted'),
+      Type.Literal('got the message'),
+      Type.Literal('woke for nothing'),
+      Type.Literal('had the service'),
+    ]),
+    spans: Type.Array(
+      Type.Object(
+        {
+          kind: Type.String({
+            description:
+              'mutex and latch: a get. posted, woken, found, found nothing, dequeued: a moment. epoch 7: the time in which a process had the service, called when the one before had ended',
+          }),
+          calledUs: Type.Number(),
+          gotUs: Type.Number({ description: 'Of a get, when it succeeded; until then the session waited' }),
+          endedUs: Type.Number({ description: 'Of a get, when it was released' }),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type Swimlane = Static<typeof Swimlane>;
+
+/** What one session waited for, from its first call to its last, as a database prints it. */
+export const SessionWaits = Type.Object(
+  {
+    session: Type.String({ description: 'Which one: "session 1 on instance 1"' }),
+    elapsedMs: Type.Number(),
+    cpuMs: Type.Number({ description: 'Time in which its program ran' }),
+    rows: Type.Array(
+      Type.Object(
+        {
+          event: Type.String({
+            description:
+              'Wait event; "runnable": its thread was busy with others; "unnamed": in a call that named no wait',
+          }),
+          waits: Type.Integer(),
+          maxMs: Type.Number(),
+          totalMs: Type.Number(),
+          emulated: Type.Boolean(),
+        },
+        closed,
+      ),
+      { description: 'Longest in all first' },
+    ),
+  },
+  closed,
+);
+export type SessionWaits = Static<typeof SessionWaits>;
+
+const TraceSpan = Type.Object({ name: Type.String(), fromUs: Type.Number(), toUs: Type.Number() }, closed);
+
+/** One participant of one transaction as it really ran. Times are microseconds from the transaction's first call. */
+export const SequenceLane = Type.Object(
+  {
+    name: Type.String({ description: '"coordinator", "branch 1: session 1 on instance 1"' }),
+    calls: Type.Array(TraceSpan, {
+      description:
+        'Calls in their order, or, of the coordinator, its phases; emulated round trips are before a call',
+    }),
+    states: Type.Array(Type.Object({ ...TraceSpan.properties, emulated: Type.Boolean() }, closed), {
+      description:
+        'What the session was in: on CPU, runnable, unnamed or a wait event; none of a coordinator',
+    }),
+  },
+  closed,
+);
+export type SequenceLane = Static<typeof SequenceLane>;
