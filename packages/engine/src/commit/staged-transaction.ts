@@ -140,28 +140,37 @@ export function stageMessage({ slab, run, message, bytesNeeded, stamp }: StagedM
   return end - start;
 }
 
-/**
- * Adds records to the end of a run, in segments that fit a block. They stay where they are: their buffer is in memory for as long
- * as one of them is cached, as a slab is, and must not be written to any more.
- */
-export function stageRecords(run: StagedRun, { source, start, end }: RecordRun): void {
+/** Copies records to the end of a run, in segments that fit a block. */
+export function stageRecords(slab: Slab, run: StagedRun, { source, start, end }: RecordRun): void {
   let count = 0;
   let segmentStart = start;
   for (let recordStart = start; recordStart < end; ) {
     const nextStart = recordEnd(source, recordStart);
     if (count > 0 && (nextStart - segmentStart > limits.blockBytesMax || count === limits.blockMessagesMax)) {
-      addSegment(run, { source, start: segmentStart, end: recordStart, count });
+      copySegment(slab, run, { source, start: segmentStart, end: recordStart, count });
       segmentStart = recordStart;
       count = 0;
     }
     count += 1;
     recordStart = nextStart;
   }
-  addSegment(run, { source, start: segmentStart, end, count });
+  copySegment(slab, run, { source, start: segmentStart, end, count });
 }
 
-function addSegment(run: StagedRun, { source: buffer, start, end, count }: RecordRun): void {
-  run.segments.push({ firstSeq: 0, count, buffer, start, end, fromDisk: false, retainCount: 0 });
+function copySegment(slab: Slab, run: StagedRun, { source, start, end, count }: RecordRun): void {
+  const { buffer, start: copyStart } = slab.reserve(end - start);
+  const copyEnd = copyStart + end - start;
+  source.copy(buffer, copyStart, start, end);
+  slab.claim(buffer, copyEnd);
+  run.segments.push({
+    firstSeq: 0,
+    count,
+    buffer,
+    start: copyStart,
+    end: copyEnd,
+    fromDisk: false,
+    retainCount: 0,
+  });
   run.count += count;
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { GroupCommit } from '../commit/group-commit.ts';
+import type { Slab } from '../commit/staged-transaction.ts';
 import { newStagedRun, type StagedRun, stageRecords } from '../commit/staged-transaction.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { BatchSender, ForwardedBatch, ShardKey } from '../model/forwarded-batch.ts';
@@ -36,6 +37,7 @@ interface ArrivedBatch {
 export interface ForwardReceiverOptions {
   instance: number;
   group: GroupCommit;
+  slab: Slab;
   /** The rows in the file. */
   rows: readonly ForwardedInRow[];
 }
@@ -97,11 +99,11 @@ export class ForwardReceiver {
   }
 
   async #commit({ sender, batch, log, queue, recommitted }: ArrivedBatch): Promise<void> {
-    const { group } = this.#options;
+    const { group, slab } = this.#options;
     const run = newStagedRun(log);
-    stageRecords(run, batch.records);
+    stageRecords(slab, run, batch.records);
     const behind = recommitted && encodeBatch(recommitted.deliveries);
-    if (behind !== undefined) stageRecords(run, behind.records);
+    if (behind !== undefined) stageRecords(slab, run, behind.records);
     const { queueId, shard, sourceRuns, batchNumber } = batch;
     const previousTotal = this.#rows.get(rowKey(batch, sender.instance))?.messagesTotal ?? 0;
     const row: ForwardedInRow = {

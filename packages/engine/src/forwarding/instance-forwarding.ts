@@ -4,6 +4,7 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { registerWaitEvent } from '../api/waits.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
+import type { Slab } from '../commit/staged-transaction.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedInRow, ForwardedOutRow } from '../model/forwarding-row.ts';
 import type { InstanceId, QueueId } from '../model/ids.ts';
@@ -32,6 +33,7 @@ export interface InstanceForwardingOptions {
   epoch: number;
   ports: Pick<Ports, 'clock' | 'timers'>;
   group: GroupCommit;
+  slab: Slab;
   waits: WaitRecorder;
   backlog: BacklogReader;
   lease: DeliveryLease | undefined;
@@ -63,8 +65,8 @@ export class InstanceForwarding {
   constructor(options: InstanceForwardingOptions) {
     this.#options = options;
     this.#lastBatchNumber = options.firstBatchNumber;
-    const { instance, ports, group, backlog, lease } = options;
-    this.#receiver = new ForwardReceiver({ instance, group, rows: options.forwardedIn });
+    const { instance, ports, group, slab, backlog, lease } = options;
+    this.#receiver = new ForwardReceiver({ instance, group, slab, rows: options.forwardedIn });
     this.#host = {
       instance,
       group,

@@ -183,7 +183,7 @@ export function readId(source: Buffer, start: number): string | undefined {
   return source.toString('utf8', at + 2, at + 2 + source.readUInt16LE(at));
 }
 
-/** Records one after the other. `source` is not written to any more, so that they need not be copied. */
+/** Records one after the other. */
 export interface RecordRun {
   source: Buffer;
   start: number;

@@ -168,7 +168,7 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     const bytes = records.end - records.start;
     this.#assertWithinLimits(records.count, bytes);
     const index = this.#runIndexFor(this.#logFor(queue, messageWithoutRouting));
-    stageRecords(this.#staged.runs[index]!, records);
+    stageRecords(this.#context.slab, this.#staged.runs[index]!, records);
     for (let i = 0; i < records.count; i += 1) this.#runOfCall.push(index);
     this.#staged.bytes += bytes;
     this.#applyDurability(queue);

@@ -205,6 +205,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     instance,
     epoch,
     group: groupCommit,
+    slab,
     waits,
     ports,
     backlog: backlogReader,
