@@ -23,7 +23,8 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
-      // Files of a worker share what they import: loading it anew for each took a tenth of the time of all tests.
+      // Files of a worker share what they import: loading it anew for each took a tenth of the time of all tests. So a hook at
+      // the top of a module that several of them import would be one of the first only (docs/testing.md).
       {
         extends: true,
         plugins: [importBundles()],
@@ -35,8 +36,11 @@ export default defineConfig({
         plugins: [importBundles()],
         test: { name: 'engine', include: engine, pool: 'forks', isolate: false },
       },
-      // These change the environment that their child processes get, so each file has a process of its own.
-      { extends: true, plugins: [importBundles()], test: { name: 'system', include: system, pool: 'forks' } },
+      {
+        extends: true,
+        plugins: [importBundles()],
+        test: { name: 'system', include: system, pool: 'forks', isolate: false },
+      },
     ],
   },
 });

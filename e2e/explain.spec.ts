@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { APIRequestContext, Download } from '@playwright/test';
 import { expect, test } from './journey.ts';
-import { expectReadable, showIn, sizes, themes } from './readable.ts';
+import { expectReadable, keepPicture, showIn, sizes, themes } from './readable.ts';
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8');
 
@@ -38,6 +38,8 @@ const pages: { name: string; address(request: APIRequestContext): Promise<string
   },
 ];
 
+test.describe.configure({ mode: 'parallel' });
+
 for (const { name, address } of pages) {
   test(`${name} in both themes, on a desktop and on a phone`, async ({ page, request }) => {
     const errors: string[] = [];
@@ -49,8 +51,8 @@ for (const { name, address } of pages) {
       await expect(page.getByRole('button', { name: 'Save report' })).toBeVisible();
       for (const theme of themes) {
         await showIn(page, theme, size);
-        await page.screenshot({ path: `test-results/screens/${name}-${theme}-${size}.png`, fullPage: true });
-        await expectReadable(page);
+        await keepPicture(page, `${name}-${theme}-${size}`);
+        await expectReadable(page, theme);
         expect(errors, 'errors in the page').toEqual([]);
       }
     }

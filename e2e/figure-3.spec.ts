@@ -99,7 +99,7 @@ test('Figure 3, quick, from the start page to its verdicts and back', async ({ p
     await expect(points).toHaveCount(1 + run.points.length);
     for (const theme of themes) {
       await showIn(page, theme, size);
-      await expectReadable(page);
+      await expectReadable(page, theme);
     }
   }
   await showIn(page, themes[0], 'desktop');

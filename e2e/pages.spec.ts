@@ -1,7 +1,7 @@
 /** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, never wider than the screen. */
 import type { APIRequestContext, Page } from '@playwright/test';
 import { expect, readRun, shortScenario, startRun, test } from './journey.ts';
-import { expectReadable, showIn, sizes, themes } from './readable.ts';
+import { expectReadable, keepPicture, showIn, sizes, themes } from './readable.ts';
 
 /** What the pages show: a finished run, a queue and a topic with messages, a load that ended. Made once; the server keeps all. */
 async function furnish(request: APIRequestContext): Promise<{ run: string }> {
@@ -45,11 +45,15 @@ const pages: { name: string; address(run: string): string }[] = [
   { name: 'documents', address: () => '/documents' },
   { name: 'document', address: () => '/documents/white-paper' },
   { name: 'what-if', address: (run) => `/what-if?hardware=exadata-x4-2&run=${run}&roundTripMs=0` },
+  { name: 'editor-run', address: (run) => `/editor?run=${run}` },
   { name: 'queues', address: () => '/queues?queue=parcels' },
   { name: 'topic', address: () => '/queues?queue=news' },
   { name: 'cluster', address: () => '/cluster' },
   { name: 'not-found', address: () => '/no/such/page' },
 ];
+
+// The longest of all files: both workers take a part.
+test.describe.configure({ mode: 'parallel' });
 
 async function open(page: Page, address: string) {
   await page.goto(address);
@@ -69,11 +73,8 @@ for (const { name, address } of pages) {
       for (const theme of themes) {
         await test.step(`in ${theme} on a ${size}`, async () => {
           await showIn(page, theme, size);
-          await page.screenshot({
-            path: `test-results/screens/${name}-${theme}-${size}.png`,
-            fullPage: true,
-          });
-          await expectReadable(page);
+          await keepPicture(page, `${name}-${theme}-${size}`);
+          await expectReadable(page, theme);
           expect(errors, 'errors in the page').toEqual([]);
         });
       }

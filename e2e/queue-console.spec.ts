@@ -136,10 +136,55 @@ test('a delayed message says until when, and one that is returned repeatedly end
   await expect(waiting(page).first()).toContainText(
     /Moved here from orders-to-ship: .* 2 times without being consumed\./,
   );
+  await page.getByRole('button', { name: 'Move back to orders-to-ship' }).click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog).toContainText('1 message would be moved in one transaction.');
+  await dialog.getByRole('button', { name: 'Move 1 message' }).click();
+  await expect(page.getByText('1 message moved.')).toBeVisible();
+  await expect(page.getByText('The queue is empty.')).toBeVisible();
   await page.getByText('Exception queue of').getByRole('link', { name: 'orders-to-ship' }).click();
+  await page.getByRole('radio', { name: 'Ready' }).check({ force: true });
+  await expect(waiting(page), 'the one that was moved back').toHaveCount(1);
+  await expect(waiting(page).first()).toContainText('poison');
   await expect(page.getByRole('heading', { level: 2, name: 'orders-to-ship' })).toBeVisible();
 
   await page.getByRole('switch', { name: 'Dequeue of orders-to-ship', exact: true }).click();
   await enqueue(page, '"stuck"');
   await expect(waiting(page).first()).toContainText('Ready, but dequeue is stopped for this queue.');
+});
+
+test('text that looks like JSON is asked about, and a refused name is explained at its field', async ({
+  page,
+  request,
+}) => {
+  expect((await request.post('/api/queues', { data: { name: 'typed' } })).status()).toBe(201);
+  await page.goto('/queues?queue=typed');
+  const form = formOf(page, 'Enqueue');
+  await form.getByLabel('Payload').fill('{"order": 42');
+  await expect(form.getByRole('alert')).toContainText('This looks like JSON, but does not parse');
+  await expect(form.getByRole('button', { name: 'Enqueue' })).toBeDisabled();
+  await form.getByRole('button', { name: 'Send it as plain text' }).click();
+  await form.getByRole('button', { name: 'Enqueue' }).click();
+  await expect(form.getByRole('status')).toHaveText('1 message committed.');
+  await expect(waiting(page).first()).toContainText('{\\"order\\": 42');
+
+  const create = formOf(page, 'Create a queue');
+  await create.getByLabel('Name').fill('1st');
+  await create.getByRole('button', { name: 'Create queue' }).click();
+  await expect(create.getByRole('alert')).toHaveText(
+    'Must be a letter, then letters, digits, dots, dashes or underscores; at most 64 in all; not "1st"',
+  );
+});
+
+test('a long queue is read page by page', async ({ page, request }) => {
+  expect((await request.post('/api/queues', { data: { name: 'long' } })).status()).toBe(201);
+  const messages = Array.from({ length: 25 }, (_, n) => ({ payload: `message ${n}` }));
+  expect((await request.post('/api/queues/long/messages', { data: { messages } })).status()).toBe(201);
+  await page.goto('/queues?queue=long');
+  await expect(waiting(page)).toHaveCount(20);
+  await page.getByRole('button', { name: 'Next page' }).click();
+  await expect(waiting(page)).toHaveCount(5);
+  await expect(waiting(page).first()).toContainText('message 20');
+  await page.getByRole('button', { name: 'Previous page' }).click();
+  await expect(waiting(page).first()).toContainText('message 0');
 });

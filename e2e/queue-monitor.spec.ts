@@ -43,8 +43,11 @@ test('the monitor shows what is in a queue, by shard, consumer, partition and in
   await chart.focus();
   await page.keyboard.press('End');
   await expect(chart).toHaveAttribute('aria-valuetext', /enqueued .* dequeued .* in the queue/);
-  await page.getByRole('button', { name: 'Table', exact: true }).click();
+  await page.getByRole('button', { name: 'Table', exact: true }).first().click();
   await expect(page.getByRole('columnheader', { name: 'Dequeued per second' })).toBeVisible();
+  await expect(page.getByRole('slider', { name: 'Depth: cursor' })).toBeVisible();
+  await expect(page.getByRole('slider', { name: 'Lag: cursor' })).toBeVisible();
+  await expect(page.getByRole('img', { name: /^Depth of watched: / })).toBeVisible();
 
   await page.getByRole('tab', { name: 'Messages' }).click();
   await expect(page.getByRole('form', { name: 'Enqueue' })).toBeVisible();

@@ -1,10 +1,10 @@
 /** `npm run check`: types, lint and the fast tests, beside each other, for the loop of writing code. */
 import { ensureInstalled } from './install.mjs';
 import { cpuOfChildren, seconds } from './run.mjs';
-import { takeAll, tests, typesAndLint } from './steps.mjs';
+import { checkTests, takeAll, typesAndLint } from './steps.mjs';
 
 ensureInstalled();
 const started = Date.now();
-const ok = await takeAll([tests('fast tests', ['fast']), ...typesAndLint]);
+const ok = await takeAll([checkTests, ...typesAndLint]);
 console.log(`\n── check: ${ok ? 'passed' : 'failed'} in ${seconds(started)}${cpuOfChildren()}`);
 process.exitCode = ok ? 0 : 1;

@@ -2,13 +2,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { inRoot, root } from './run.mjs';
+import { testReports } from './steps.mjs';
 
 /** The order of quicker ones makes no difference. */
 const secondsMin = 2;
 
-/** @type {{ testResults: { name: string, startTime: number, endTime: number }[] }} */
-const { testResults } = JSON.parse(readFileSync(inRoot('test-results', 'unit.json'), 'utf8'));
-const slow = testResults
+/** @type {{ name: string, startTime: number, endTime: number }[]} */
+const results = testReports.flatMap((report) => JSON.parse(readFileSync(report, 'utf8')).testResults);
+const slow = results
   .map(
     ({ name, startTime, endTime }) =>
       /** @type {const} */ ([relative(root, name), (endTime - startTime) / 1000]),

@@ -35,14 +35,32 @@ export const typesAndLint = [
   },
 ];
 
-export const testReport = 'test-results/unit.json';
+/** What Vitest says of the tests of these projects, as JSON. */
+const testReport = (/** @type {string[]} */ projects) => inRoot('test-results', `${projects.join('-')}.json`);
 
-/** @param {string} name @param {string[]} projects of `vitest.config.ts` @returns {Step} */
-export function tests(name, projects) {
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${inRoot(testReport)}`];
-  const args = ['run', ...projects.map((project) => `--project=${project}`), ...reporters];
+/**
+ * Those of `npm test`, which run at the same time. The fast tests keep one core busy; the others wait for disks, leases and
+ * processes for a good part of their time, so that three of them at once leave room for that.
+ */
+const parts = { rest: ['system', 'engine'], fast: ['fast'] };
+
+/** @param {string} name @param {string[]} projects of `vitest.config.ts` @param {string[]} [options] of Vitest @returns {Step} */
+function tests(name, projects, options = []) {
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${testReport(projects)}`];
+  const args = ['run', ...projects.map((project) => `--project=${project}`), ...options, ...reporters];
   return { name, program: 'vitest', args, live: true };
 }
+
+/** A part of the seeds of the simulations: all 2,000 of one take half of `npm run check`. @type {Step} */
+export const checkTests = { ...tests('fast tests', parts.fast), env: { SHARDLAB_CHECK: '1' } };
+
+/** Of `npm test`: the fast ones are shown when they have ended, the others as they come. @type {Step[]} */
+export const allTests = [
+  tests('tests of instances, processes and crashes', parts.rest),
+  { ...tests('fast tests', parts.fast, ['--maxWorkers=1']), live: false },
+];
+
+export const testReports = Object.values(parts).map(testReport);
 
 /** Resolves with whether it passed. */
 export async function take(/** @type {Step} */ { name, program, args, env = {}, live = false }) {

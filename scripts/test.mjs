@@ -7,30 +7,31 @@ import { readFileSync, rmSync } from 'node:fs';
 import { useBundles } from './bundles/use-bundles.mjs';
 import { ensureInstalled } from './install.mjs';
 import { cpuOfChildren, inRoot, pinnedNode, seconds } from './run.mjs';
-import { take, takeAll, testReport, tests, typesAndLint } from './steps.mjs';
+import { allTests, take, takeAll, testReports, typesAndLint } from './steps.mjs';
 
-const journeyReport = 'test-results/e2e.json';
+const journeyReport = inRoot('test-results', 'e2e.json');
 
 function read(/** @type {string} */ file) {
   try {
-    return JSON.parse(readFileSync(inRoot(file), 'utf8'));
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
     return null; // the step ended before it wrote one
   }
 }
 
 function count() {
-  const unit = read(testReport);
+  const units = testReports.map(read);
+  const sum = (/** @type {string} */ name) => units.reduce((total, unit) => total + (unit?.[name] ?? 0), 0);
   const { stats } = read(journeyReport) ?? {};
   return {
-    passed: (unit?.numPassedTests ?? 0) + (stats?.expected ?? 0) + (stats?.flaky ?? 0),
-    failed: (unit?.numFailedTests ?? 0) + (stats?.unexpected ?? 0),
+    passed: sum('numPassedTests') + (stats?.expected ?? 0) + (stats?.flaky ?? 0),
+    failed: sum('numFailedTests') + (stats?.unexpected ?? 0),
   };
 }
 
 const started = Date.now();
 ensureInstalled();
-for (const report of [testReport, journeyReport]) rmSync(inRoot(report), { force: true });
+for (const report of [...testReports, journeyReport]) rmSync(report, { force: true });
 const bundled = useBundles();
 
 /** @type {import('./steps.mjs').Step} */
@@ -38,13 +39,10 @@ const journeys = {
   name: 'dashboard build, and journeys in a browser',
   program: pinnedNode,
   args: ['scripts/e2e.mjs', '--reporter=list,json'],
-  env: { ...bundled, PLAYWRIGHT_JSON_OUTPUT_FILE: inRoot(journeyReport) },
+  env: { ...bundled, PLAYWRIGHT_JSON_OUTPUT_FILE: journeyReport },
 };
 
-const testsPassed = await takeAll([
-  { ...tests('unit, property and crash tests', ['fast', 'engine', 'system']), env: bundled },
-  ...typesAndLint,
-]);
+const testsPassed = await takeAll([...allTests.map((step) => ({ ...step, env: bundled })), ...typesAndLint]);
 const ok = (await take(journeys)) && testsPassed;
 const { passed, failed } = count();
 console.log(`\n── all: ${ok ? 'passed' : 'failed'} in ${seconds(started)}${cpuOfChildren()}`);

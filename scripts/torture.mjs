@@ -1,8 +1,7 @@
 /**
  * `npm run torture`: what `npm test` does with fixed seeds and little of, at length and with new ones. First the torture of
  * `packages/lab`, which takes the arguments; then the engine's own kills and damage, from the same seed, and more runs of its
- * property test. With `--damage` only
- * rounds of damage: flips, cuts, torn sectors and deletions, 5,000 unless `--count` says otherwise.
+ * property tests. With `--damage` only rounds of damage: flips, cuts, torn sectors and deletions, 5,000 unless `--count` says otherwise.
  */
 import { useBundles } from './bundles/use-bundles.mjs';
 import { ensureInstalled } from './install.mjs';
@@ -32,6 +31,10 @@ const files = [
   'cluster/random-faults',
   'singletons/',
   'engine/test/property',
+  'engine/test/topic-property',
+  'engine/test/forwarding-property',
+  'sql/property',
+  'idempotency/property',
 ];
 const tested = run('vitest', ['run', '--project=fast', '--project=engine', '--project=system', ...files], {
   env: { SHARDLAB_SEED: seed },

@@ -10,7 +10,19 @@ export default defineConfig({
     assetsInlineLimit: 0,
     rolldownOptions: {
       // Libraries change seldom: a file of their own stays in the browser's cache when the dashboard changes.
-      output: { codeSplitting: { groups: [{ name: 'libraries', test: /node_modules/ }] } },
+      // The text editor has one too, which only the page that shows it loads.
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: 'text-editor',
+              test: /node_modules\/(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname)\//,
+              priority: 2,
+            },
+            { name: 'libraries', test: /node_modules/, priority: 1 },
+          ],
+        },
+      },
     },
   },
   // For work on the dashboard itself: `vite apps/web` beside a running server.

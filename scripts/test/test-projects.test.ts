@@ -1,6 +1,6 @@
 /** Each test file runs in one project, and those in `fast` start nothing. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -35,6 +35,19 @@ test('each test file of the repository is in one project', () => {
     .filter((file) => /\.test\.[cm]?[jt]sx?$/.test(file) && !deleted.includes(file));
   const { fast, engine, system } = readProjects(root);
   expect([...fast, ...engine, ...system].sort()).toEqual(files.sort());
+});
+
+/** A line that registers a hook when the module is loaded, and not in a function that each file calls. */
+const topLevelHook = /^(?:before|after)(?:Each|All)\(/m;
+
+test('no module that test files share has a hook at its top, which would be one of the first file of a process only', () => {
+  expect('beforeAll(async () => {').toMatch(topLevelHook);
+  expect('  beforeAll(async () => {').not.toMatch(topLevelHook);
+  const shared = globSync(['{packages,apps}/*/test/**/*.{ts,tsx}', 'scripts/test/**/*.ts'], {
+    cwd: root,
+  }).filter((file) => !/\.test\.tsx?$/.test(file));
+  expect(shared.length).toBeGreaterThan(50);
+  expect(shared.filter((file) => topLevelHook.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);
 });
 
 test('a test is fast unless what it imports can start a thread or a process, listen or open SQLite', () => {

@@ -56,6 +56,8 @@ export const limits = {
     '1h': { everyMs: 15_000, kept: 240 },
     '24h': { everyMs: 300_000, kept: 288 },
   },
+  /** Messages that one browse call looks at, to find those in one state. */
+  browseReadMax: 10_000,
   historyQueuesMax: 200,
   /** Queues whose oldest message is looked for at each sample. */
   historyLagsMax: 50,

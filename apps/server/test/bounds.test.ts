@@ -9,7 +9,8 @@ import {
   type Session,
   serveInstance,
 } from '@shardlab/engine';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { expectAnswersAsDescribed } from './check-answers.ts';
 import { makeFolder, openApp, removeFolder, type TestApp } from './start-app.ts';
 
 const { payloadBytesMax, keyBytesMax, propertiesMax, propertiesBytesMax } = queueLimits;
@@ -84,6 +85,8 @@ const wayNames = [
   'a remote stream',
   'a stream over HTTP',
 ];
+
+afterEach(expectAnswersAsDescribed);
 
 beforeAll(async () => {
   test = await openApp({ dataDir: join(dir, 'data') });

@@ -1,6 +1,7 @@
 /**
  * Compares every response of every Fastify app of this process with the API's description: its status must be documented,
- * and its body must fit the schema. A difference fails the test in which it was seen. Not compared are
+ * and its body must fit the schema. `start-app.ts` fails the test in which a difference was seen: a hook of this module would be one
+ * of the first file only that a worker takes. Not compared are
  * - what the description does not list: the dashboard's files, `/docs` and `/openapi.json`;
  * - streams: events, payloads and exports are sent in parts, and tests of their own compare them with the contract;
  * - bytes that are no HTTP request, which no route sees (`client-errors.ts`);
@@ -10,7 +11,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { ErrorBody } from '@shardlab/contract';
 import { Ajv2020 as Ajv, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { afterEach, expect } from 'vitest';
+import { expect } from 'vitest';
 
 const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
 const errorId = 'Error';
@@ -30,9 +31,9 @@ subscribe('fastify.initialization', (message) => {
   });
 });
 
-afterEach(() => {
+export function expectAnswersAsDescribed(): void {
   expect(takeDifferences(), 'responses that differ from the description of the API').toEqual([]);
-});
+}
 
 /** Those that were seen since the last call, as sentences. */
 export function takeDifferences(): string[] {

@@ -168,6 +168,7 @@ describe('the description of the API', () => {
         'GET /api/services',
         'POST /api/services/{service}/call',
         'GET /api/scenarios',
+        'GET /api/scenario-schema',
         'POST /api/transactions',
         'POST /api/scenarios',
         'POST /api/scenarios/validate',

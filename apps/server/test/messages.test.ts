@@ -81,13 +81,27 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     expect(body).toMatchObject({ messages: [{ payload: 0 }, { payload: 2 }], next: null });
   });
 
+  it('are found by their state', async () => {
+    const test = await withQueue({ kind });
+    await enqueue(test, { payload: 'a' }, { payload: 'b' }, { payload: 'c' });
+    await dequeue(test);
+    const inState = async (state: string) =>
+      (await test.get<Browsed>(`/api/queues/q/messages?state=${state}`)).body;
+    expect(await inState('held')).toMatchObject({ messages: [{ payload: 'a', state: 'held' }], next: null });
+    expect(await inState('ready')).toMatchObject({
+      messages: [{ payload: 'b' }, { payload: 'c' }],
+      next: null,
+    });
+    expect(await inState('delayed')).toEqual({ messages: [], next: null });
+  });
+
   it('are kept and shown when they were consumed, if their queue has a retention', async () => {
     const retention = kind === 'sharded' ? { retentionMs: 3_600_000 } : {};
     const test = await withQueue({ kind, ...retention });
     await enqueue(test, { payload: 'a' }, { payload: 'b' });
     const [message] = (await dequeue(test)).body.messages;
     await finish(test, 'ack', [message!.receipt]);
-    const answer = await test.get<Browsed>('/api/queues/q/messages?processed=true');
+    const answer = await test.get<Browsed>('/api/queues/q/messages?state=processed');
     if (kind === 'sharded')
       expect(answer.body).toMatchObject({ messages: [{ payload: 'a', state: 'processed' }], next: null });
     else expect(answer).toMatchObject({ status: 422, body: { code: 'OPTIONS_INVALID' } });

@@ -25,7 +25,7 @@ async function startedRun(url: string, scenario: unknown): Promise<string> {
   return ((await (await post(`${url}/api/runs`, { scenario })).json()) as { id: string }).id;
 }
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+describe('SIGTERM', () => {
   it('ends the server cleanly: calls answered, the run under way kept as cancelled, messages kept', async () => {
     const DATA_DIR = makeDataDir();
     const first = new ServerProcess({ DATA_DIR });
@@ -40,8 +40,8 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const longPoll = post(`${url}/api/queues/empty/dequeue`, { waitMs: 30_000 });
     await vi.waitFor(() => expect(reader.events.some(({ type }) => type === 'point')).toBe(true), waiting);
 
-    first.child.kill(signal);
-    first.child.kill(signal); // a terminal and npm both send one
+    first.child.kill('SIGTERM');
+    first.child.kill('SIGTERM'); // a terminal and npm both send one
     expect(await (await longPoll).json()).toEqual({ messages: [] });
     expect(await first.ended).toEqual({ code: 0, signal: null });
     expect(first.stderr).toBe('');
@@ -59,30 +59,19 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const left = (await (await post(`${again}/api/queues/q/dequeue`, { max: 10 })).json()) as Dequeued;
     expect(left.messages.map(({ payload }) => payload).sort()).toEqual(['held', 'ready']);
   });
+
+  it.each(['SIGINT', 'SIGHUP'] as const)('is what %s is', async (signal) => {
+    const server = new ServerProcess({ DATA_DIR: makeDataDir() });
+    const url = await server.ready();
+    await post(`${url}/api/queues`, { name: 'q' });
+    server.child.kill(signal);
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(server.stderr).toBe('');
+  });
 });
 
 describe('SIGKILL', () => {
-  it('leaves the run under way as cancelled with its points and an explanation, and the folder usable', async () => {
-    const DATA_DIR = makeDataDir();
-    const first = new ServerProcess({ DATA_DIR });
-    const url = await first.ready();
-    const id = await startedRun(url, manyPoints());
-    const reader = new EventReader(`${url}/api/runs/${id}/events`);
-    await vi.waitFor(() => expect(reader.events.some(({ type }) => type === 'point')).toBe(true), waiting);
-    first.child.kill('SIGKILL');
-    await first.ended;
-    await reader.closed;
-
-    const second = new ServerProcess({ DATA_DIR });
-    const run = await show(await second.ready(), id);
-    expect(run).toMatchObject({ status: 'cancelled', error: { code: 'RUN_INTERRUPTED', retryable: true } });
-    const seen = reader.events.filter(({ type }) => type === 'point').length;
-    expect(run.points.length).toBeGreaterThanOrEqual(Math.min(seen, 16));
-    expect(run.endedAtMs).toBeGreaterThanOrEqual(run.startedAtMs!);
-    expect(run.progress.etaMs).toBeNull();
-  });
-
-  it('leaves a run that can be resumed: what was measured is not measured again', {
+  it('leaves the run under way as cancelled with its points; resumed, what was measured is not measured again', {
     timeout: 90_000,
   }, async () => {
     const DATA_DIR = makeDataDir();
@@ -99,6 +88,13 @@ describe('SIGKILL', () => {
     const second = new ServerProcess({ DATA_DIR });
     const again = await second.ready();
     const before = await show(again, id);
+    expect(before).toMatchObject({
+      status: 'cancelled',
+      error: { code: 'RUN_INTERRUPTED', retryable: true },
+    });
+    expect(before.points.length).toBeGreaterThanOrEqual(Math.min(pointsOf(reader.events), 16));
+    expect(before.endedAtMs).toBeGreaterThanOrEqual(before.startedAtMs!);
+    expect(before.progress.etaMs).toBeNull();
     const measuredBefore = JSON.stringify(before.points[0]);
     expect((await post(`${again}/api/runs/${id}/resume`)).status).toBe(202);
     const resumed = new EventReader(`${again}/api/runs/${id}/events`);

@@ -9,11 +9,12 @@ import {
   type RunList,
 } from '@shardlab/contract';
 import { appendVerdicts, bundledStudies, readVerdicts, writeRecorded } from '@shardlab/lab';
-import { describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   endlessScenario,
   makeDataDir,
   runToEnd,
+  shareApp,
   smallScenario,
   startApp,
   type TestApp,
@@ -254,22 +255,24 @@ describe('the history', () => {
   });
 });
 
-describe('an export', () => {
-  it('as JSON is the run, as a file', async () => {
-    const test = await startApp();
-    const run = await runToEnd(test, smallScenario());
-    const { status, headers, body } = await test.get(`/api/runs/${run.id}/export`);
+describe('a run that has ended', () => {
+  const app = shareApp();
+  let run: Run;
+  beforeAll(async () => {
+    // Long enough for commits and dequeues of both on a busy machine.
+    const phases = { warmupMs: 0, measureMs: 900, drainMs: 500 };
+    run = await runToEnd(app(), smallScenario({ systems: ['sharded', 'unsharded'], phases }));
+  });
+
+  it('is exported as a file of JSON, as it is', async () => {
+    const { status, headers, body } = await app().get(`/api/runs/${run.id}/export`);
     expect(status).toBe(200);
     expect(headers['content-disposition']).toMatch(/^attachment; filename="small-[0-9a-f]{8}\.json"$/);
     expect(body).toEqual(run);
   });
 
-  it('as CSV has a row for each point with all of its parameters and figures', async () => {
-    const test = await startApp();
-    // Long enough for commits and dequeues of both on a busy machine.
-    const phases = { warmupMs: 0, measureMs: 900, drainMs: 500 };
-    const run = await runToEnd(test, smallScenario({ systems: ['sharded', 'unsharded'], phases }));
-    const { headers, body } = await test.get<string>(`/api/runs/${run.id}/export?format=csv`);
+  it('is exported as CSV with a row for each point with all of its parameters and figures', async () => {
+    const { headers, body } = await app().get<string>(`/api/runs/${run.id}/export?format=csv`);
     expect(headers['content-type']).toBe('text/csv; charset=utf-8');
     const [header, ...rows] = readCsv(body);
     expect(rows).toHaveLength(2);
@@ -287,25 +290,8 @@ describe('an export', () => {
     }
   });
 
-  it('in another format is refused', async () => {
-    const test = await startApp();
-    const { id } = (await start(test, endlessScenario())).body;
-    for (const format of ['html', 'hgrm', 'xml']) {
-      expect(await test.get(`/api/runs/${id}/export?format=${format}`)).toMatchObject({
-        status: 400,
-        body: { code: 'REQUEST_INVALID' },
-      });
-    }
-  });
-});
-
-describe('the events of a run that has ended', () => {
-  it('are a snapshot with its ticks, then the end', async () => {
-    const test = await startApp();
-    const run = await runToEnd(
-      test,
-      smallScenario({ phases: { warmupMs: 0, measureMs: 900, drainMs: 500 } }),
-    );
+  it('has as events a snapshot with its ticks, then the end', async () => {
+    const test = app();
     const events = await follow(test, run.id);
     expect(events.map(({ type }) => type)).toEqual(['snapshot', 'end']);
     const [snapshot, end] = events;
@@ -319,5 +305,14 @@ describe('the events of a run that has ended', () => {
       .slice(4);
     expect((await test.get(`/api/runs/${run.id}/events`, { 'last-event-id': endId })).status).toBe(204);
     expect((await test.get(`/api/runs/${run.id}/events`, { 'last-event-id': '1' })).status).toBe(200);
+  });
+
+  it('is exported in no other format', async () => {
+    for (const format of ['html', 'hgrm', 'xml']) {
+      expect(await app().get(`/api/runs/${run.id}/export?format=${format}`)).toMatchObject({
+        status: 400,
+        body: { code: 'REQUEST_INVALID' },
+      });
+    }
   });
 });

@@ -10,6 +10,12 @@ const figure3 = readFileSync(
 );
 
 describe('scenarios', () => {
+  it('have a schema, which is that of the files of the repository', async () => {
+    const { get } = await startApp();
+    const file = new URL('../../../scenarios/scenario.schema.json', import.meta.url);
+    expect((await get('/api/scenario-schema')).body).toEqual(JSON.parse(readFileSync(file, 'utf8')));
+  });
+
   it('of the repository are listed with what a run of them would do', async () => {
     const { get } = await startApp();
     const { body } = await get<ScenarioList>('/api/scenarios');
@@ -111,6 +117,7 @@ describe('a check of a scenario', () => {
       await check(''),
     ];
     expect(quick.body).toMatchObject({ valid: true, errors: [] });
+    expect(quick.body.diskBytesMax).toBeGreaterThan(1_000_000);
     expect(full.body.plan!.trials).toBeGreaterThan(quick.body.plan!.trials);
     expect(byDefault.body).toEqual(quick.body);
     expect((await check('?scale=huge')).status).toBe(400);

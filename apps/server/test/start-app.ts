@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ErrorBody, Run, Scenario } from '@shardlab/contract';
-import { afterAll, beforeAll, onTestFinished, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, onTestFinished, vi } from 'vitest';
 import { type AppOptions, createApp } from '../src/app.ts';
 import type { App } from '../src/http/app-types.ts';
-import './check-answers.ts';
+import { expectAnswersAsDescribed } from './check-answers.ts';
 
 export interface Answer<T = unknown> {
   status: number;
@@ -37,6 +37,7 @@ export function makeDataDir(): string {
 
 export async function startApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
   const dataDir = options.dataDir ?? makeDataDir();
+  onTestFinished(expectAnswersAsDescribed);
   const test = await openApp({ ...options, dataDir });
   onTestFinished(test.close);
   return test;
@@ -50,6 +51,7 @@ export function shareApp(): () => TestApp {
     test = await openApp({ dataDir });
     await test.post('/api/queues', { name: 'q' });
   });
+  afterEach(expectAnswersAsDescribed);
   afterAll(async () => {
     await test.close();
     removeFolder(dataDir);

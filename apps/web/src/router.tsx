@@ -12,6 +12,7 @@ import { ClusterPage } from './pages/cluster/cluster-page.tsx';
 import { readCompareSearch } from './pages/compare/compare-search.ts';
 import { DocumentPage } from './pages/documents/document-page.tsx';
 import { DocumentsPage } from './pages/documents/documents-page.tsx';
+import { readEditorSearch } from './pages/editor/editor-search.ts';
 import { readExplainSearch } from './pages/explain/explain-search.ts';
 import { LabPage } from './pages/lab/lab-page.tsx';
 import { readLabSearch } from './pages/lab/lab-search.ts';
@@ -25,7 +26,6 @@ import { readRunSearch } from './pages/run/run-search.ts';
 import { RunsPage } from './pages/runs/runs-page.tsx';
 import { ScenarioPage } from './pages/scenario/scenario-page.tsx';
 import { ScenariosPage } from './pages/scenarios/scenarios-page.tsx';
-import { WhatIfPage } from './pages/what-if/what-if-page.tsx';
 import { readWhatIfSearch } from './pages/what-if/what-if-search.ts';
 import { AppShell } from './parts/app-shell.tsx';
 
@@ -84,10 +84,16 @@ const claims = createRoute({
   },
 });
 const scenarios = createRoute({ getParentRoute: () => root, path: '/scenarios', component: ScenariosPage });
+const editor = createRoute({
+  getParentRoute: () => root,
+  path: '/editor',
+  component: lazyRouteComponent(() => import('./pages/editor/editor-page.tsx'), 'EditorPage'),
+  validateSearch: readEditorSearch,
+});
 const whatIf = createRoute({
   getParentRoute: () => root,
   path: '/what-if',
-  component: WhatIfPage,
+  component: lazyRouteComponent(() => import('./pages/what-if/what-if-page.tsx'), 'WhatIfPage'),
   validateSearch: readWhatIfSearch,
 });
 const scenario = createRoute({
@@ -110,6 +116,7 @@ export const router = createRouter({
     document,
     claims,
     whatIf,
+    editor,
     scenarios,
     scenario,
   ]),

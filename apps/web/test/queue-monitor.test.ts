@@ -1,43 +1,65 @@
-import type { QueueStats } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
+import { sparklinePath } from '../src/charts/sparkline.ts';
+import { jsonFault } from '../src/model/json-fault.ts';
 import {
-  addReading,
-  type QueueReading,
+  depthMarks,
+  lagMarks,
+  placeSamples,
   queueRange,
-  queueSamples,
   queueTable,
+  rateMarks,
 } from '../src/model/queue-history.ts';
 import { formatDrain, formatHitRatio, formatPartitions } from '../src/model/queue-metrics-text.ts';
 
-const stats = (asOfMs: number, enqueued: number, consumed: number) =>
-  ({ asOfMs, total: { enqueued, consumed, depth: enqueued - consumed } }) as QueueStats;
-const readingsOf = (answers: readonly QueueStats[]) =>
-  answers.reduce<readonly QueueReading[]>(addReading, []);
+const sample = (atMs: number, depth: number, lagMs: number | null = 0) => ({
+  atMs,
+  depth,
+  enqueuePerSec: 50,
+  dequeuePerSec: 20,
+  lagMs,
+});
 
 describe('the history of a queue', () => {
-  it('has the rates between successive readings', () => {
-    const readings = readingsOf([stats(10_000, 100, 40), stats(11_000, 150, 60), stats(13_000, 150, 150)]);
-    expect(queueSamples(readings)).toEqual([
-      { atMs: 1_000, enqueuePerSec: 50, dequeuePerSec: 20, depth: 90 },
-      { atMs: 3_000, enqueuePerSec: 0, dequeuePerSec: 45, depth: 0 },
-    ]);
-    expect(queueTable(queueSamples(readings)).rows).toEqual([
-      [1, 50, 20, 90],
-      [3, 0, 45, 0],
-    ]);
+  const samples = placeSamples([sample(1_000_000, 3), sample(1_002_000, 5, 250), sample(1_004_000, 0, null)]);
+
+  it('begins at the first sample, and shows half a minute at least', () => {
+    expect(samples.map(({ atMs }) => atMs)).toEqual([0, 2_000, 4_000]);
+    expect(queueRange(samples)).toEqual({ fromMs: 0, toMs: 30_000 });
+    expect(queueRange(placeSamples([sample(0, 0), sample(600_000, 0)])).toMs).toBe(600_000);
   });
 
-  it('leaves out an answer that is not newer, or that lacks part of the cluster', () => {
-    const readings = readingsOf([stats(10_000, 100, 40), stats(10_000, 100, 40), stats(11_000, 60, 20)]);
-    expect(readings).toHaveLength(1);
-    expect(queueSamples(readings)).toEqual([]);
+  it('has lines for rates and depth, and for the lag where it is known', () => {
+    expect(rateMarks(samples, 'sharded').lines.map(({ id, points }) => [id, points.length])).toEqual([
+      ['enqueued', 3],
+      ['dequeued', 3],
+    ]);
+    expect(depthMarks(samples, 'sharded').max).toBe(5);
+    expect(lagMarks(samples, 'sharded').lines[0]!.points).toEqual([
+      { atMs: 0, value: 0 },
+      { atMs: 2_000, value: 0.25 },
+    ]);
+    expect(queueTable(samples).rows[1]).toEqual(['1970-01-01T00:16:42.000Z', 50, 20, 5, 250]);
   });
+});
 
-  it('is limited to five minutes', () => {
-    const readings = readingsOf(Array.from({ length: 400 }, (_, second) => stats(second * 1_000, second, 0)));
-    expect(readings).toHaveLength(300);
-    const samples = queueSamples(readings);
-    expect(queueRange(samples)).toEqual({ fromMs: 1_000, toMs: 299_000 });
+describe('a sparkline', () => {
+  it('goes from left to right, its maximum at the top', () => {
+    expect(sparklinePath([0, 10, 5], { width: 96, height: 22 })).toBe('M1.5,20.5L48,1.5L94.5,11');
+    expect(sparklinePath([0, 0], { width: 96, height: 22 })).toBe('M1.5,20.5L94.5,20.5');
+    expect(sparklinePath([1], { width: 96, height: 22 })).toBe('');
+  });
+});
+
+describe('a payload that is typed', () => {
+  it.each(['{"a":1}', '[1, 2]', '"text"', '12', 'hello {world}', ''])(
+    'is sent without a question: %s',
+    (text) => {
+      expect(jsonFault(text)).toBeNull();
+    },
+  );
+
+  it.each(['{"a":1', '[1, 2', ' {a: 1}', '"text'])('is asked about: %s', (text) => {
+    expect(jsonFault(text)).toMatch(/JSON|string/);
   });
 });
 

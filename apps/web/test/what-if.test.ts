@@ -5,6 +5,7 @@ import exadata from '../../../scenarios/hardware/exadata-x4-2.json' with { type:
 import {
   machineSettings,
   matchesSettings,
+  type SimulationJob,
   settingsOfPoint,
   simulationRequest,
   sliderSteps,
@@ -26,11 +27,29 @@ const hardware = exadata as unknown as Hardware;
 const [measured] = recorded.run.points as [Point, ...Point[]];
 
 describe('a simulation request', () => {
-  test('contains both systems at each thread count, first with few operations', () => {
-    const { jobs } = simulationRequest(hardware, whatIfDefault, [1, 4]);
+  test('contains both systems at each thread count, in passes of ever more operations', () => {
+    const { passes } = simulationRequest(hardware, whatIfDefault, [1, 4]);
     const keys = ['sharded/1', 'unsharded/1', 'sharded/4', 'unsharded/4'];
-    expect(jobs.map(({ key }) => key)).toEqual([...keys, ...keys]);
-    expect(jobs[4]!.measureOperations).toBeGreaterThan(jobs[0]!.measureOperations);
+    for (const jobs of passes) expect(jobs.map(({ key }) => key)).toEqual(keys);
+    const operations = passes.map((jobs) => jobs[0]!.measureOperations);
+    expect(operations).toEqual(operations.toSorted((a, b) => a - b));
+    expect(new Set(operations).size).toBe(passes.length);
+  });
+
+  test('leaves a point out of a pass in which some sessions would not commit', () => {
+    const { passes } = simulationRequest(hardware, { ...whatIfDefault, operations: 1000 }, [1, 64]);
+    const threads = passes.map((jobs) => [...new Set(jobs.map((job) => job.threads))]);
+    expect(threads).toEqual([[1], [1], [1, 64]]);
+    for (const { workload, warmupOperations, measureOperations } of passes.at(-1)!) {
+      const round = (workload.enqueuers + workload.dequeuers) * 1000;
+      expect(warmupOperations).toBeGreaterThanOrEqual(round);
+      expect(measureOperations).toBeGreaterThanOrEqual(2 * round);
+    }
+  });
+
+  test('names the position that it is of', () => {
+    const { position } = simulationRequest(hardware, whatIfDefault, [1], ['redoDevice']);
+    expect(position).toEqual({ machine: hardware.title, settings: whatIfDefault, without: ['redoDevice'] });
   });
 
   test('uses the cores and the sync time of the machine unless a slider is set', () => {
@@ -46,17 +65,19 @@ describe('a simulation request', () => {
 
   test.each(Object.entries(sliderSteps))('can be simulated at both ends of the slider %s', (name, steps) => {
     for (const value of [steps[0], steps.at(-1)!]) {
-      const { costs, jobs } = simulationRequest(hardware, { ...whatIfDefault, [name]: value }, [4]);
-      for (const { workload, measureOperations } of jobs.slice(-2)) {
-        const { dequeuePerSec } = simulate({ costs, workload, measureOperations });
-        expect(dequeuePerSec).toBeGreaterThan(0);
+      const { costs, passes } = simulationRequest(hardware, { ...whatIfDefault, [name]: value }, [4]);
+      for (const system of ['sharded', 'unsharded']) {
+        const rates = passes.flat().filter((job) => job.system === system);
+        const isAnswered = ({ workload, warmupOperations, measureOperations }: SimulationJob) =>
+          simulate({ costs, workload, warmupOperations, measureOperations }).dequeuePerSec > 0;
+        expect(rates.some(isAnswered)).toBe(true);
       }
     }
   });
 
   test('of a topic has a dequeuer for each subscriber', () => {
-    const { jobs } = simulationRequest(hardware, { ...whatIfDefault, subscribers: 10 }, [4]);
-    expect(jobs[0]!.workload).toMatchObject({ enqueuers: 4, dequeuers: 40, subscribers: 10 });
+    const { passes } = simulationRequest(hardware, { ...whatIfDefault, subscribers: 10 }, [4]);
+    expect(passes[0]![0]!.workload).toMatchObject({ enqueuers: 4, dequeuers: 40, subscribers: 10 });
   });
 });
 
@@ -75,8 +96,8 @@ test('the settings of a measured point match that point', () => {
 });
 
 describe('simulated and measured points', () => {
-  const { costs, jobs } = simulationRequest(hardware, whatIfDefault, [1]);
-  const job = jobs[0]!;
+  const { costs, passes } = simulationRequest(hardware, whatIfDefault, [1]);
+  const job = passes[0]![0]!;
   const result = simulate({ costs, workload: job.workload, measureOperations: 4_000 });
   const at = (dequeuePerSec: number): SimulatedPoint[] => [
     { job, result: simulatedMetrics({ ...result, dequeuePerSec }) },
@@ -111,19 +132,35 @@ describe('simulated and measured points', () => {
     expect(modelErrors(at(1_000), [others])).toEqual([]);
   });
 
-  test('are a dotted line and marks on top', () => {
-    const series = whatIfSeries(at(1_100), [point], { metric, instances: 1 });
+  test('are a pale line of the last position, a dotted line and marks on top', () => {
+    const shown = { simulated: at(1_100), before: at(900), measured: [point] };
+    const series = whatIfSeries(shown, { metric, instances: 1 });
     expect(series.map(({ id, drawnAs }) => [id, drawnAs])).toEqual([
+      ['before/sharded', 'ghost'],
       ['simulated/sharded', 'simulated'],
       ['measured/sharded', 'measured'],
     ]);
-    expect(series.map(({ points }) => points[0]!.value)).toEqual([1_100, 1_000]);
+    expect(series.map(({ points }) => points[0]!.value)).toEqual([900, 1_100, 1_000]);
   });
 });
 
 test('invalid values in the address are ignored', () => {
-  expect(readWhatIfSearch({ instances: -1, operations: 'x', subscribers: 1e9 })).toEqual({});
+  expect(readWhatIfSearch({ instances: -1, operations: 'x', subscribers: 1e9, without: ['tea'] })).toEqual(
+    {},
+  );
   expect(settingsFromSearch({})).toEqual(whatIfDefault);
-  const link = { instances: 8, syncUs: 5_000, hardware: 'exadata-x4-2', run: 'r', metric: 'latencyP99Ms' };
+  const link = {
+    instances: 8,
+    syncUs: 5_000,
+    hardware: 'exadata-x4-2',
+    run: 'r',
+    metric: 'latencyP99Ms',
+    without: ['cores'],
+  };
   expect(readWhatIfSearch(link)).toEqual(link);
+  expect(settingsFromSearch(readWhatIfSearch(link))).toEqual({
+    ...whatIfDefault,
+    instances: 8,
+    syncUs: 5_000,
+  });
 });

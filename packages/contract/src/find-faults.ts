@@ -5,6 +5,7 @@
  * can be far longer than the value, and ajv compares each item of an array with each other for `uniqueItems`.
  */
 import { nearestName } from './nearest-name.ts';
+import { patternInWords } from './patterns.ts';
 
 export interface SchemaFault {
   /** JSON pointer of the faulty value, or of the missing or unknown field; empty for the whole document. */
@@ -175,7 +176,7 @@ function checkText(schema: SchemaNode, text: string, add: AddFault): void {
       minLength === 1 ? 'Must not be empty' : `Must be at least ${counted(minLength, 'character')} long`,
     );
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(text))
-    add('pattern', `Must match ${pattern}, ${describeValue(text)}`);
+    add('pattern', `Must be ${patternInWords(pattern)}; ${describeValue(text)}`);
 }
 
 const numberBounds: readonly [

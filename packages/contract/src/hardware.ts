@@ -3,6 +3,7 @@
  * every number. The types equal the model's `HardwareFile`; a test of the lab compares the two.
  */
 import Type, { type Static } from 'typebox';
+import { patterns } from './patterns.ts';
 
 const closed = { additionalProperties: false } as const;
 const note = Type.Optional(Type.String({ maxLength: 400 }));
@@ -194,7 +195,7 @@ export const Hardware = Type.Object(
   {
     $schema: Type.Optional(Type.String()),
     version: Type.Literal(1),
-    id: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,63}$', description: 'Lower-case words and dashes' }),
+    id: Type.String({ pattern: patterns.words.pattern, description: 'Lower-case words and dashes' }),
     title: Type.String({ minLength: 1, maxLength: 120 }),
     about: Type.String({ minLength: 1, maxLength: 1_000 }),
     parameters: Type.Record(
@@ -213,7 +214,7 @@ export const Hardware = Type.Object(
     observations: Type.Array(
       Type.Object(
         {
-          claim: Type.String({ pattern: '^[A-Z][0-9]{1,2}$' }),
+          claim: Type.String({ pattern: patterns.claim.pattern }),
           says: Type.String({ minLength: 1, maxLength: 400 }),
           dequeuePerSec: Type.Number({ exclusiveMinimum: 0, description: 'The maximum over the sweep' }),
           sweep: Sweep,

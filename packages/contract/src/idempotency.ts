@@ -1,5 +1,6 @@
 /** The headers by which a request that commits something is done once, however often it is sent. */
 import Type, { type Static } from 'typebox';
+import { patterns } from './patterns.ts';
 
 export const idempotencyKeyCharactersMax = 200;
 
@@ -9,7 +10,7 @@ export const IdempotencyHeaders = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: idempotencyKeyCharactersMax,
-      pattern: '^[\\x20-\\x7e]+$',
+      pattern: patterns.idempotencyKey.pattern,
       description:
         'Names this request, so that it can be repeated: it is done once. Known for 24 hours, or until 1,000,000 later ones. With another content: 422 IDEMPOTENCY_KEY_REUSED',
     }),

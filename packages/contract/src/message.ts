@@ -1,17 +1,17 @@
 /** Messages over HTTP: enqueued, dequeued, acknowledged and browsed. Fields that the engine does not support are refused with 422. */
 import Type, { type Static } from 'typebox';
+import { patterns } from './patterns.ts';
 import { queueLimits, SubscriberName } from './queue.ts';
 
 const closed = { additionalProperties: false } as const;
 
-/** The only text for these bytes: with padding, and with zeros in bits that encode nothing. */
 export const Base64 = Type.String({
-  pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$',
+  pattern: patterns.base64.pattern,
   contentEncoding: 'base64',
   description: 'Bytes as base64, with padding',
 });
 
-const PropertyName = Type.String({ pattern: '^(?!shardlab-)' });
+const PropertyName = Type.String({ pattern: patterns.propertyName.pattern });
 
 /** In `oneOf`: objects with this field. */
 const hasField = (name: string) => ({ required: [name], properties: { [name]: {} } });
@@ -133,6 +133,14 @@ export const Dequeue = Type.Object(
 );
 export type Dequeue = Static<typeof Dequeue>;
 
+export const MessageState = Type.Union([
+  Type.Literal('ready'),
+  Type.Literal('held'),
+  Type.Literal('delayed'),
+  Type.Literal('processed'),
+]);
+export type MessageState = Static<typeof MessageState>;
+
 export const MessageOut = Type.Object(
   {
     id: Type.String(),
@@ -156,14 +164,10 @@ export const MessageOut = Type.Object(
     enqueuedAtMs: Type.Integer(),
     deliveryCount: Type.Integer({ description: '0 if the message is processed: it is not kept' }),
     receipt: Type.Optional(Type.String()),
-    state: Type.Optional(
-      Type.Union(
-        [Type.Literal('ready'), Type.Literal('held'), Type.Literal('delayed'), Type.Literal('processed')],
-        {
-          description: 'In a page of browsed messages. Processed: consumed, or moved to the exception queue',
-        },
-      ),
-    ),
+    state: Type.Optional({
+      ...MessageState,
+      description: 'In a page of browsed messages. Processed: consumed, or moved to the exception queue',
+    }),
     untilMs: Type.Optional(
       Type.Integer({ description: 'When the hold or delay expires; epoch milliseconds' }),
     ),
@@ -204,12 +208,11 @@ export const BrowseQuery = Type.Object(
           'Only messages with this correlation id; without a correlationIndex this reads the whole backlog',
       }),
     ),
-    processed: Type.Optional(
-      Type.Boolean({
-        description:
-          'True: the messages that were consumed instead, as far back as the retentionMs of the queue',
-      }),
-    ),
+    state: Type.Optional({
+      ...MessageState,
+      description:
+        'Only messages in this state; processed: those that were consumed, as far back as the retentionMs of the queue',
+    }),
   },
   closed,
 );

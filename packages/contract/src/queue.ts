@@ -1,5 +1,6 @@
 /** Queues and their subscribers over HTTP: how they are created, listed, started and stopped. Fields that the engine does not support are refused with 422. */
 import Type, { type Static } from 'typebox';
+import { patterns } from './patterns.ts';
 import { Durability } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -58,15 +59,14 @@ export const queueLimits = {
 } as const;
 
 export const QueueName = Type.String({
-  pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,63}$',
+  pattern: patterns.queueName.pattern,
   description: 'A letter, then letters, digits, dots, dashes or underscores; at most 64',
 });
 
 export const SubscriberName = Type.String({
   minLength: 1,
   maxLength: queueLimits.subscriberNameMax,
-  // The name is part of URLs, where "." and ".." would be resolved as path segments.
-  pattern: '^(?!\\.{1,2}$)[^\\u0000]+$',
+  pattern: patterns.subscriberName.pattern,
   description: 'Any characters except U+0000; neither "." nor ".."',
 });
 

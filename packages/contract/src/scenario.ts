@@ -4,6 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { Params, ParamValue } from './parameter.ts';
+import { patterns } from './patterns.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -103,7 +104,7 @@ export const systemsOf = <T extends Type.TSchema>(item: T) =>
 
 const name = (description: string) =>
   Type.String({
-    pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
+    pattern: patterns.words.pattern,
     description: `${description}: lower-case words and dashes`,
   });
 
@@ -146,7 +147,7 @@ export const Scenario = Type.Object(
     figure: Type.Optional(
       Type.String({ maxLength: 40, description: 'The figure of the document that it replays' }),
     ),
-    claims: Type.Array(Type.String({ pattern: '^[A-Z][0-9]{1,2}$' }), {
+    claims: Type.Array(Type.String({ pattern: patterns.claim.pattern }), {
       maxItems: 20,
       uniqueItems: true,
       description: 'Claims of the documents that this scenario tests',
@@ -213,7 +214,7 @@ export const Scenario = Type.Object(
             figure: Type.String({ description: 'Name of a figure of the program' }),
             value: Type.Number({ exclusiveMinimum: 0 }),
             system: name('The system to which it is compared'),
-            claim: Type.String({ pattern: '^[A-Z][0-9]{1,2}$' }),
+            claim: Type.String({ pattern: patterns.claim.pattern }),
           },
           closed,
         ),

@@ -4,6 +4,7 @@ import { ClaimResult } from './claim.ts';
 import { DamageFinding } from './cluster.ts';
 import { ErrorBody } from './error-body.ts';
 import { faultsListedMax } from './find-faults.ts';
+import { patterns } from './patterns.ts';
 import { RunStatus, RunSummary, runLabelLimits } from './run.ts';
 import { Scale, Scenario } from './scenario.ts';
 
@@ -69,7 +70,7 @@ export type ScenarioList = Static<typeof ScenarioList>;
 export const Fault = Type.Object({ path: Type.String(), message: Type.String() }, closed);
 export type Fault = Static<typeof Fault>;
 
-/** `line` and `column` count from 1 and are present if the text is not JSON. `plan` is null for an invalid scenario. */
+/** `line` and `column` count from 1 and are present if the text is not JSON. `plan` and `diskBytesMax` are null for an invalid scenario. */
 export const ScenarioValidation = Type.Object(
   {
     valid: Type.Boolean(),
@@ -78,6 +79,9 @@ export const ScenarioValidation = Type.Object(
     line: Type.Optional(Type.Integer()),
     column: Type.Optional(Type.Integer()),
     plan: nullable(PlanFigures),
+    diskBytesMax: nullable(
+      Type.Integer({ description: 'Disk space that the largest trial of the plan may need, bytes' }),
+    ),
   },
   closed,
 );
@@ -103,7 +107,7 @@ export const RunListQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: runListLimits.limitMax })),
     after: Type.Optional(
-      Type.String({ pattern: '^[0-9]{1,15}$', description: 'The `next` of the previous page' }),
+      Type.String({ pattern: patterns.page.pattern, description: 'The `next` of the previous page' }),
     ),
     scenario: Type.Optional(
       Type.String({ minLength: 1, maxLength: 64, description: 'Only runs of this scenario' }),

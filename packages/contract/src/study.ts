@@ -1,13 +1,17 @@
 /** A study as clients see it: the document, and what of it cannot be measured here. */
 import Type, { type Static } from 'typebox';
 import { ParamValue, ProgramInfo, SystemInfo } from './parameter.ts';
+import { patterns } from './patterns.ts';
 
 const closed = { additionalProperties: false } as const;
 
 export const StudyDocument = Type.Object(
   {
     letter: Type.Optional(
-      Type.String({ pattern: '^[A-Z]$', description: 'Begins the ids of most of its claims' }),
+      Type.String({
+        pattern: patterns.documentLetter.pattern,
+        description: 'Begins the ids of most of its claims',
+      }),
     ),
     title: Type.String(),
     kind: Type.String({ description: 'White paper, blog post, …, with its publisher' }),

@@ -1,6 +1,7 @@
 /** Several enqueues, acknowledgements and statements of the application's own SQL, all or nothing. */
 import Type, { type Static } from 'typebox';
 import { Base64, NewMessage, Receipts } from './message.ts';
+import { patterns } from './patterns.ts';
 import { QueueName, queueLimits } from './queue.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -23,13 +24,18 @@ export const SqlValue = Type.Union(
     }),
     Type.String(),
     Type.Object(
-      { integer: Type.String({ pattern: '^-?[0-9]{1,19}$', description: 'Of up to 64 bits, as digits' }) },
+      {
+        integer: Type.String({
+          pattern: patterns.integer.pattern,
+          description: 'Of up to 64 bits, as digits',
+        }),
+      },
       closed,
     ),
     Type.Object(
       {
         real: Type.String({
-          pattern: '^[-+]?(?:Infinity|(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]+)?)$',
+          pattern: patterns.real.pattern,
           description: 'A number as text, which may be Infinity',
         }),
       },

@@ -12,6 +12,7 @@ import {
   serveInstance,
 } from '../src/index.ts';
 import { makeFolder } from './folder.ts';
+import { isTorture } from './random.ts';
 
 const queue = 'orders';
 const indexes = [0, 1] as const;
@@ -209,6 +210,6 @@ it('two instances that forward agree with a model of one queue', { timeout: 300_
         for (const index of indexes) await real.close(index);
       }
     }),
-    { numRuns: 15 },
+    { numRuns: isTorture ? 15 : 8 },
   );
 });

@@ -51,7 +51,7 @@ class RealEngine implements Real {
 }
 
 /** Random runs, the walk among them; `npm run torture` has more. */
-const runsInGate = { many: 12, few: 5 };
+const runsInGate = { many: 6, few: 3 };
 const runsInTorture = { many: 60, few: 16 };
 
 describe.each<[QueueKind, 'embedded' | 'remote']>([

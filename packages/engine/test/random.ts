@@ -12,5 +12,8 @@ export function random(seed: number): () => number {
 /** What kills and damage are drawn from: the same in each `npm test`; `npm run torture` gives another one each time. */
 export const drawnSeed = Number(process.env.SHARDLAB_SEED ?? 1);
 
+/** Whether this is `npm run check`, which takes a part of the seeds that `npm test` has. */
+export const isCheck = process.env.SHARDLAB_CHECK !== undefined;
+
 /** Whether this is `npm run torture`, which may take long. */
 export const isTorture = process.env.SHARDLAB_SEED !== undefined;

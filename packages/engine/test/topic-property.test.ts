@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Instance, openInstance, type QueueKind, type Session } from '../src/index.ts';
 import { makeFolder } from './folder.ts';
+import { isTorture } from './random.ts';
 
 const topic = 'news';
 const names = ['one', 'two', 'three'] as const;
@@ -150,9 +151,9 @@ const commands = [
 ];
 
 describe.each<[QueueKind, number]>([
-  ['sharded', 40],
-  ['unsharded', 20],
-  ['unsharded-grouped', 10],
+  ['sharded', isTorture ? 40 : 20],
+  ['unsharded', isTorture ? 20 : 10],
+  ['unsharded-grouped', isTorture ? 10 : 5],
 ])('a topic of kind %s under random commands', (kind, numRuns) => {
   it('agrees with a model of it, across reopening', { timeout: 300_000 }, async () => {
     await fc.assert(

@@ -95,7 +95,12 @@ describe('a single fault is named at its path, in a sentence', () => {
       '/parameters/payloadBytes',
       /at most 1,073,741,824/,
     ],
-    ['an id with capitals', withValue(['id'], 'Figure 3'), '/id', /Must match .* not "Figure 3"/],
+    [
+      'an id with capitals',
+      withValue(['id'], 'Figure 3'),
+      '/id',
+      /^Must be lower-case words and dashes.* not "Figure 3"/,
+    ],
     ['an empty title', withValue(['title'], ''), '/title', /Must not be empty/],
     ['null for an object', withValue(['phases'], null), '/phases', /Must be an object, not null/],
     [

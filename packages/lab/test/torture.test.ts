@@ -9,15 +9,15 @@ import { faultCount, runTorture } from '../src/torture/run-torture.ts';
 
 /** The points at which processes are killed in each setup; all of them must be reached. */
 const setups = [
-  { name: 'instances', kills: 54, points: kills.map(({ phase }) => phase) },
+  { name: 'instances', kills: 28, points: kills.map(({ phase }) => phase) },
   {
     name: 'forwarding',
-    kills: 24,
+    kills: 12,
     points: ['forwarding: all processes at once', 'forwarding: the sender', 'forwarding: the receiver'],
   },
   {
     name: 'cluster',
-    kills: 24,
+    kills: 15,
     points: [
       'cluster: one process',
       'cluster: all processes at once',

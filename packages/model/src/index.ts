@@ -60,7 +60,7 @@ export {
   type SimulationResult,
 } from './sim/result.ts';
 export type { StateName } from './sim/session-times.ts';
-export { type SimulationOptions, simulate } from './sim/simulate.ts';
+export { type SimulationOptions, simulate, simulateInSteps } from './sim/simulate.ts';
 export { bestOf, type Sweep, type SweepOptions, type SweepPoint, simulateSweep } from './sim/sweep.ts';
 export { assertWorkload, type ModelWorkload, workloadLimits } from './sim/workload.ts';
 export { studentT95 } from './student-t.ts';

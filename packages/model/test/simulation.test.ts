@@ -1,5 +1,5 @@
 /** What must hold of every simulation: nothing is lost, time adds up, the seed decides, more of a cost never helps. */
-import { type ModelWorkload, type SimulationResult, simulate } from '@shardlab/model';
+import { type ModelWorkload, type SimulationResult, simulate, simulateInSteps } from '@shardlab/model';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { clusterLike, costsWith, nodeLike, workloadWith } from './model-costs.ts';
@@ -216,5 +216,29 @@ describe('the parts of a cluster', () => {
     ] as const) {
       expect(() => simulate({ costs: nodeLike, workload: workloadWith(changes) })).toThrow(name);
     }
+  });
+});
+
+describe('a simulation in steps', () => {
+  test('pauses about once every thousand operations, and has the result of one without pauses', () => {
+    const options = {
+      costs: nodeLike,
+      workload: workloadWith({}),
+      warmupOperations: 2_000,
+      measureOperations: 8_000,
+    };
+    const steps = simulateInSteps(options);
+    let pauses = 0;
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) pauses += 1;
+    expect(step.value).toEqual(simulate(options));
+    expect(pauses).toBeGreaterThanOrEqual(7);
+    expect(pauses).toBeLessThanOrEqual(10);
+  });
+
+  test('pauses where a time ends it too', () => {
+    const phases = { warmupMs: 20, measureMs: 100 };
+    const steps = simulateInSteps({ costs: nodeLike, workload: workloadWith({}), phases });
+    expect(steps.next().done).toBe(false);
   });
 });

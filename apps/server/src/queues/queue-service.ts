@@ -199,15 +199,19 @@ export class QueueService {
     await this.#withSession(async (session) => session.extend(queue, receipts, holdMs));
   }
 
-  /** A page of committed messages, unconsumed or processed; shorter than `limit` if the payloads are large. */
+  /**
+   * A page of committed messages, unconsumed or processed. Shorter than `limit` if the payloads are large, or if few of the
+   * messages that are read for one call are in the state that is asked for.
+   */
   async browse(
     queue: string,
     options: BrowseQuery,
   ): Promise<{ messages: MessageOut[]; next: string | null }> {
     const messages: MessageOut[] = [];
     let bytes = 0;
+    let read = 0;
     let next: string | null = options.after ?? null;
-    const { limit = 100, correlationId, processed = false } = options;
+    const { limit = 100, correlationId, state: wanted } = options;
     for (;;) {
       const step = stepWithin(limit - messages.length, bytes);
       if (step < 1) return { messages, next };
@@ -215,16 +219,18 @@ export class QueueService {
         limit: step,
         ...subscriberOf(options),
         ...(correlationId === undefined ? {} : { correlationId }),
-        processed,
+        processed: wanted === 'processed',
         ...(next === null ? {} : { after: next }),
       });
       for (const message of page.messages) {
         const { state, untilMs } = message;
+        if (wanted !== undefined && state !== wanted) continue;
         messages.push({ ...toWire(message), state, ...(untilMs === undefined ? {} : { untilMs }) });
         bytes += bytesInAnswer(message);
       }
       next = page.next;
-      if (next === null) return { messages, next };
+      read += page.messages.length;
+      if (next === null || read >= limits.browseReadMax) return { messages, next };
     }
   }
 

@@ -1,5 +1,5 @@
 import { Id, Scale, Scenario, ScenarioEntry, ScenarioList, ScenarioValidation } from '@shardlab/contract';
-import { parseScenario, planFigures } from '@shardlab/lab';
+import { bundledStudies, diskBytesMax, parseScenario, planFigures, scenarioSchemaText } from '@shardlab/lab';
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { ServerError } from '../errors.ts';
@@ -27,6 +27,18 @@ export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions
     '/api/scenarios/:id',
     { schema: { summary: 'One scenario', tags, params, response: { 200: ScenarioEntry } } },
     async (request) => library.get(request.params.id),
+  );
+  const schemaText = scenarioSchemaText(bundledStudies.programs);
+  app.get(
+    '/api/scenario-schema',
+    {
+      schema: {
+        summary: 'The JSON Schema of a scenario: one of the schemas of all programs',
+        tags,
+        response: { 200: Type.Object({}, { additionalProperties: true }) },
+      },
+    },
+    (_request, reply) => reply.type('application/json; charset=utf-8').send(schemaText as never),
   );
   app.delete(
     '/api/scenarios/:id',
@@ -106,7 +118,16 @@ function textOf(body: unknown): string {
 
 function validate(text: string, scale: Scale): ScenarioValidation {
   const parsed = parseScenario(text);
-  if (parsed.ok) return { valid: true, errors: [], more: false, plan: planFigures(parsed.scenario, scale) };
+  if (parsed.ok) {
+    const { scenario } = parsed;
+    return {
+      valid: true,
+      errors: [],
+      more: false,
+      plan: planFigures(scenario, scale),
+      diskBytesMax: diskBytesMax(scenario, scale),
+    };
+  }
   const { line, column } = parsed.error.details as { line?: number; column?: number };
   return {
     valid: false,
@@ -114,5 +135,6 @@ function validate(text: string, scale: Scale): ScenarioValidation {
     more: parsed.more,
     ...(line === undefined || column === undefined ? {} : { line, column }),
     plan: null,
+    diskBytesMax: null,
   };
 }

@@ -12,16 +12,22 @@ import {
   type Dequeued,
   type Enqueued,
   type HardwareList,
+  type HistoryRange,
   type Id,
   type Kill,
   type LoadAnswer,
   type MachineState,
+  type MessageState,
   type NewMessage,
   parseKeepingPayloads,
+  type QueueHistories,
+  type QueueHistory,
   type QueueInfo,
   type QueueList,
   type QueueStats,
   type RecordedRunList,
+  type Redrive,
+  type Redriven,
   type Run,
   type RunCancelled,
   type RunLabels,
@@ -29,6 +35,7 @@ import {
   type Scale,
   type ScenarioEntry,
   type ScenarioList,
+  type ScenarioValidation,
   type StartLoad,
   type StudyList,
   type Subscribe,
@@ -68,6 +75,13 @@ export const scenarioQuery = (id: string) =>
     queryKey: ['scenarios', id],
     queryFn: ({ signal }) => call<ScenarioEntry>('GET', `/api/scenarios/${path(id)}`, { signal }),
   });
+
+/** Never out of date: the programs are part of the server's code. */
+export const scenarioSchemaQuery = queryOptions({
+  queryKey: ['scenario-schema'],
+  queryFn: ({ signal }) => call<Record<string, unknown>>('GET', '/api/scenario-schema', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
 
 /** `text`: only runs that contain it, see `RunListQuery`. */
 export const runsQuery = (limit: number, text = '') =>
@@ -140,23 +154,40 @@ export const queueStatsQuery = (queue: string) =>
     refetchInterval: 1_000,
   });
 
+/** How often a page asks for the history: as often as the server samples the shortest one. */
+const historyPollMs = 2_000;
+
+export const queueHistoryQuery = (queue: string, range: HistoryRange) =>
+  queryOptions({
+    queryKey: ['queues', queue, 'history', range],
+    queryFn: ({ signal }) =>
+      call<QueueHistory>('GET', `/api/queues/${path(queue)}/history?range=${range}`, { signal }),
+    refetchInterval: historyPollMs,
+  });
+
+/** Of all queues, the last ten minutes. */
+export const queueHistoriesQuery = queryOptions({
+  queryKey: ['queues', 'histories'],
+  queryFn: ({ signal }) => call<QueueHistories>('GET', '/api/queue-histories?range=10m', { signal }),
+  refetchInterval: historyPollMs,
+});
+
 export interface BrowseOptions {
   limit: number;
   subscriber: string | undefined;
   /** Only messages with this correlation id. */
   correlationId: string | undefined;
+  state: MessageState | undefined;
+  /** The `next` of the page before. */
+  after: string | undefined;
 }
 
 export const browseQuery = (queue: string, options: BrowseOptions) =>
   queryOptions({
     queryKey: ['queues', queue, 'messages', options],
     queryFn: ({ signal }) => {
-      const { limit, subscriber, correlationId } = options;
-      const params = new URLSearchParams({
-        limit: String(limit),
-        ...(subscriber === undefined ? {} : { subscriber }),
-        ...(correlationId === undefined ? {} : { correlationId }),
-      });
+      const given = Object.entries(options).filter(([, value]) => value !== undefined);
+      const params = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
       const url = `/api/queues/${path(queue)}/messages?${params}`;
       return call<Browsed>('GET', url, { signal, parse: parseKeepingPayloads });
     },
@@ -197,6 +228,8 @@ export const labelRun = (id: string, labels: RunLabels) =>
 /** `text`: an exported run, as JSON. */
 export const importRun = (text: string) => call<Id>('POST', '/api/runs/import', { text });
 export const uploadScenario = (text: string) => call<Id>('POST', '/api/scenarios', { text });
+export const validateScenario = (text: string, scale: Scale, signal: AbortSignal) =>
+  call<ScenarioValidation>('POST', `/api/scenarios/validate?scale=${scale}`, { text, signal });
 export const deleteScenario = (id: string) => call<undefined>('DELETE', `/api/scenarios/${path(id)}`);
 export const exportHref = (id: string, format: 'json' | 'csv') =>
   `/api/runs/${path(id)}/export?format=${format}`;
@@ -223,6 +256,8 @@ export const dequeue = (queue: string, options: Dequeue) =>
   });
 export const ackOrNack = (queue: string, action: 'ack' | 'nack', receipts: string[]) =>
   call<undefined>('POST', `/api/queues/${path(queue)}/${action}`, { body: { receipts } });
+export const redrive = (queue: string, options: Redrive) =>
+  call<Redriven>('POST', `/api/queues/${path(queue)}/redrive`, { body: options });
 export const subscribe = (topic: string, subscriber: Subscribe) =>
   call<SubscriberInfo>('POST', `/api/queues/${path(topic)}/subscribers`, { body: subscriber });
 export const unsubscribe = (topic: string, subscriber: string) =>

@@ -15,6 +15,7 @@ import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
 import {
   fontFamily,
+  ghostOpacity,
   instanceShape,
   pointArea,
   roundTripDash,
@@ -300,6 +301,7 @@ function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly Sca
     .attr('data-series', (entry) => entry.id)
     .attr('stroke', (entry) => entry.color ?? systemColor(entry.system))
     .attr('stroke-width', (entry) => (entry.drawnAs === 'simulated' ? 2.5 : 1.75))
+    .attr('stroke-opacity', (entry) => (entry.drawnAs === 'ghost' ? ghostOpacity : null))
     .attr('stroke-linejoin', 'round')
     .attr('stroke-linecap', (entry) => (entry.drawnAs === 'simulated' ? 'round' : null))
     .attr('stroke-dasharray', (entry) =>
@@ -362,7 +364,7 @@ function drawLive(group: Group, { x, y }: ScalingGeometry, live: ScalingPanel['l
 
 function drawPoints(group: Group, { x, y }: ScalingGeometry, shown: readonly ScalingSeries[]): void {
   const items = shown
-    .filter((series) => series.drawnAs !== 'simulated')
+    .filter(({ drawnAs }) => drawnAs !== 'simulated' && drawnAs !== 'ghost')
     .flatMap((series) => series.points.map((point) => ({ series, point })));
   group
     .selectAll<SVGPathElement, (typeof items)[number]>('path')

@@ -126,18 +126,18 @@ function updateCards(cards: Selection<SVGGElement, InstanceCard, SVGGElement, un
     .attr('text-anchor', 'end')
     .attr('x', (d) => px(right(d) - (d.cpuBar > 0 ? d.cpuBar + 8 : 0)))
     .attr('y', (d) => px(d.y + 22))
-    .text((d) => formatCores(d.cpu));
+    .text((d) => d.words?.cpu ?? formatCores(d.cpu));
   cards
     .select('[data-text=in]')
     .attr('x', (d) => px(d.x + 12))
     .attr('y', foot)
-    .text((d) => `in ${formatRate(d.enqueuePerSec)}`);
+    .text((d) => d.words?.in ?? `in ${formatRate(d.enqueuePerSec)}`);
   cards
     .select('[data-text=out]')
     .attr('text-anchor', 'end')
     .attr('x', (d) => px(right(d)))
     .attr('y', foot)
-    .text((d) => `out ${formatRate(d.dequeuePerSec)}`);
+    .text((d) => d.words?.out ?? `out ${formatRate(d.dequeuePerSec)}`);
   const flows = cards
     .select<SVGGElement>('[data-part=flows]')
     .selectAll<SVGLineElement, Flow>('line')

@@ -73,6 +73,9 @@ export const roundTripDash = (roundTripMs: number): string | null => (roundTripM
 /** Dots close together: a simulated line. */
 export const simulatedDash = '0.5 5';
 
+/** A solid line in the colour of its system, pale: what was shown before. */
+export const ghostOpacity = 0.35;
+
 const shapes: readonly SymbolType[] = [
   symbolCircle,
   symbolSquare,

@@ -12,12 +12,18 @@ export interface Excerpt {
  * nearest ancestor is taken. Null for invalid JSON: its parser reports a line number, see `excerptOfLine`.
  */
 export function excerptAt(text: string, pointer: string, contextLines = 1): Excerpt | null {
+  const line = lineAt(text, pointer);
+  return line === null ? null : excerptOfLine(text, line, contextLines);
+}
+
+/** The number of the line where the value at `pointer` begins, or its nearest ancestor. Null for invalid JSON. */
+export function lineAt(text: string, pointer: string): number | null {
   const offsets = offsetsByPointer(text);
   if (offsets === null) return null;
   const parts = pointer.split('/');
   while (parts.length > 1 && !offsets.has(parts.join('/'))) parts.pop();
   const offset = offsets.get(parts.join('/')) ?? 0;
-  return excerptOfLine(text, text.slice(0, offset).split('\n').length, contextLines);
+  return text.slice(0, offset).split('\n').length;
 }
 
 /** The lines around a line number, which counts from 1. */

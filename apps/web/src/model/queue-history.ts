@@ -1,92 +1,84 @@
-/** Rates and depth of a queue since its page was opened, computed from successive readings of its counters. */
-import type { QueueStats } from '@shardlab/contract';
+/** The charts of a queue's past, from the samples that the server keeps. */
+import type { HistoryRange, QueueSample, QueueStats } from '@shardlab/contract';
 import type { DataTable } from './data-table.ts';
 import type { TimeMarks } from './time-chart-data.ts';
 import type { TimeRange } from './time-series.ts';
 
-/** The counters of a queue at one time (`asOfMs`, epoch milliseconds). */
-export interface QueueReading {
-  asOfMs: number;
-  enqueued: number;
-  consumed: number;
-  depth: number;
-}
+export const historyRanges: readonly { value: HistoryRange; label: string }[] = [
+  { value: '10m', label: '10 minutes' },
+  { value: '1h', label: 'Hour' },
+  { value: '24h', label: 'Day' },
+];
 
-export interface QueueSample {
-  /** Time since the first reading. */
+/** A sample with its place on the time axis. */
+export interface PlacedSample extends Omit<QueueSample, 'atMs'> {
+  /** Since the first sample. */
   atMs: number;
-  enqueuePerSec: number;
-  dequeuePerSec: number;
-  depth: number;
+  /** Epoch milliseconds. */
+  timeMs: number;
 }
 
-/** Five minutes at one reading per second. */
-const readingsMax = 300;
 /** The least time range of the chart, so that the first seconds do not fill it. */
 const rangeMsMin = 30_000;
 
-/**
- * Adds a reading if it is newer than the last one. Counters that went down come from an answer that lacks an instance
- * of the cluster; such a reading is dropped.
- */
-export function addReading(
-  readings: readonly QueueReading[],
-  { asOfMs, total }: QueueStats,
-): readonly QueueReading[] {
-  const last = readings.at(-1);
-  if (last !== undefined && asOfMs <= last.asOfMs) return readings;
-  const { enqueued, consumed, depth } = total;
-  if (last !== undefined && (enqueued < last.enqueued || consumed < last.consumed)) return readings;
-  return [...readings.slice(1 - readingsMax), { asOfMs, enqueued, consumed, depth }];
+export function placeSamples(samples: readonly QueueSample[]): PlacedSample[] {
+  const startMs = samples[0]?.atMs ?? 0;
+  return samples.map((sample) => ({ ...sample, atMs: sample.atMs - startMs, timeMs: sample.atMs }));
 }
 
-export function queueSamples(readings: readonly QueueReading[]): QueueSample[] {
-  const startMs = readings[0]?.asOfMs ?? 0;
-  return readings.slice(1).map((reading, index) => {
-    const before = readings[index]!;
-    const perSec = (count: number) => (count * 1000) / (reading.asOfMs - before.asOfMs);
-    return {
-      atMs: reading.asOfMs - startMs,
-      enqueuePerSec: perSec(reading.enqueued - before.enqueued),
-      dequeuePerSec: perSec(reading.consumed - before.consumed),
-      depth: reading.depth,
-    };
+export function queueRange(samples: readonly PlacedSample[]): TimeRange {
+  return { fromMs: 0, toMs: Math.max(rangeMsMin, samples.at(-1)?.atMs ?? 0) };
+}
+
+type Role = 'primary' | 'secondary';
+
+function lineOf(
+  samples: readonly PlacedSample[],
+  {
+    id,
+    role,
+    kind,
+    read,
+  }: { id: string; role: Role; kind: QueueStats['kind']; read(sample: PlacedSample): number | null },
+) {
+  const points = samples.flatMap((sample) => {
+    const value = read(sample);
+    return value === null ? [] : [{ atMs: sample.atMs, value }];
   });
+  return { id, system: kind, roundTripMs: 0, role, points };
 }
 
-export function queueRange(samples: readonly QueueSample[]): TimeRange {
-  const [fromMs, lastMs] = [samples[0]?.atMs ?? 0, samples.at(-1)?.atMs ?? 0];
-  return { fromMs, toMs: Math.max(fromMs + rangeMsMin, lastMs) };
+function marksOf(lines: TimeMarks['lines']): TimeMarks {
+  const max = Math.max(0, ...lines.flatMap(({ points }) => points.map(({ value }) => value)));
+  return { lines, bands: [], layers: [], max, minPositive: 1 };
 }
 
-export function queueMarks(samples: readonly QueueSample[], kind: QueueStats['kind']): TimeMarks {
-  const line = (id: string, role: 'primary' | 'secondary', read: (sample: QueueSample) => number) => {
-    const points = samples.map((sample) => ({ atMs: sample.atMs, value: read(sample) }));
-    return { id, system: kind, roundTripMs: 0, role, points };
-  };
+export function rateMarks(samples: readonly PlacedSample[], kind: QueueStats['kind']): TimeMarks {
+  return marksOf([
+    lineOf(samples, { id: 'enqueued', role: 'secondary', kind, read: (sample) => sample.enqueuePerSec }),
+    lineOf(samples, { id: 'dequeued', role: 'primary', kind, read: (sample) => sample.dequeuePerSec }),
+  ]);
+}
+
+export function depthMarks(samples: readonly PlacedSample[], kind: QueueStats['kind']): TimeMarks {
+  return marksOf([lineOf(samples, { id: 'depth', role: 'primary', kind, read: (sample) => sample.depth })]);
+}
+
+/** Seconds, since the axis has whole numbers. */
+export function lagMarks(samples: readonly PlacedSample[], kind: QueueStats['kind']): TimeMarks {
+  const read = ({ lagMs }: PlacedSample) => (lagMs === null ? null : lagMs / 1_000);
+  return marksOf([lineOf(samples, { id: 'lag', role: 'primary', kind, read })]);
+}
+
+export function queueTable(samples: readonly PlacedSample[]): DataTable {
   return {
-    lines: [
-      line('enqueued', 'secondary', (sample) => sample.enqueuePerSec),
-      line('dequeued', 'primary', (sample) => sample.dequeuePerSec),
-    ],
-    bands: [],
-    layers: [],
-    max: Math.max(
-      0,
-      ...samples.flatMap(({ enqueuePerSec, dequeuePerSec }) => [enqueuePerSec, dequeuePerSec]),
-    ),
-    minPositive: 1,
-  };
-}
-
-export function queueTable(samples: readonly QueueSample[]): DataTable {
-  return {
-    columns: ['Seconds', 'Enqueued per second', 'Dequeued per second', 'Depth'],
-    rows: samples.map(({ atMs, enqueuePerSec, dequeuePerSec, depth }) => [
-      atMs / 1_000,
+    columns: ['Time', 'Enqueued per second', 'Dequeued per second', 'Depth', 'Lag ms'],
+    rows: samples.map(({ timeMs, enqueuePerSec, dequeuePerSec, depth, lagMs }) => [
+      new Date(timeMs).toISOString(),
       enqueuePerSec,
       dequeuePerSec,
       depth,
+      lagMs,
     ]),
   };
 }

@@ -121,7 +121,7 @@ export function linearGuide(geometry: ScalingGeometry, through: { x: number; val
   return { x1: x(from), y1: y(from * perX), x2: x(to), y2: y(to * perX) };
 }
 
-/** The point nearest to a position in chart space, at most `withinPx` away. */
+/** The point nearest to a position in chart space, at most `withinPx` away; none of a ghost. */
 export function nearestPoint(
   series: readonly ScalingSeries[],
   geometry: ScalingGeometry,
@@ -129,7 +129,7 @@ export function nearestPoint(
 ): ScalingPoint | null {
   let nearest: ScalingPoint | null = null;
   let best = position.withinPx;
-  for (const entry of series)
+  for (const entry of series.filter(({ drawnAs }) => drawnAs !== 'ghost'))
     for (const point of entry.points) {
       const distance = Math.hypot(geometry.x(point.x) - position.x, geometry.y(point.value) - position.y);
       if (distance <= best) {

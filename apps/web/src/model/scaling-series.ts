@@ -32,8 +32,11 @@ export interface ScalingSeries<P extends ScalingPoint = ScalingPoint> {
   points: P[];
   /** Instead of the colour of the system. */
   color?: string;
-  /** Left out: a line with its points. `simulated`: a dotted line without points; `measured`: points without a line. */
-  drawnAs?: 'simulated' | 'measured';
+  /**
+   * Left out: a line with its points. `simulated`: a dotted line without points; `ghost`: a pale one of what was shown before,
+   * out of reach of the cursor; `measured`: points without a line.
+   */
+  drawnAs?: 'simulated' | 'ghost' | 'measured';
 }
 
 /** The emulated round trip to show, milliseconds, or all of them. */

@@ -4,10 +4,12 @@ import { isWithinAim, type SimulationResult } from '@shardlab/model';
 import type { Metric, PointMetrics } from './point-metrics.ts';
 import type { ScalingPoint, ScalingSeries } from './scaling-series.ts';
 import type { SimulationJob } from './what-if.ts';
+import { type LimitedBy, limitedBy } from './what-if-limits.ts';
 
 /** The part of a simulation result that the page shows: figures as those of a measured point. */
 export interface SimulatedMetrics extends PointMetrics {
   use: SimulationResult['use'];
+  timeShare: SimulationResult['timeShare'];
 }
 
 /** The figures that a simulation has. */
@@ -23,8 +25,16 @@ export const simulatedFigures: readonly string[] = [
 
 /** A simulation's result by the names of the measured figures. */
 export function simulatedMetrics(result: SimulationResult): SimulatedMetrics {
-  const { dequeuePerSec, enqueuePerSec, cpuUsPerMessage, cpuShareByInstance, dequeueCallMs, latencyMs, use } =
-    result;
+  const {
+    dequeuePerSec,
+    enqueuePerSec,
+    cpuUsPerMessage,
+    cpuShareByInstance,
+    dequeueCallMs,
+    latencyMs,
+    use,
+    timeShare,
+  } = result;
   const values = {
     dequeuePerSec,
     enqueuePerSec,
@@ -35,7 +45,7 @@ export function simulatedMetrics(result: SimulationResult): SimulatedMetrics {
     latencyP99Ms: latencyMs.p99,
   };
   const figures = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]));
-  return { figures, use };
+  return { figures, use, timeShare };
 }
 
 export interface SimulatedPoint {
@@ -45,25 +55,34 @@ export interface SimulatedPoint {
 
 export interface WhatIfPoint extends ScalingPoint {
   metrics: PointMetrics;
-  /** Utilisation of each resource; null for a measured point. */
-  use: SimulationResult['use'] | null;
+  /** What limits a simulated point; null for a measured one. */
+  limitedBy: LimitedBy | null;
 }
 
+/** `before`: the last position, drawn as a ghost. */
 export function whatIfSeries(
-  simulated: readonly SimulatedPoint[],
-  measured: readonly Point[],
+  {
+    simulated,
+    before,
+    measured,
+  }: {
+    simulated: readonly SimulatedPoint[];
+    before: readonly SimulatedPoint[];
+    measured: readonly Point[];
+  },
   { metric, instances }: { metric: Metric; instances: number },
 ): ScalingSeries<WhatIfPoint>[] {
   return (['sharded', 'unsharded'] as const).flatMap((system) => {
-    const lines: WhatIfPoint[] = simulated
-      .filter(({ job }) => job.system === system)
-      .map(({ job, result }) => ({
-        key: `simulated/${job.key}`,
-        x: job.threads,
-        value: metric.read(result),
-        metrics: result,
-        use: result.use,
-      }));
+    const lineOf = (source: string, points: readonly SimulatedPoint[]): WhatIfPoint[] =>
+      points
+        .filter(({ job }) => job.system === system)
+        .map(({ job, result }) => ({
+          key: `${source}/${job.key}`,
+          x: job.threads,
+          value: metric.read(result),
+          metrics: result,
+          limitedBy: limitedBy(result.use, result.timeShare),
+        }));
     const points: WhatIfPoint[] = measured
       .filter((point) => point.system === system)
       .map((point) => ({
@@ -71,14 +90,20 @@ export function whatIfSeries(
         x: numberParam(point.params, 'threads'),
         value: metric.read(point),
         metrics: point,
-        use: null,
+        limitedBy: null,
       }));
     const common = { system, instances, roundTripMs: 0, otherParams: [] };
     return [
       {
         ...common,
+        id: `before/${system}`,
+        points: drawable(lineOf('before', before)),
+        drawnAs: 'ghost' as const,
+      },
+      {
+        ...common,
         id: `simulated/${system}`,
-        points: drawable(lines),
+        points: drawable(lineOf('simulated', simulated)),
         drawnAs: 'simulated' as const,
       },
       { ...common, id: `measured/${system}`, points: drawable(points), drawnAs: 'measured' as const },

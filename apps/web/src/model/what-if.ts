@@ -1,6 +1,7 @@
 /** The settings of the what-if page, and the simulations that they require. */
 import { type Hardware, numberParam, type Params } from '@shardlab/contract';
 import { type ClusterCosts, type ModelWorkload, resolveHardware } from '@shardlab/model';
+import { type Limit, withoutLimits } from './what-if-limits.ts';
 
 /** The values of the sliders; null stands for the value of the selected machine. */
 export interface WhatIfSettings {
@@ -50,26 +51,41 @@ export interface SimulationJob {
   system: ModelWorkload['kind'];
   threads: number;
   workload: ModelWorkload;
+  warmupOperations: number;
   measureOperations: number;
 }
 
+/** What a position of the sliders is; `machine` is the title of the hardware. */
+export interface Position {
+  machine: string;
+  settings: WhatIfSettings;
+  /** Limits that are taken away. */
+  without: readonly Limit[];
+}
+
 export interface SimulationRequest {
+  position: Position;
   costs: ClusterCosts;
-  /** In the order of execution. */
-  jobs: SimulationJob[];
+  /** In the order of execution: each pass is more precise than the one before. */
+  passes: readonly SimulationJob[][];
 }
 
 /** The same limit as in the lab, so that simulated dequeuers see the same backlog. */
 const backlogMax = 20_000;
 
 /**
- * Every point is simulated twice, first quickly, then more precisely. Each pass runs long enough for every session to
- * commit `transactions` times, within the limits on operations, so that a moved slider shows an effect soon.
+ * Each point is simulated several times, each time more precisely, so that a moved slider shows an effect at once. A *round*
+ * is one transaction of every session: fewer than one before the window and two in it say nothing about the rate, so a pass
+ * leaves out the points for which it may not simulate so many operations. The first pass has 14 points in about 40 ms.
  */
 const passes = [
-  { transactions: 2, operationsMin: 4_000, operationsMax: 40_000 },
-  { transactions: 12, operationsMin: 60_000, operationsMax: 400_000 },
+  { rounds: 2, operationsMin: 1_200, operationsMax: 8_000 },
+  { rounds: 4, operationsMin: 6_000, operationsMax: 60_000 },
+  { rounds: 12, operationsMin: 60_000, operationsMax: 1_600_000 },
 ] as const;
+
+/** More precise than needed where rounds are long. */
+const roundsOperationsMax = 400_000;
 
 export interface MachineSettings {
   roundTripMs: number;
@@ -83,10 +99,12 @@ export function machineSettings(hardware: Hardware): MachineSettings {
   return { roundTripMs: sessions.roundTripUs / 1000, cores: machine.coresPerNode, syncUs: redo.syncUs };
 }
 
+/** `without`: limits that are taken away, see `withoutLimits`. */
 export function simulationRequest(
   hardware: Hardware,
   settings: WhatIfSettings,
   threads: readonly number[],
+  without: readonly Limit[] = [],
 ): SimulationRequest {
   const { cores, syncUs } = settings;
   const resolved = resolveHardware(hardware);
@@ -96,23 +114,35 @@ export function simulationRequest(
     redo: { ...resolved.redo, syncUs: syncUs ?? resolved.redo.syncUs },
     unsharded: { ...resolved.unsharded, syncUs: syncUs ?? resolved.unsharded.syncUs },
   };
-  const jobs = passes.flatMap((pass) =>
-    threads.flatMap((count) =>
-      (['sharded', 'unsharded'] as const).map((system): SimulationJob => {
-        const workload = workloadOf(settings, system, count);
-        const sessions = workload.enqueuers + workload.dequeuers;
-        const operations = sessions * settings.operations * pass.transactions;
-        return {
-          key: `${system}/${count}`,
-          system,
-          threads: count,
-          workload,
-          measureOperations: Math.min(pass.operationsMax, Math.max(pass.operationsMin, operations)),
-        };
+  const roundTripMs = without.includes('roundTrips') ? 0 : settings.roundTripMs;
+  const points = threads.flatMap((count) =>
+    (['sharded', 'unsharded'] as const).map((system) => ({
+      key: `${system}/${count}`,
+      system,
+      threads: count,
+      workload: workloadOf({ ...settings, roundTripMs }, system, count),
+    })),
+  );
+  return {
+    position: { machine: hardware.title, settings, without },
+    costs: withoutLimits(costs, without),
+    passes: passes.map((pass) =>
+      points.flatMap((point): SimulationJob[] => {
+        const { enqueuers, dequeuers } = point.workload;
+        const round = (enqueuers + dequeuers) * settings.operations;
+        if (3 * round > pass.operationsMax) return [];
+        const wanted = Math.max(pass.operationsMin, Math.min(roundsOperationsMax, pass.rounds * round));
+        const measureOperations = Math.max(2 * round, wanted);
+        return [
+          {
+            ...point,
+            warmupOperations: Math.max(round, Math.round(measureOperations / 5)),
+            measureOperations,
+          },
+        ];
       }),
     ),
-  );
-  return { costs, jobs };
+  };
 }
 
 function workloadOf(settings: WhatIfSettings, kind: ModelWorkload['kind'], threads: number): ModelWorkload {

@@ -1,15 +1,18 @@
 /** Labelled form inputs. */
-import type { ReactNode } from 'react';
+import { type ReactNode, useId } from 'react';
 
 interface Valued {
   label: string;
   value: string;
   onChange(value: string): void;
+  /** Why the server refused the value, in words; shown below the input. */
+  fault?: string | undefined;
 }
 
 /** An input for a whole number. `value` is the text as typed, which may be empty. */
 export function NumberField(props: Valued & { min: number; max: number; placeholder?: string }) {
-  const { label, value, min, max, placeholder, onChange } = props;
+  const { label, value, min, max, placeholder, fault, onChange } = props;
+  const faultId = useId();
   return (
     <label className="field">
       <span>{label}</span>
@@ -21,14 +24,18 @@ export function NumberField(props: Valued & { min: number; max: number; placehol
         max={max}
         value={value}
         placeholder={placeholder}
+        aria-invalid={fault !== undefined}
+        aria-describedby={fault === undefined ? undefined : faultId}
         onChange={(event) => onChange(event.target.value)}
       />
+      <FieldFault id={faultId} fault={fault} />
     </label>
   );
 }
 
 export function TextField(props: Valued & { required?: boolean; maxLength?: number; placeholder?: string }) {
-  const { label, value, required, maxLength, placeholder, onChange } = props;
+  const { label, value, required, maxLength, placeholder, fault, onChange } = props;
+  const faultId = useId();
   return (
     <label className="field">
       <span>{label}</span>
@@ -40,9 +47,21 @@ export function TextField(props: Valued & { required?: boolean; maxLength?: numb
         placeholder={placeholder}
         spellCheck={false}
         autoComplete="off"
+        aria-invalid={fault !== undefined}
+        aria-describedby={fault === undefined ? undefined : faultId}
         onChange={(event) => onChange(event.target.value)}
       />
+      <FieldFault id={faultId} fault={fault} />
     </label>
+  );
+}
+
+function FieldFault({ id, fault }: { id: string; fault: string | undefined }) {
+  if (fault === undefined) return null;
+  return (
+    <span id={id} className="field-fault small" role="alert">
+      {fault}
+    </span>
   );
 }
 

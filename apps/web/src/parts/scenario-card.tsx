@@ -71,6 +71,11 @@ export function ScenarioRuns({ entry }: { entry: ScenarioEntry }) {
     <div className="scenario-runs">
       {button('quick', 'Run quick', entry.plans.quick)}
       {button('full', 'Run full', entry.plans.full)}
+      <p className="small">
+        <Link to="/editor" search={{ scenario: entry.scenario.id }}>
+          {entry.source === 'uploaded' ? 'Edit' : 'Copy and edit'}
+        </Link>
+      </p>
       <RecordedRun scenarioId={entry.scenario.id} />
     </div>
   );

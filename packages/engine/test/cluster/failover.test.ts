@@ -7,10 +7,13 @@ import { nodePorts } from '../../src/node-ports.ts';
 import { LeaseFile } from '../../src/storage/catalog/lease-file.ts';
 import { Membership } from '../../src/storage/catalog/membership.ts';
 import { makeFolder } from '../folder.ts';
-import { drawnSeed, random } from '../random.ts';
+import { drawnSeed, isTorture, random } from '../random.ts';
 import { editCatalog } from '../support/edit-catalog.ts';
 import { expectSound, readLedger, readLeft } from './ledger.ts';
 import { MemberProcess } from './member-process.ts';
+
+/** Processes that are killed or stopped one after another. */
+const lostCount = isTorture ? 6 : 3;
 
 interface TestCluster {
   dir: string;
@@ -138,7 +141,7 @@ describe('a cluster under load', () => {
     const cluster = await startMembers(3);
     const { dir, log, members, instances } = cluster;
     const current = [...members];
-    for (let round = 0; round < 6; round += 1) {
+    for (let round = 0; round < lostCount; round += 1) {
       const index = Math.floor(next() * current.length);
       const lost = current[index]!;
       const others = current.filter((member) => member !== lost);

@@ -36,7 +36,8 @@ const note = (mark: string, ids: readonly string[]) =>
 const enqueuers = 2;
 const operations = 7;
 const backlogMax = 300;
-const pauseMs = 4;
+/** Of a session after each transaction: CPU is left for the processes that recover. */
+const pauseMs = 8;
 let lastEnqueuer = 0;
 /** Sessions begin nothing as long as this is pending: they wait at the gate. */
 let calm: PromiseWithResolvers<void> | undefined;

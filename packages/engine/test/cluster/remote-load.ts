@@ -9,7 +9,8 @@ import { connect, QueueError, type RemoteInstance, type Session } from '../../sr
 
 const operations = 7;
 const backlogMax = 300;
-const pauseMs = 4;
+/** Of a session after each transaction: CPU is left for the processes that recover. */
+const pauseMs = 8;
 
 /** A call that fails with one of these changed nothing, and may be made again. */
 const passing = ['TX_NOT_COMMITTED', 'INSTANCE_UNREACHABLE', 'INSTANCE_CLOSED', 'LEASE_LAPSED'];

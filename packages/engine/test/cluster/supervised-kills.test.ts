@@ -7,13 +7,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFailed, onTestFinished, vi } from 'vitest';
 import { type Cluster, type ClusterEvent, connect, startCluster } from '../../src/index.ts';
 import { makeFolder } from '../folder.ts';
-import { drawnSeed, random } from '../random.ts';
+import { drawnSeed, isTorture, random } from '../random.ts';
 import { readLeft } from './ledger.ts';
 import { RemoteLoad } from './remote-load.ts';
 
 const instances = [1, 2, 3];
-/** `npm run torture` names a seed and runs more. */
-const schedules = process.env.SHARDLAB_SEED === undefined ? 4 : 16;
+const schedules = isTorture ? 16 : 3;
 
 function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {

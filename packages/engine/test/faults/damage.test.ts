@@ -1,5 +1,5 @@
 /**
- * Each kind of damage to each file of a folder with every kind of content, twice: all that was acknowledged comes out, or a
+ * Each kind of damage to each file of a folder with every kind of content: all that was acknowledged comes out, or a
  * typed error or the check says what is missing. `npm run torture -- --damage` tries 5,000.
  */
 import { describe, expect, it } from 'vitest';
@@ -8,16 +8,15 @@ import { drawDamage, runRounds } from './damage/damage-round.ts';
 import { makeOriginals, type Originals } from './damage/originals.ts';
 
 const seedMax = 500;
-const roundsPerKind = 2;
 
-/** Of the seeds up to `seedMax` the first ones of each kind of damage to each file, a closed folder's and a killed one's. */
+/** Of the seeds up to `seedMax` the first one of each kind of damage to each file, a closed folder's and a killed one's. */
 function chooseSeeds(originals: Originals): number[] {
   const seeds = Array.from({ length: seedMax }, (_, index) => index + 1);
   const kindOf = (seed: number) => {
     const { folder, file, kind } = drawDamage(seed, originals);
     return `${folder} ${file} ${kind}`;
   };
-  return [...Map.groupBy(seeds, kindOf).values()].flatMap((same) => same.slice(0, roundsPerKind));
+  return [...Map.groupBy(seeds, kindOf).values()].map(([first]) => first!);
 }
 
 describe('any one damage', () => {
@@ -27,7 +26,7 @@ describe('any one damage', () => {
     const originals = await makeOriginals(makeFolder());
     const kinds = new Set<string>();
     const seeds = chooseSeeds(originals);
-    expect(seeds.length).toBeGreaterThan(100);
+    expect(seeds.length).toBeGreaterThan(60);
     await runRounds(seeds, originals, (result) => {
       const { verdict, damage } = result;
       kinds.add(`${damage.kind} ${verdict}`);

@@ -1,10 +1,10 @@
-/** A process whose disk fails on demand: see `failing-disk.c`, which is compiled once a test file. */
+/** A process whose disk fails on demand: see `failing-disk.c`, which is compiled once a process. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { makeFolder } from '../folder.ts';
 import { FaultProcess } from './fault-process.ts';
 
@@ -13,7 +13,8 @@ const source = fileURLToPath(new URL('./failing-disk.c', import.meta.url));
 function compile(): string | undefined {
   if (process.platform !== 'linux') return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'shardlab-failing-disk-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  // Not after a file: the next one of this process has this module, and its library, too.
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   const library = join(folder, 'failing-disk.so');
   try {
     execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, source, '-ldl'], { stdio: 'pipe' });

@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
-import { drawnSeed } from '../random.ts';
+import { drawnSeed, isTorture } from '../random.ts';
 import { killedAtCall, noFailingDisk } from './failing-disk.ts';
 import type { FaultProcess } from './fault-process.ts';
 
@@ -16,7 +16,7 @@ interface Ledger {
 
 const partitionMessagesMax = 4;
 /** Only a sample of the writes, so that a test takes seconds; another seed starts at another write. */
-const stride = 17;
+const stride = isTorture ? 17 : 31;
 
 /** Puts and takes until it is killed, or done; records it in the ledger. Returns whether it was killed. */
 async function work(worker: FaultProcess, dir: string, ledger: Ledger, name: string): Promise<boolean> {
@@ -59,7 +59,7 @@ async function readAndCompare(dir: string, { there, inDoubt }: Ledger): Promise<
 }
 
 it.skipIf(noFailingDisk)(
-  `at each of its writes a process may die (${noFailingDisk ?? 'every 17th is tried'}), and so may the one that recovers`,
+  `at each of its writes a process may die (${noFailingDisk ?? `one in ${stride} is tried`}), and so may the one that recovers`,
   { timeout: 300_000 },
   async () => {
     const first = 1 + (drawnSeed % stride);

@@ -37,7 +37,8 @@ async function openWatched(dir: string, { envOf = () => ({}), onStarted }: Watch
     return child;
   };
   const ports = { ...nodePorts, processes: { ...nodePorts.processes, start } };
-  const options = { dir, partitionMessagesMax };
+  // On a busy machine a process that was killed may be replaced later than the usual limit of a reservation.
+  const options = { dir, partitionMessagesMax, writerReservationMsMax: 10_000 };
   const instance = await assembleInstance(1, options, { onClosed: () => undefined }, ports);
   onTestFinished(() => instance.close());
   return { instance: instance as Instance, started };

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Instance, openInstance, QueueError } from '../../src/index.ts';
 import { makeFolder } from '../folder.ts';
+import { isTorture } from '../random.ts';
 
 interface Attempt {
   key: number;
@@ -96,6 +97,6 @@ it('each key is committed once, across restarts', { timeout: 120_000 }, async ()
         await instance.close();
       }
     }),
-    { numRuns: 15 },
+    { numRuns: isTorture ? 15 : 8 },
   );
 });

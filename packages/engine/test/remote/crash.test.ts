@@ -15,7 +15,7 @@ import { nodePorts } from '../../src/node-ports.ts';
 import { readSessionOutcomes } from '../../src/storage/instance-file/tables/session-outcome-table.ts';
 import { UnshardedOutcomeTable } from '../../src/storage/unsharded/unsharded-outcome-table.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
-import { drawnSeed, random } from '../random.ts';
+import { drawnSeed, isTorture, random } from '../random.ts';
 
 const operations = 7;
 const backlogMax = 1_000;
@@ -173,8 +173,8 @@ function check(ledger: Ledger, live: Map<string, string>): void {
 }
 
 describe.each<{ kind: QueueKind; kills: number }>([
-  { kind: 'sharded', kills: 20 },
-  { kind: 'unsharded', kills: 6 },
+  { kind: 'sharded', kills: isTorture ? 20 : 10 },
+  { kind: 'unsharded', kills: isTorture ? 6 : 4 },
   { kind: 'unsharded-grouped', kills: 3 },
 ])('an instance with a $kind queue, killed under remote sessions', ({ kind, kills }) => {
   it(`loses nothing, duplicates nothing and knows how each commit ended, ${kills} times`, {

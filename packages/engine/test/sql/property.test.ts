@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Instance, openInstance, type Session } from '../../src/index.ts';
 import { makeFolder } from '../folder.ts';
+import { isTorture } from '../random.ts';
 import { rowsOf } from './application.ts';
 
 interface Transaction {
@@ -140,6 +141,6 @@ it('a transaction is there as a whole or not at all, across reopening', { timeou
         }
       },
     ),
-    { numRuns: 12 },
+    { numRuns: isTorture ? 12 : 6 },
   );
 });

@@ -3,7 +3,7 @@
  * points are all events of the transaction, so between any two steps of anyone.
  */
 import { describe, expect, it } from 'vitest';
-import { drawnSeed } from '../random.ts';
+import { drawnSeed, isCheck, isTorture } from '../random.ts';
 import type { PlantedBug } from './crash-node.ts';
 import { CrashRun, type CrashRunOptions, type Role } from './crash-run.ts';
 
@@ -57,8 +57,12 @@ async function run(options: CrashRunOptions) {
 }
 
 const none = Number.POSITIVE_INFINITY;
-/** Seeds draw other delays of the disks, and so other orders of the same steps. `npm run torture` takes more. */
-const seeds = Array.from({ length: drawnSeed === 1 ? 2 : 20 }, (_, index) => drawnSeed * 100 + index);
+const seedCount = isTorture ? 20 : 2;
+/** Seeds draw other delays of the disks, and so other orders of the same steps. */
+const seeds = Array.from({ length: seedCount }, (_, index) => drawnSeed * 100 + index);
+
+/** Of the events of a recovery one in so many is tried, another for each point of the first crash. */
+const recoveryStride = isTorture ? 3 : isCheck ? 12 : 6;
 
 describe.each([
   ['with decisions of an instance of its own', false],
@@ -83,8 +87,8 @@ describe.each([
 });
 
 /**
- * Crashes at each event of the transaction, and again at every third event of the recovery, another third for each point: all of
- * them over the seeds. Returns the points that were met, with the outcomes.
+ * Crashes at each event of the transaction, and again at some events of the recovery, others for each point. Returns the
+ * points that were met, with the outcomes.
  */
 async function crashEverywhere(
   options: Omit<CrashRunOptions, 'seed' | 'crashAt'>,
@@ -96,7 +100,11 @@ async function crashEverywhere(
     for (let crashAt = 0; crashAt <= events; crashAt += 1) {
       const { point, committed, recoveryEvents } = await run({ ...options, seed, crashAt });
       met.set(point, (met.get(point) ?? new Set()).add(committed));
-      for (let crashAgainAt = (crashAt + seed) % 3; crashAgainAt < recoveryEvents; crashAgainAt += 3)
+      for (
+        let crashAgainAt = (crashAt + seed) % recoveryStride;
+        crashAgainAt < recoveryEvents;
+        crashAgainAt += recoveryStride
+      )
         await run({ ...options, seed, crashAt, crashAgainAt });
     }
   }

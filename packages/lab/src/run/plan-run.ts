@@ -60,6 +60,19 @@ export function planFigures(
   return { points: combinations.length, trials: combinations.length * repeats, estimatedMs };
 }
 
+/** Disk space that the largest trial of a run may need, bytes. */
+export function diskBytesMax(
+  scenario: Scenario,
+  scale: Scale,
+  studies: StudyRegistry = bundledStudies,
+): number {
+  const program = studies.program(scenario.program);
+  const bytes = expandSweep(scenario, scale, program).map(({ params }) =>
+    program.trialBytesMax(scenario, params),
+  );
+  return Math.ceil(bytes.reduce((most, each) => Math.max(most, each), 0));
+}
+
 /** About how long a trial of the plan takes with the kill after it, if it has one, milliseconds. */
 export function estimateTrialMs(trial: Trial, { program, phases, kills }: RunPlan): number {
   const killMs = kills.has(trial) ? (program.kill?.estimateMs(trial.params, phases) ?? 0) : 0;

@@ -33,6 +33,17 @@ export interface SimulationOptions {
 
 /** Throws a RangeError for a workload out of its bounds. Takes about a second for each million operations. */
 export function simulate(options: SimulationOptions): SimulationResult {
+  const steps = simulateInSteps(options);
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  return step.value;
+}
+
+/** Operations between two yields: about a millisecond, so that whoever asks for steps can do something else in between. */
+const stepOperations = 1_000;
+
+/** The result of `simulate`, for a caller that must not be blocked: it yields about once a millisecond and can be abandoned. */
+export function* simulateInSteps(options: SimulationOptions): Generator<void, SimulationResult> {
   assertWorkload(options.workload);
   const simulation = new Simulation(options);
   const {
@@ -42,15 +53,15 @@ export function simulate(options: SimulationOptions): SimulationResult {
     phases,
   } = options;
   if (phases !== undefined) {
-    simulation.run(Number.POSITIVE_INFINITY, phases.warmupMs * 1000);
+    yield* simulation.run(Number.POSITIVE_INFINITY, phases.warmupMs * 1000);
     simulation.beginWindow();
-    const ended = simulation.run(Number.POSITIVE_INFINITY, (phases.warmupMs + phases.measureMs) * 1000);
-    return simulation.result(ended);
+    const endUs = (phases.warmupMs + phases.measureMs) * 1000;
+    return simulation.result(yield* simulation.run(Number.POSITIVE_INFINITY, endUs));
   }
   const endUs = simulatedMsMax * 1000;
-  let ended = simulation.run(warmupOperations, endUs);
+  let ended = yield* simulation.run(warmupOperations, endUs);
   simulation.beginWindow();
-  if (ended === 'operations') ended = simulation.run(measureOperations, endUs);
+  if (ended === 'operations') ended = yield* simulation.run(measureOperations, endUs);
   return simulation.result(ended);
 }
 
@@ -119,10 +130,18 @@ class Simulation {
   }
 
   /** Until so many more operations are acknowledged, or the time has come. */
-  run(operations: number, endUs: number): SimulationResult['ended'] {
+  *run(operations: number, endUs: number): Generator<void, SimulationResult['ended']> {
+    const goal = this.#meter.operations + operations;
+    for (;;) {
+      const ended = this.#runUntil(Math.min(goal, this.#meter.operations + stepOperations), endUs);
+      if (ended !== 'operations' || this.#meter.operations >= goal) return ended;
+      yield;
+    }
+  }
+
+  #runUntil(goal: number, endUs: number): SimulationResult['ended'] {
     const meter = this.#meter;
     const kernel = this.#kernel;
-    const goal = meter.operations + operations;
     while (meter.operations < goal) {
       if (!kernel.next(endUs)) {
         if (kernel.isIdle) return 'stalled';

@@ -2,7 +2,7 @@ import type { ClusterEvent, ClusterLoad } from '@shardlab/contract';
 import { useMemo } from 'react';
 import { formatClock, formatRate } from '../../model/format.ts';
 import { loadAnnotations, loadMarks, loadRange, loadTable } from '../../model/load-chart-data.ts';
-import { RateChart } from '../../parts/rate-chart.tsx';
+import { SampleChart } from '../../parts/sample-chart.tsx';
 
 /** The throughput of the load over time, annotated with the events of the cluster. */
 export function LoadChart({ load, events }: { load: ClusterLoad; events: readonly ClusterEvent[] }) {
@@ -10,7 +10,7 @@ export function LoadChart({ load, events }: { load: ClusterLoad; events: readonl
   const marks = useMemo(() => loadMarks(load), [load]);
   const annotations = useMemo(() => loadAnnotations(load, events), [load, events]);
   return (
-    <RateChart
+    <SampleChart
       title="Throughput of the load"
       unit="messages per second, averaged over 0.25 s"
       fileName="cluster-load"

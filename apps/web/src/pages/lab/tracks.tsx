@@ -26,9 +26,12 @@ export function Tracks({ scenarios }: { scenarios: readonly ScenarioEntry[] }) {
         </section>
         <section className="track panel" aria-labelledby="track-own">
           <h2 id="track-own">Your workload</h2>
-          <p className="small muted">A scenario is JSON: take one, change one thing, drop it here.</p>
+          <p className="small muted">Take a scenario, change one thing, run it.</p>
           <ScenarioUpload />
           <ul className="track-links">
+            <li>
+              <Link to="/editor">Write a scenario of your own</Link>
+            </li>
             <li>
               <Link to="/what-if">What if the disk were slower, or the client further away?</Link>
             </li>

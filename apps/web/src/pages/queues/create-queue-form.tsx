@@ -2,6 +2,7 @@ import { type CreateQueue, queueLimits } from '@shardlab/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
+import { faultsByPath } from '../../api/client.ts';
 import { createQueue } from '../../api/queries.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { CheckField, NumberField, TextField } from '../../parts/field.tsx';
@@ -66,10 +67,11 @@ export function CreateQueueForm() {
     event.preventDefault();
     create.mutate();
   };
+  const faults = faultsByPath(create.error);
   return (
     <form className="panel queue-form" aria-labelledby="create-queue" onSubmit={submit}>
       <h2 id="create-queue">Create a queue</h2>
-      <TextField label="Name" value={name} required onChange={setName} />
+      <TextField label="Name" value={name} required fault={faults.get('/name')} onChange={setName} />
       <div className="choice-note">
         <Choice<Type>
           label="Type"
@@ -111,7 +113,14 @@ export function CreateQueueForm() {
       )}
       {kind === 'unsharded' ? null : (
         <>
-          <NumberField label="Shards, 1 to 16" value={shards} min={1} max={16} onChange={setShards} />
+          <NumberField
+            label="Shards, 1 to 16"
+            value={shards}
+            fault={faults.get('/shards')}
+            min={1}
+            max={16}
+            onChange={setShards}
+          />
           {durability === 'memory' ? (
             <CheckField checked={buffered} onChange={setBuffered}>
               Buffered: visible and consumed at once, without a commit
@@ -121,6 +130,7 @@ export function CreateQueueForm() {
             <NumberField
               label="Undelivered messages past which enqueues are refused"
               value={messagesMax}
+              fault={faults.get('/messagesMax')}
               placeholder="5000"
               min={1}
               max={queueLimits.undeliveredMax}
@@ -135,6 +145,7 @@ export function CreateQueueForm() {
               <NumberField
                 label="Delivery attempts before the exception queue"
                 value={attempts}
+                fault={faults.get('/attemptsMax')}
                 placeholder="no limit"
                 min={1}
                 max={queueLimits.attemptsMax}
@@ -145,6 +156,7 @@ export function CreateQueueForm() {
           <NumberField
             label="Retry delay, ms (doubles after each attempt)"
             value={retryDelay}
+            fault={faults.get('/retryDelayMs')}
             placeholder="none"
             min={0}
             max={queueLimits.retryDelayMsMax}
@@ -157,7 +169,7 @@ export function CreateQueueForm() {
           Create {type}
         </button>
       </div>
-      {create.error === null ? null : <ErrorNotice error={create.error} />}
+      {create.error === null || faults.size > 0 ? null : <ErrorNotice error={create.error} />}
     </form>
   );
 }

@@ -1,8 +1,9 @@
 import { JsonText, type NewMessage, type QueueInfo, queueLimits } from '@shardlab/contract';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useId, useState } from 'react';
 import { enqueue } from '../../api/queries.ts';
 import { plural } from '../../model/format.ts';
+import { jsonFault } from '../../model/json-fault.ts';
 import { CheckField, NumberField, TextField } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 
@@ -21,9 +22,12 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
   const [delayMs, setDelayMs] = useState('');
   const [correlationId, setCorrelationId] = useState('');
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const faultId = useId();
   const recipients = subscribers.filter((name) => selected.has(name));
+  const [isPlain, setPlain] = useState(false);
+  const fault = isPlain ? null : jsonFault(text);
   const message = (): NewMessage => ({
-    payload: payloadOf(text),
+    payload: isPlain ? text : payloadOf(text),
     ...(queue.priorities ? { priority: Number(priority) } : {}),
     ...(delayMs === '' ? {} : { delayMs: Number(delayMs) }),
     ...(correlationId === '' ? {} : { correlationId }),
@@ -35,7 +39,7 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    send.mutate();
+    if (fault === null) send.mutate();
   };
   const toggle = (name: string, isSelected: boolean) => {
     const next = new Set(selected);
@@ -53,9 +57,23 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
           rows={3}
           spellCheck={false}
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          aria-invalid={fault !== null}
+          aria-describedby={fault === null ? undefined : faultId}
+          onChange={(event) => {
+            setText(event.target.value);
+            setPlain(false);
+          }}
         />
       </label>
+      {fault === null ? null : (
+        <div id={faultId} className="notice" data-tone="warn" role="alert">
+          <p>This looks like JSON, but does not parse: {fault}.</p>
+          <button type="button" className="button" onClick={() => setPlain(true)}>
+            Send it as plain text
+          </button>
+        </div>
+      )}
+      {isPlain ? <p className="small muted">It is sent as plain text.</p> : null}
       <div className="form-row">
         <NumberField
           label="Copies, in one transaction"
@@ -105,7 +123,7 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
         </fieldset>
       )}
       <div className="row">
-        <button type="submit" className="button button-primary" disabled={send.isPending}>
+        <button type="submit" className="button button-primary" disabled={send.isPending || fault !== null}>
           Enqueue
         </button>
         <p className="small" role="status">

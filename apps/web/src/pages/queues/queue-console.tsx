@@ -11,6 +11,7 @@ import { DropQueueDialog } from './drop-queue-dialog.tsx';
 import { EnqueueForm } from './enqueue-form.tsx';
 import { MessageBrowser } from './message-browser.tsx';
 import { QueueMonitor } from './queue-monitor.tsx';
+import { RedriveDialog } from './redrive-dialog.tsx';
 import { TopicSubscribers } from './topic-subscribers.tsx';
 
 /** One queue or topic: enqueue, dequeue, browse, monitor, convert, drop. */
@@ -118,10 +119,13 @@ function QueueFacts({ queue, queues }: { queue: QueueInfo; queues: readonly Queu
         </p>
       ) : null}
       {source === undefined ? null : (
-        <p>
-          Exception queue of <QueueLink name={source.name} />: messages that were delivered there{' '}
-          {times(source.attemptsMax ?? 0)} without being consumed.
-        </p>
+        <>
+          <p>
+            Exception queue of <QueueLink name={source.name} />: messages that were delivered there{' '}
+            {times(source.attemptsMax ?? 0)} without being consumed.
+          </p>
+          {source.type === 'queue' ? <RedriveDialog exceptions={queue} source={source} /> : null}
+        </>
       )}
     </div>
   );

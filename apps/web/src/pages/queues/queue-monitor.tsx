@@ -1,28 +1,21 @@
 import type { QueueStats } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
 import { queueStatsQuery } from '../../api/queries.ts';
 import { formatCount, formatDuration, formatRate, formatTimeOfDay } from '../../model/format.ts';
-import { addReading, type QueueReading } from '../../model/queue-history.ts';
 import { formatDrain } from '../../model/queue-metrics-text.ts';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { MonitorTables } from './monitor-tables.tsx';
-import { QueueRateChart } from './queue-rate-chart.tsx';
+import { QueueCharts } from './queue-charts.tsx';
 
-/** The metrics of a queue, polled every second, and their history since the page was opened. */
+/** The metrics of a queue, polled every second, and its history. */
 export function QueueMonitor({ queue }: { queue: string }) {
   const query = useQuery(queueStatsQuery(queue));
-  const [readings, setReadings] = useState<readonly QueueReading[]>([]);
-  useEffect(() => {
-    const stats = query.data;
-    if (stats !== undefined) setReadings((before) => addReading(before, stats));
-  }, [query.data]);
   return (
     <QueryResult query={query} name="the metrics of the queue">
       {(stats) => (
         <div className="section queue-monitor">
           <Totals stats={stats} />
-          <QueueRateChart stats={stats} readings={readings} />
+          <QueueCharts queue={stats.queue} kind={stats.kind} />
           <MonitorTables stats={stats} />
         </div>
       )}

@@ -1,15 +1,20 @@
 import type { QueueInfo } from '@shardlab/contract';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { setQueueEnabled } from '../../api/queries.ts';
+import { queueHistoriesQuery, setQueueEnabled } from '../../api/queries.ts';
+import { systemColor } from '../../charts/visual-encoding.ts';
 import { formatCount } from '../../model/format.ts';
 import { withExceptionQueues } from '../../model/queue-order.ts';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
+import { Sparkline } from '../../parts/sparkline.tsx';
 import { Switch } from '../../parts/switch.tsx';
 
 /** All queues with their counts, and switches for enqueue and dequeue. */
 export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; chosen: string | null }) {
+  const histories = useQuery(queueHistoriesQuery).data?.queues ?? [];
+  const depthsOf = (name: string) =>
+    histories.find(({ queue }) => queue === name)?.samples.map(({ depth }) => depth) ?? [];
   if (queues.length === 0) return <p className="empty">No queues yet. Create one here or through the API.</p>;
   return (
     <ScrollX label="All queues" framed>
@@ -17,7 +22,6 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
         <thead>
           <tr>
             <th scope="col">Queue</th>
-            <th scope="col">Kind</th>
             <th scope="col" className="number">
               Ready
             </th>
@@ -27,6 +31,7 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
             <th scope="col" className="number">
               Delayed
             </th>
+            <th scope="col">Depth, 10 min</th>
             <th scope="col" className="number">
               Enqueued
             </th>
@@ -44,13 +49,16 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
                 <Link to="/queues" search={{ queue: queue.name }}>
                   {queue.name}
                 </Link>
+                <span className="small muted queue-kind">
+                  {kindInWords(queue)}, {queue.durability}
+                </span>
               </th>
-              <td className="small">
-                {kindInWords(queue)}, {queue.durability}
-              </td>
               <td className="number">{formatCount(queue.ready)}</td>
               <td className="number">{formatCount(queue.held)}</td>
               <td className="number">{formatCount(queue.delayed)}</td>
+              <td>
+                <DepthLine queue={queue} depths={depthsOf(queue.name)} />
+              </td>
               <td className="number">{formatCount(queue.enqueued)}</td>
               <td className="number">{formatCount(queue.consumed)}</td>
               <td>
@@ -64,6 +72,17 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
         </tbody>
       </table>
     </ScrollX>
+  );
+}
+
+function DepthLine({ queue, depths }: { queue: QueueInfo; depths: readonly number[] }) {
+  if (depths.length < 2) return <span className="muted small">–</span>;
+  return (
+    <Sparkline
+      values={depths}
+      color={systemColor(queue.kind)}
+      label={`Depth of ${queue.name}: ${formatCount(depths[0]!)} at first, ${formatCount(depths.at(-1)!)} now, ${formatCount(Math.max(...depths))} at most`}
+    />
   );
 }
 

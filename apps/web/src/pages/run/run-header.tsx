@@ -54,6 +54,9 @@ export function RunHeader(props: {
               Run again
             </RunButton>
           ) : null}
+          <Link className="button" to="/editor" search={{ run: run.id }}>
+            Edit and run
+          </Link>
           <CopyLink />
           {finished ? (
             <>

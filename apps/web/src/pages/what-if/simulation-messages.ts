@@ -1,5 +1,5 @@
-import type { SimulationResult } from '@shardlab/model';
 import type { SimulationRequest } from '../../model/what-if.ts';
+import type { SimulatedPoint } from '../../model/what-if-series.ts';
 
 /** A new request replaces the earlier ones. */
 export interface SimulatorRequest {
@@ -7,7 +7,12 @@ export interface SimulatorRequest {
   request: SimulationRequest;
 }
 
-/** The result of a job, by its key; the key null means that all jobs are done. */
-export type SimulatorResponse =
-  | { id: number; key: string; result: SimulationResult }
-  | { id: number; key: null };
+/** How far a request is: its first pass, a later one, or all of them. */
+export type SimulationStage = 'coarse' | 'refining' | 'done';
+
+/** Points that are new or more precise than before. */
+export interface SimulatorResponse {
+  id: number;
+  stage: SimulationStage;
+  points: SimulatedPoint[];
+}

@@ -1,6 +1,5 @@
 import { figureOf, type Point } from '@shardlab/contract';
-import { bottleneckOf, type ResourceUse } from '@shardlab/model';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useCallback, useMemo, useRef } from 'react';
 import { createScalingChart, type ScalingChartEvents } from '../../charts/scaling-chart.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import { formatAxisCount, formatMs, plural } from '../../model/format.ts';
@@ -23,6 +22,11 @@ export interface WhatIfChartProps {
   instances: number;
   threads: readonly number[];
   simulated: readonly SimulatedPoint[];
+  /** Those of the last position, drawn as a ghost. */
+  before: readonly SimulatedPoint[];
+  /** The point under the cursor; null for none. */
+  cursor: string | null;
+  onCursor(key: string | null): void;
   measured: readonly Point[];
   note: string | null;
 }
@@ -31,16 +35,16 @@ type Found = { series: ScalingSeries<WhatIfPoint>; point: WhatIfPoint };
 
 /** Simulated lines over the number of threads, with measured points on top. */
 export function WhatIfChart(props: WhatIfChartProps) {
-  const { metric, instances, threads, simulated, measured } = props;
+  const { metric, instances, threads, simulated, before, measured, cursor, onCursor } = props;
   const series = useMemo(
-    () => whatIfSeries(simulated, measured, { metric, instances }),
-    [simulated, measured, metric, instances],
+    () => whatIfSeries({ simulated, before, measured }, { metric, instances }),
+    [simulated, before, measured, metric, instances],
   );
-  const [cursor, setCursor] = useState<string | null>(null);
+  const reachable = useMemo(() => series.filter(({ drawnAs }) => drawnAs !== 'ghost'), [series]);
   const { box, width } = useWidth();
   const height = Math.round(Math.min(480, Math.max(300, width * 0.6)));
   const events = useRef<ScalingChartEvents>({ onCursor: () => {}, onSelect: () => {} });
-  events.current = { onCursor: setCursor, onSelect: setCursor };
+  events.current = { onCursor, onSelect: onCursor };
   const create = useCallback(
     (svg: SVGSVGElement) =>
       createScalingChart(svg, {
@@ -67,11 +71,11 @@ export function WhatIfChart(props: WhatIfChartProps) {
     [width, height, series, threads, metric, cursor],
   );
   const { element } = useChart(create, data);
-  const found = findPoint(series, cursor);
-  const keys = series.flatMap((entry) => entry.points.map((point) => point.key));
+  const found = findPoint(reachable, cursor);
+  const keys = reachable.flatMap((entry) => entry.points.map((point) => point.key));
   const onKey = (key: string): boolean => {
-    if (key === 'Escape') setCursor(null);
-    else if (cursorKeys.includes(key)) setCursor(moveCursor(series, cursor, key as CursorKey));
+    if (key === 'Escape') onCursor(null);
+    else if (cursorKeys.includes(key)) onCursor(moveCursor(reachable, cursor, key as CursorKey));
     else return false;
     return true;
   };
@@ -85,10 +89,12 @@ export function WhatIfChart(props: WhatIfChartProps) {
       box={box}
       height={height}
       controls={props.controls}
-      legend={<WhatIfLegend hasMeasured={measured.length > 0} instances={instances} />}
+      legend={
+        <WhatIfLegend hasMeasured={measured.length > 0} hasGhost={before.length > 0} instances={instances} />
+      }
       readout={
         found === null ? (
-          'Point at a line or a mark, or use the arrow keys, to see the values and the bottleneck.'
+          'Point at a line or a mark, or use the arrow keys, to see the values and what limits them.'
         ) : (
           <Readout metric={metric} found={found} />
         )
@@ -106,28 +112,12 @@ function Readout({ metric, found: { series, point } }: { metric: Metric; found: 
     <>
       <b>{metric.format(point.value)}</b> {kindOf(series)} {series.system},{' '}
       {`${plural(point.x, 'thread')}; latency p50 `} {latency('latencyP50Ms')}, p99 {latency('latencyP99Ms')}
-      {point.use === null ? '' : `; ${describeBottleneck(point.use)}`}
+      {point.limitedBy === null ? '' : `; limited by ${point.limitedBy.words}`}
     </>
   );
 }
 
 const kindOf = ({ drawnAs }: ScalingSeries) => (drawnAs === 'simulated' ? 'simulated,' : 'measured,');
-
-const resourceNames: Record<keyof ResourceUse, string> = {
-  cores: 'the cores',
-  sessionThread: 'a session thread',
-  writerThread: 'a writer thread',
-  redoDevice: 'the disk',
-  partitionMaintenance: 'partition maintenance',
-  indexBlock: 'the shared index block or write lock',
-};
-
-function describeBottleneck(use: ResourceUse): string {
-  const limit = bottleneckOf(use);
-  return limit === null
-    ? 'no resource is busy half of the time: sessions wait for round trips and syncs'
-    : `bottleneck: ${resourceNames[limit.resource]}, ${Math.round(limit.share * 100)} % busy`;
-}
 
 const spokenOf = (metric: Metric, { series, point }: Found): string =>
   `${kindOf(series)} ${series.system}, ${plural(point.x, 'thread')}: ${metric.format(point.value)}`;

@@ -1,6 +1,8 @@
 import type { Hardware, RunSummary } from '@shardlab/contract';
-import { formatCount, formatMs } from '../../model/format.ts';
+import { sliderWords } from '../../model/slider-words.ts';
 import { machineSettings, sliderSteps, stepsIncluding, type WhatIfSettings } from '../../model/what-if.ts';
+import { type Limit, limitNames, limits, removals } from '../../model/what-if-limits.ts';
+import { Switch } from '../../parts/switch.tsx';
 import { SliderField } from './slider-field.tsx';
 
 export interface WhatIfControlsProps {
@@ -10,31 +12,32 @@ export interface WhatIfControlsProps {
   /** Finished runs, whose points can be shown. */
   runs: readonly RunSummary[];
   run: string | undefined;
+  /** Limits that are taken away. */
+  without: readonly Limit[];
+  onRemove(limit: Limit, isRemoved: boolean): void;
   onMachine(id: string): void;
   onRun(id: string | undefined): void;
   onSettings(change: Partial<WhatIfSettings>): void;
 }
 
-const micros = (us: number) => (us === 0 ? 'none' : formatMs(us / 1000));
-
-/** The choice of machine and run, and the sliders. */
+/** The choice of machine and run, the sliders, and switches that remove a limit. */
 export function WhatIfControls(props: WhatIfControlsProps) {
-  const { machines, machine, settings, runs, run, onMachine, onRun, onSettings } = props;
+  const { machines, machine, settings, runs, run, without, onRemove, onMachine, onRun, onSettings } = props;
   const defaults = machineSettings(machine);
-  const slider = (
-    name: keyof WhatIfSettings,
-    label: string,
-    value: number,
-    format: (value: number) => string,
-  ) => (
-    <SliderField
-      label={label}
-      steps={stepsIncluding(sliderSteps[name], value)}
-      value={value}
-      format={format}
-      onChange={(next) => onSettings({ [name]: next })}
-    />
-  );
+  const own = { ...defaults, instances: 1, operations: 1, subscribers: 0, payloadBytes: 64 };
+  const slider = (name: keyof WhatIfSettings) => {
+    const value = settings[name] ?? own[name];
+    return (
+      <SliderField
+        key={name}
+        label={sliderWords[name].label}
+        steps={stepsIncluding(sliderSteps[name], value)}
+        value={value}
+        format={sliderWords[name].format}
+        onChange={(next) => onSettings({ [name]: next })}
+      />
+    );
+  };
   return (
     <form
       className="panel what-if-controls"
@@ -67,17 +70,22 @@ export function WhatIfControls(props: WhatIfControlsProps) {
           ))}
         </select>
       </label>
-      {slider('instances', 'Instances', settings.instances, formatCount)}
-      {slider('operations', 'Operations per transaction', settings.operations, formatCount)}
-      {slider('subscribers', 'Subscribers', settings.subscribers, (value) =>
-        value === 0 ? 'none (queue)' : formatCount(value),
-      )}
-      {slider('payloadBytes', 'Payload', settings.payloadBytes, (value) => `${formatCount(value)} bytes`)}
-      {slider('roundTripMs', 'Client round trip', settings.roundTripMs ?? defaults.roundTripMs, (value) =>
-        value === 0 ? 'embedded' : formatMs(value),
-      )}
-      {slider('cores', 'Cores per node', settings.cores ?? defaults.cores, formatCount)}
-      {slider('syncUs', 'Disk sync time', settings.syncUs ?? defaults.syncUs, micros)}
+      {(Object.keys(sliderWords) as (keyof WhatIfSettings)[]).map(slider)}
+      <fieldset className="what-if-removals">
+        <legend>Remove a bottleneck</legend>
+        {limits.map((limit) => (
+          <Switch
+            key={limit}
+            label={`Remove ${limitNames[limit]}`}
+            isOn={without.includes(limit)}
+            onChange={(isOn) => onRemove(limit, isOn)}
+          >
+            <span>
+              {limitNames[limit]} <span className="muted">{removals[limit]}</span>
+            </span>
+          </Switch>
+        ))}
+      </fieldset>
     </form>
   );
 }

@@ -1,8 +1,7 @@
 import { type Hardware, numberParam, type ProgramInfo, type Run } from '@shardlab/contract';
 import { sourcesInWords } from '@shardlab/model';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { hardwareQuery, runQuery, runsQuery } from '../../api/queries.ts';
 import { chosenMetric, metricsOf } from '../../model/point-metrics.ts';
 import {
@@ -10,18 +9,24 @@ import {
   matchesSettings,
   settingsOfPoint,
   simulationRequest,
+  type WhatIfSettings,
   whatIfThreads,
 } from '../../model/what-if.ts';
+import { answersOf, differenceInWords } from '../../model/what-if-answer.ts';
+import type { Limit } from '../../model/what-if-limits.ts';
 import { modelErrors, simulatedFigures } from '../../model/what-if-series.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { useProgram } from '../../parts/use-program.ts';
 import { useTitle } from '../../parts/use-title.ts';
+import { MachineOfCosts } from './machine-of-costs.tsx';
 import { ModelAgreement } from './model-agreement.tsx';
 import { useSimulation } from './use-simulation.ts';
+import { useWhatIfSearch } from './use-what-if-search.ts';
+import { WhatIfAnswer } from './what-if-answer.tsx';
 import { WhatIfChart } from './what-if-chart.tsx';
 import { WhatIfControls } from './what-if-controls.tsx';
-import { settingsFromSearch, type WhatIfSearch } from './what-if-search.ts';
+import { settingsFromSearch } from './what-if-search.ts';
 
 /** The id of the hardware description that a calibration of this machine writes. */
 const calibratedId = 'this-machine';
@@ -38,8 +43,8 @@ export function WhatIfPage() {
       <header className="page-head">
         <h1>What if</h1>
         <p className="lead">
-          A model of a cluster, simulated in this page whenever a slider moves: more instances, a slower disk,
-          a distant client. Its costs were measured on the machine that is chosen below, or fitted to the
+          A model of a cluster, simulated in this page while a slider moves: more instances, a slower disk, a
+          distant client. Its costs were measured on the machine that is chosen below, or fitted to the
           numbers that the white paper gives. Measure those of this machine in 15 seconds with{' '}
           <code>npm run lab -- calibrate</code>, then select a run to compare the model with its points.
         </p>
@@ -52,14 +57,7 @@ export function WhatIfPage() {
 }
 
 function WhatIfView({ machines, program }: { machines: readonly Hardware[]; program: ProgramInfo }) {
-  const search = useSearch({ from: '/what-if' });
-  const navigate = useNavigate({ from: '/what-if' });
-  const set = (change: Partial<Record<keyof WhatIfSearch, unknown>>) =>
-    void navigate({
-      search: (before) => ({ ...before, ...change }) as WhatIfSearch,
-      replace: true,
-      resetScroll: false,
-    });
+  const { search, set } = useWhatIfSearch();
   const runs = useQuery(runsQuery(runsMax));
   const chosen = useQuery({ ...runQuery(search.run ?? ''), enabled: search.run !== undefined });
   const run = search.run === undefined ? undefined : chosen.data;
@@ -68,6 +66,7 @@ function WhatIfView({ machines, program }: { machines: readonly Hardware[]; prog
     machines.find(({ id }) => id === calibratedId) ??
     machines[0];
   const settings = useMemo(() => settingsFromSearch(search), [search]);
+  const without = useMemo(() => search.without ?? [], [search]);
   const measured = useMemo(() => {
     if (run === undefined || machine === undefined) return [];
     const defaults = machineSettings(machine);
@@ -81,69 +80,87 @@ function WhatIfView({ machines, program }: { machines: readonly Hardware[]; prog
     [measured],
   );
   const request = useMemo(
-    () => (machine === undefined ? null : simulationRequest(machine, settings, threads)),
-    [machine, settings, threads],
+    () => (machine === undefined ? null : simulationRequest(machine, settings, threads, without)),
+    [machine, settings, threads, without],
   );
-  const { points, isRunning } = useSimulation(request);
+  const { points, before, request: answered, stage } = useSimulation(request);
   const errors = useMemo(() => modelErrors(points, measured), [points, measured]);
+  const [cursor, setCursor] = useState<string | null>(null);
   if (machine === undefined)
     return <p className="empty">There is no hardware description in scenarios/hardware.</p>;
   const metrics = metricsOf(program).filter(({ id }) => simulatedFigures.includes(id));
   const metric = chosenMetric(metrics, search.metric);
-  const chooseRun = (id: string | undefined) => set({ run: id });
+  const remove = (limit: Limit, isRemoved: boolean) =>
+    set({ without: isRemoved ? [...without, limit] : without.filter((each) => each !== limit) });
+  const atThreads = points.find(({ job }) => cursor === `simulated/${job.key}`)?.job.threads ?? null;
   return (
-    <div className="split split-main what-if">
-      <section className="section" aria-labelledby="simulated">
-        <h2 id="simulated">{machine.title}</h2>
-        <WhatIfChart
-          metric={metric}
-          instances={settings.instances}
-          threads={threads}
-          simulated={points}
-          measured={measured}
-          note={noteOf(machine, run, measured.length, settings.subscribers)}
-          controls={
-            <div className="row">
+    <>
+      <WhatIfAnswer
+        answers={answersOf(points, before?.points ?? [], { metric, threads: atThreads })}
+        metric={metric}
+        stage={stage}
+        since={
+          before === null || answered === null
+            ? ''
+            : differenceInWords(before.request.position, answered.position)
+        }
+        without={without}
+        onRemove={remove}
+        machine={<MachineOfCosts machine={machine} isHere={machine.id === calibratedId} />}
+      />
+      <div className="split split-main what-if">
+        <section className="section" aria-labelledby="simulated">
+          <h2 id="simulated">{machine.title}</h2>
+          <WhatIfChart
+            metric={metric}
+            instances={settings.instances}
+            threads={threads}
+            simulated={points}
+            before={before?.points ?? []}
+            cursor={cursor}
+            onCursor={setCursor}
+            measured={measured}
+            note={noteOf(machine, run, measured.length, settings.subscribers)}
+            controls={
               <Choice
                 label="Show"
                 value={metric.id}
                 options={metrics.map(({ id, label }) => ({ value: id, label }))}
                 onChange={(id) => set({ metric: id })}
               />
-              <span className="small muted" role="status">
-                {isRunning ? 'simulating…' : 'simulated'}
-              </span>
-            </div>
-          }
-        />
-        {run !== undefined && measured.length === 0 ? <SettingsMismatch run={run} onApply={set} /> : null}
-        {errors.length > 0 ? (
-          <ModelAgreement errors={errors} isOfThisMachine={machine.id === calibratedId} />
-        ) : null}
-      </section>
-      <section className="section" aria-labelledby="settings">
-        <h2 id="settings">Settings</h2>
-        <WhatIfControls
-          machines={machines}
-          machine={machine}
-          settings={settings}
-          runs={(runs.data?.runs ?? []).filter(({ status }) => status === 'done')}
-          run={search.run}
-          onMachine={(id) =>
-            set({ hardware: id, cores: undefined, syncUs: undefined, roundTripMs: undefined })
-          }
-          onRun={chooseRun}
-          onSettings={set}
-        />
-        <p className="small muted">{machine.about}</p>
-        <p className="small muted">{sourcesInWords(machine)}</p>
-      </section>
-    </div>
+            }
+          />
+          {run !== undefined && measured.length === 0 ? <SettingsMismatch run={run} onApply={set} /> : null}
+          {errors.length > 0 ? (
+            <ModelAgreement errors={errors} isOfThisMachine={machine.id === calibratedId} />
+          ) : null}
+        </section>
+        <section className="section" aria-labelledby="settings">
+          <h2 id="settings">Settings</h2>
+          <WhatIfControls
+            machines={machines}
+            machine={machine}
+            settings={settings}
+            runs={(runs.data?.runs ?? []).filter(({ status }) => status === 'done')}
+            run={search.run}
+            without={without}
+            onRemove={remove}
+            onMachine={(id) =>
+              set({ hardware: id, cores: undefined, syncUs: undefined, roundTripMs: undefined })
+            }
+            onRun={(id) => set({ run: id })}
+            onSettings={set}
+          />
+          <p className="small muted">{machine.about}</p>
+          <p className="small muted">{sourcesInWords(machine)}</p>
+        </section>
+      </div>
+    </>
   );
 }
 
 /** Shown if no point of the run was measured with the workload that the sliders describe. */
-function SettingsMismatch({ run, onApply }: { run: Run; onApply(settings: Partial<WhatIfSearch>): void }) {
+function SettingsMismatch({ run, onApply }: { run: Run; onApply(settings: Partial<WhatIfSettings>): void }) {
   const first = run.points[0];
   if (first === undefined) return <p className="empty">This run has no points.</p>;
   const { cores: _cores, syncUs: _sync, ...settings } = settingsOfPoint(first.params);

@@ -1,11 +1,15 @@
-/** The query string of the what-if page: the machine, the run, the metric, and each slider that was moved. */
+/** The query string of the what-if page: the machine, the run, the metric, the limits taken away, and each slider that was moved. */
+
 import { sliderSteps, type WhatIfSettings, whatIfDefault } from '../../model/what-if.ts';
+import { isLimit, type Limit } from '../../model/what-if-limits.ts';
 
 export interface WhatIfSearch extends Partial<WhatIfSettings> {
   hardware?: string;
   run?: string;
   /** Name of a figure. */
   metric?: string;
+  /** Limits that are taken away. */
+  without?: Limit[];
 }
 
 /** Drops unknown values, so that an old link shows the page instead of an error. */
@@ -20,7 +24,12 @@ export function readWhatIfSearch(search: Record<string, unknown>): WhatIfSearch 
   if (typeof search.metric === 'string') read.metric = search.metric;
   if (typeof search.hardware === 'string') read.hardware = search.hardware;
   if (typeof search.run === 'string') read.run = search.run;
+  const without = Array.isArray(search.without) ? search.without.filter(isLimit) : [];
+  if (without.length > 0) read.without = without;
   return read;
 }
 
-export const settingsFromSearch = (search: WhatIfSearch): WhatIfSettings => ({ ...whatIfDefault, ...search });
+export function settingsFromSearch(search: WhatIfSearch): WhatIfSettings {
+  const { hardware: _hardware, run: _run, metric: _metric, without: _without, ...settings } = search;
+  return { ...whatIfDefault, ...settings };
+}

@@ -13,7 +13,7 @@ import { useChart, useWidth } from './use-chart.ts';
 const height = 200;
 const noAnnotations: readonly TimeAnnotation[] = [];
 
-export interface RateChartProps<Sample extends { atMs: number }> {
+export interface SampleChartProps<Sample extends { atMs: number }> {
   title: string;
   unit: string;
   fileName: string;
@@ -22,15 +22,15 @@ export interface RateChartProps<Sample extends { atMs: number }> {
   marks: TimeMarks;
   annotations?: readonly TimeAnnotation[];
   system: string;
-  /** Names of the heavy line and of the thin one. */
-  lines: { primary: string; secondary: string };
+  /** Names of the heavy line and of the thin one, if there is one. */
+  lines: { primary: string; secondary?: string };
   table(): DataTable;
   readout(sample: Sample): ReactNode;
   spoken(sample: Sample): string;
 }
 
-/** Two rates of messages per second over time. */
-export function RateChart<Sample extends { atMs: number }>(props: RateChartProps<Sample>) {
+/** One figure, or two of one unit, over time. */
+export function SampleChart<Sample extends { atMs: number }>(props: SampleChartProps<Sample>) {
   const { samples, range, marks, annotations = noAnnotations } = props;
   const [cursor] = useState(() => new TimeCursor());
   const { box, width } = useWidth();
@@ -78,7 +78,7 @@ export function RateChart<Sample extends { atMs: number }>(props: RateChartProps
   );
 }
 
-function Legend({ system, lines }: Pick<RateChartProps<never>, 'system' | 'lines'>) {
+function Legend({ system, lines }: Pick<SampleChartProps<never>, 'system' | 'lines'>) {
   const color = systemColor(system);
   return (
     <ul className="legend" aria-label="Legend">
@@ -86,10 +86,12 @@ function Legend({ system, lines }: Pick<RateChartProps<never>, 'system' | 'lines
         <LineSample dash={null} color={color} />
         {lines.primary}
       </li>
-      <li>
-        <LineSample dash={null} color={color} thin />
-        {lines.secondary}
-      </li>
+      {lines.secondary === undefined ? null : (
+        <li>
+          <LineSample dash={null} color={color} thin />
+          {lines.secondary}
+        </li>
+      )}
     </ul>
   );
 }

@@ -1,0 +1,70 @@
+import { useCallback, useMemo, useState } from 'react';
+import { createTopologyChart } from '../../charts/topology-chart.ts';
+import type { JsonObject } from '../../model/scenario-draft.ts';
+import {
+  layoutPlan,
+  type PlannedTopology,
+  planInWords,
+  plannedTopology,
+  systemsOf,
+} from '../../model/topology-plan.ts';
+import { ChartFrame } from '../../parts/chart-frame.tsx';
+import { Choice } from '../../parts/choice.tsx';
+import { useChart, useWidth } from '../../parts/use-chart.ts';
+
+/** What the largest point of the draft looks like; nothing where the program has no instances. */
+export function PlannedTopologyChart({ draft }: { draft: JsonObject }) {
+  const systems = systemsOf(draft);
+  const [chosen, setChosen] = useState('');
+  const system = systems.includes(chosen) ? chosen : systems[0];
+  const plan = system === undefined ? null : plannedTopology(draft, system);
+  if (plan === null) return null;
+  return (
+    <section className="section" aria-labelledby="planned-topology">
+      <h2 id="planned-topology">Topology</h2>
+      <PlanView plan={plan} systems={systems} onSystem={setChosen} />
+    </section>
+  );
+}
+
+function PlanView(props: {
+  plan: PlannedTopology;
+  systems: readonly string[];
+  onSystem(system: string): void;
+}) {
+  const { plan, systems, onSystem } = props;
+  const { box, width } = useWidth();
+  const { system, instances, enqueuers, dequeuers, shardsPerInstance } = plan;
+  const layout = useMemo(
+    () => layoutPlan({ system, instances, enqueuers, dequeuers, shardsPerInstance }, Math.max(width, 240)),
+    [system, instances, enqueuers, dequeuers, shardsPerInstance, width],
+  );
+  const create = useCallback((svg: SVGSVGElement) => createTopologyChart(svg), []);
+  const { element } = useChart(create, layout);
+  return (
+    <ChartFrame
+      title="The largest point of the sweep"
+      unit="instances, and the sessions on each"
+      fileName="planned-topology"
+      table={() => ({
+        columns: ['Instance', 'Enqueuers', 'Dequeuers'],
+        rows: layout.cards.map(({ instance, words }) => [instance, words?.in ?? '', words?.out ?? '']),
+      })}
+      svg={element}
+      box={box}
+      height={layout.height}
+      controls={
+        systems.length < 2 ? null : (
+          <Choice
+            label="System"
+            value={system}
+            options={systems.map((value) => ({ value, label: value }))}
+            onChange={onSystem}
+          />
+        )
+      }
+      readout={planInWords(plan)}
+      spoken={planInWords(plan)}
+    />
+  );
+}

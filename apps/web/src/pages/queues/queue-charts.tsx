@@ -1,0 +1,115 @@
+import type { HistoryRange, QueueStats } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { queueHistoryQuery } from '../../api/queries.ts';
+import {
+  formatCount,
+  formatDuration,
+  formatMs,
+  formatRate,
+  formatTimeOfDay,
+  plural,
+} from '../../model/format.ts';
+import {
+  depthMarks,
+  historyRanges,
+  lagMarks,
+  type PlacedSample,
+  placeSamples,
+  queueRange,
+  queueTable,
+  rateMarks,
+} from '../../model/queue-history.ts';
+import { Choice } from '../../parts/choice.tsx';
+import { QueryResult } from '../../parts/query-states.tsx';
+import { SampleChart } from '../../parts/sample-chart.tsx';
+
+/** Rates, depth and lag of a queue, as far back as the server has sampled them. */
+export function QueueCharts({ queue, kind }: Pick<QueueStats, 'queue' | 'kind'>) {
+  const [range, setRange] = useState<HistoryRange>('10m');
+  const history = useQuery(queueHistoryQuery(queue, range));
+  return (
+    <div className="section">
+      <Choice<HistoryRange> label="Last" value={range} options={historyRanges} onChange={setRange} />
+      <QueryResult query={history} name="the history of the queue">
+        {({ samples, everyMs }) =>
+          samples.length === 0 ? (
+            <p className="empty">
+              No samples yet: one is taken every {formatDuration(everyMs)} while the server runs.
+            </p>
+          ) : (
+            <Charts queue={queue} kind={kind} samples={samples} everyMs={everyMs} />
+          )
+        }
+      </QueryResult>
+    </div>
+  );
+}
+
+interface ChartsProps extends Pick<QueueStats, 'queue' | 'kind'> {
+  samples: Parameters<typeof placeSamples>[0];
+  everyMs: number;
+}
+
+function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
+  const samples = useMemo(() => placeSamples(read), [read]);
+  const range = useMemo(() => queueRange(samples), [samples]);
+  const rates = useMemo(() => rateMarks(samples, kind), [samples, kind]);
+  const depth = useMemo(() => depthMarks(samples, kind), [samples, kind]);
+  const lag = useMemo(() => lagMarks(samples, kind), [samples, kind]);
+  const common = { samples, range, system: kind, table: () => queueTable(samples) };
+  const every = `every ${formatDuration(everyMs)}`;
+  return (
+    <>
+      <SampleChart
+        {...common}
+        title="Enqueue and dequeue rate"
+        unit={`messages per second, averaged over ${formatDuration(everyMs)}`}
+        fileName={`queue-${queue}-rates`}
+        marks={rates}
+        lines={{ primary: 'dequeued', secondary: 'enqueued' }}
+        readout={(sample) => (
+          <>
+            {formatTimeOfDay(sample.timeMs)} enqueued <b>{formatRate(sample.enqueuePerSec)}</b>, dequeued{' '}
+            <b>{formatRate(sample.dequeuePerSec)}</b>
+          </>
+        )}
+        spoken={(sample) =>
+          `${formatTimeOfDay(sample.timeMs)}: enqueued ${formatRate(sample.enqueuePerSec)}, dequeued ${formatRate(sample.dequeuePerSec)}, ${plural(sample.depth, 'message')} in the queue`
+        }
+      />
+      <SampleChart
+        {...common}
+        title="Depth"
+        unit={`messages committed and not consumed, read ${every}`}
+        fileName={`queue-${queue}-depth`}
+        marks={depth}
+        lines={{ primary: 'depth' }}
+        readout={(sample) => (
+          <>
+            {formatTimeOfDay(sample.timeMs)} <b>{formatCount(sample.depth)}</b>
+          </>
+        )}
+        spoken={(sample) =>
+          `${formatTimeOfDay(sample.timeMs)}: ${plural(sample.depth, 'message')} in the queue`
+        }
+      />
+      <SampleChart
+        {...common}
+        title="Lag"
+        unit={`seconds: age of the oldest ready message in a cache, read ${every}`}
+        fileName={`queue-${queue}-lag`}
+        marks={lag}
+        lines={{ primary: 'lag' }}
+        readout={(sample) => (
+          <>
+            {formatTimeOfDay(sample.timeMs)} <b>{lagInWords(sample)}</b>
+          </>
+        )}
+        spoken={(sample) => `${formatTimeOfDay(sample.timeMs)}: lag ${lagInWords(sample)}`}
+      />
+    </>
+  );
+}
+
+const lagInWords = ({ lagMs }: PlacedSample): string => (lagMs === null ? 'not known' : formatMs(lagMs));
