@@ -25,6 +25,7 @@ export * from './scenario.ts';
 export * from './service.ts';
 export * from './session.ts';
 export * from './singleton.ts';
+export * from './store.ts';
 export * from './study.ts';
 export * from './trace.ts';
 export * from './transaction.ts';

@@ -37,6 +37,7 @@ import {
   type ScenarioList,
   type ScenarioValidation,
   type StartLoad,
+  type StoreInfo,
   type StudyList,
   type Subscribe,
   type SubscriberInfo,
@@ -139,6 +140,12 @@ export const claimsQuery = queryOptions({
 export const hardwareQuery = queryOptions({
   queryKey: ['hardware'],
   queryFn: ({ signal }) => call<HardwareList>('GET', '/api/hardware', { signal }),
+});
+
+/** A server keeps its store as long as it runs. */
+export const storeQuery = queryOptions({
+  queryKey: ['store'],
+  queryFn: ({ signal }) => call<StoreInfo>('GET', '/api/store', { signal }),
 });
 
 export const queuesQuery = queryOptions({
