@@ -11,6 +11,9 @@ const storageThreads = 'packages/engine/src/storage/threads/{reader,scrub,watchd
 /** A file that is named without being imported: `new URL('./worker.ts', import.meta.url)`. */
 const named = /(?<!\b(?:from|import)\s+|\bimport\()['`](\.{1,2}\/[\w./-]+)(?:\.ts|\$\{extension\})['`]/g;
 
+/** Imported by the engine under a name that bundling does not see: the package of a store. */
+const store = inRoot('packages', 'jetstream', 'src', 'index.ts');
+
 export function findThreads() {
   return globSync(storageThreads, { cwd: root }).map((file) => inRoot(file));
 }
@@ -18,7 +21,7 @@ export function findThreads() {
 /** The modules of all packages that tests import. */
 export function findImported() {
   const packages = readEntries(root);
-  const imported = new Set(findStudies());
+  const imported = new Set([...findStudies(), store]);
   for (const file of globSync(tests, { cwd: root, exclude: ['apps/web/**'] })) {
     for (const { specifier } of importsOf(readFileSync(inRoot(file), 'utf8'))) {
       const target = specifier.startsWith('.')
@@ -37,7 +40,7 @@ function findStudies() {
 
 /** All other files that are started, and a few that are only read: a bundle that nobody loads does no harm. */
 export function findEntries() {
-  const entries = new Set(findStudies());
+  const entries = new Set([...findStudies(), store]);
   for (const file of globSync(sources, { cwd: root, exclude: ['apps/web/**'] })) {
     for (const [, name] of readFileSync(inRoot(file), 'utf8').matchAll(named)) {
       const entry = resolve(root, dirname(file), `${name}.ts`);

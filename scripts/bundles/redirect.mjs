@@ -22,8 +22,9 @@ const hooks = registerHooks({
       // The bundle of a thread has all that it loads.
       if (table.threads[specifier] !== undefined) hooks.deregister();
     }
-    // Studies and, by Vitest, packages are imported by their URL.
-    const bundle = specifier.startsWith('file:') ? bundles[specifier] : undefined;
+    // Studies and, by Vitest, packages are imported by their URL; the package of a store by its name.
+    const isNamed = specifier.startsWith('@shardlab/') && context.parentURL?.startsWith(folder.href);
+    const bundle = bundles[isNamed ? nextResolve(specifier, context).url : specifier];
     if (bundle === undefined) return nextResolve(specifier, context);
     return { url: new URL(bundle, folder).href, format: 'module', shortCircuit: true };
   },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { ErrorBody } from '@shardlab/contract';
-import type { QueueError, ServiceSpec } from '@shardlab/engine';
+import type { NatsOptions, QueueError, ServiceSpec } from '@shardlab/engine';
 import fastify, { type FastifyReply, type FastifyServerOptions } from 'fastify';
 import { ClusterService } from './cluster/cluster-service.ts';
 import { ClusterWatch } from './cluster/cluster-watch.ts';
@@ -56,6 +56,7 @@ import { runRoutes } from './routes/run-routes.ts';
 import { scenarioRoutes } from './routes/scenario-routes.ts';
 import { serviceRoutes } from './routes/service-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
+import { storeRoutes } from './routes/store-routes.ts';
 import { subscriberRoutes } from './routes/subscriber-routes.ts';
 import { transactionRoutes } from './routes/transaction-routes.ts';
 import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
@@ -89,6 +90,8 @@ export interface AppOptions {
   tls?: TlsFiles | null;
   /** Singleton services of the cluster; default none. */
   services?: readonly ServiceSpec[];
+  /** Servers that have the queues. Null, the default: the data folder has them. */
+  nats?: NatsOptions | null;
   logger?: FastifyServerOptions['logger'];
   /** Epoch milliseconds. */
   now?: () => number;
@@ -115,6 +118,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   // First, because the claim on the cluster keeps a second server out of the whole folder.
   const cluster = await ClusterService.open(join(dataDir, 'cluster'), {
     services: options.services ?? [],
+    nats: options.nats ?? null,
     onUnrecoverable: (error) => options.onUnrecoverable?.(error),
   });
   try {
@@ -142,7 +146,10 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   const histories = new QueueHistories(
     {
       queues: async () => cluster.queues.queues(),
-      lagMs: async (queue) => oldestReadyAgeMs([await cluster.queues.queueStats(queue)].flat(), now()),
+      async lagMs(queue) {
+        if (cluster.store.store !== 'local') return null; // servers of a store have no statistics
+        return oldestReadyAgeMs([await cluster.queues.queueStats(queue)].flat(), now());
+      },
     },
     now,
   );
@@ -221,6 +228,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   runRoutes(app, { runs, library, streams });
   runLabelRoutes(app, { runs });
   claimRoutes(app, { history });
+  storeRoutes(app, { cluster });
   queueRoutes(app, { cluster });
   conversionRoutes(app, { cluster, conversions });
   subscriberRoutes(app, { cluster });

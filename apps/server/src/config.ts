@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { ServiceSpec } from '@shardlab/engine';
+import { type NatsOptions, parseStoreAddress, type ServiceSpec } from '@shardlab/engine';
 import { ServerError } from './errors.ts';
 import { readServices } from './read-services.ts';
 
@@ -23,6 +23,8 @@ export interface Config {
   logLevel: string;
   /** Singleton services of the cluster. */
   services: ServiceSpec[];
+  /** Servers that have the queues; null: the data folder has them. */
+  nats: NatsOptions | null;
 }
 
 const defaults = { host: '127.0.0.1', port: 7070, dataDir: './data' } as const;
@@ -46,7 +48,26 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   const dataDir = resolve(env.DATA_DIR || defaults.dataDir);
   const services = env.SERVICES ? readServices(resolve(env.SERVICES)) : [];
-  return { host, key, port: readPort(env.PORT), dataDir, tls: readTls(env), logLevel, services };
+  const nats = env.STORE ? readStore(env.STORE) : null;
+  if (nats !== null && services.length > 0) {
+    throw new ServerError('CONFIG_INVALID', {
+      message:
+        'SERVICES and STORE exclude each other: singleton services run on instances, and a store of other servers has none',
+    });
+  }
+  return { host, key, port: readPort(env.PORT), dataDir, tls: readTls(env), logLevel, services, nats };
+}
+
+/** The text itself may have a password, so it is not shown. */
+function readStore(address: string): NatsOptions {
+  try {
+    return parseStoreAddress(address);
+  } catch (cause) {
+    throw new ServerError('CONFIG_INVALID', {
+      message: `STORE is invalid: ${(cause as Error).message}`,
+      cause,
+    });
+  }
 }
 
 function readTls({ TLS_CERT, TLS_KEY }: Readonly<Record<string, string | undefined>>): TlsFiles | null {

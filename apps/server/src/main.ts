@@ -45,6 +45,7 @@ try {
     key: config.key,
     tls: config.tls,
     services: config.services,
+    nats: config.nats,
     onUnrecoverable: (error) => {
       console.error(`shardlab: ${sentenceOf(error)}`);
       exitNow(exitCodeOf(error));
@@ -55,7 +56,7 @@ try {
   const port = listeningPort(app) ?? config.port;
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   console.log(
-    `shardlab: serving on ${config.tls === null ? 'http' : 'https'}://${host}:${port} (data in ${config.dataDir})`,
+    `shardlab: serving on ${config.tls === null ? 'http' : 'https'}://${host}:${port} (${config.nats === null ? '' : `queues on ${[config.nats.nats].flat().join(', ')}, `}data in ${config.dataDir})`,
   );
 } catch (error) {
   await app?.close().catch(() => undefined);

@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs';
-import type { ErrorBody, Fault, ScenarioEntry, ScenarioList, ScenarioValidation } from '@shardlab/contract';
+import type {
+  ErrorBody,
+  Fault,
+  LessonList,
+  ScenarioEntry,
+  ScenarioList,
+  ScenarioValidation,
+} from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
 import { smallScenario, startApp } from './start-app.ts';
 
@@ -26,6 +33,31 @@ describe('scenarios', () => {
       expect(plans.quick.estimatedMs).toBeGreaterThan(0);
       expect(plans.full.trials).toBeGreaterThanOrEqual(plans.quick.trials);
     }
+  });
+
+  it('of lessons are found by their id and are in no list', async () => {
+    const { get, post, postText, remove } = await startApp();
+    const { lessons } = (await get<LessonList>('/api/lessons')).body;
+    const ids = lessons.map(({ lesson }) => lesson.scenario.id);
+    expect(ids.slice(0, 2)).toEqual(['lesson-sharding', 'lesson-group-commit']);
+    const listed = (await get<ScenarioList>('/api/scenarios')).body.scenarios;
+    expect(listed.filter(({ scenario }) => ids.includes(scenario.id))).toEqual([]);
+    for (const { lesson, estimatedMs } of lessons) {
+      const { body } = await get<ScenarioEntry>(`/api/scenarios/${lesson.scenario.id}`);
+      expect(body.scenario).toEqual(lesson.scenario);
+      expect(estimatedMs).toBe(body.plans.quick.estimatedMs);
+      expect(estimatedMs).toBeLessThanOrEqual(30_000);
+    }
+    const { scenario } = lessons[0]!.lesson;
+    expect(await postText('/api/scenarios', JSON.stringify(scenario))).toMatchObject({
+      status: 409,
+      body: { code: 'SCENARIO_EXISTS' },
+    });
+    expect(await remove(`/api/scenarios/${scenario.id}`)).toMatchObject({
+      status: 409,
+      body: { code: 'SCENARIO_BUILT_IN' },
+    });
+    expect((await post('/api/runs', { scenario: scenario.id })).status).toBe(202);
   });
 
   it('are uploaded, replaced, shown and deleted, and survive a restart', async () => {

@@ -16,6 +16,9 @@ import { readEditorSearch } from './pages/editor/editor-search.ts';
 import { readExplainSearch } from './pages/explain/explain-search.ts';
 import { LabPage } from './pages/lab/lab-page.tsx';
 import { readLabSearch } from './pages/lab/lab-search.ts';
+import { LearnPage } from './pages/learn/learn-page.tsx';
+import { LessonPage } from './pages/learn/lesson-page.tsx';
+import { readLessonSearch } from './pages/learn/lesson-search.ts';
 import { LoginPage } from './pages/login/login-page.tsx';
 import { readLoginSearch } from './pages/login/login-search.ts';
 import { NotFoundPage } from './pages/not-found/not-found-page.tsx';
@@ -84,6 +87,13 @@ const claims = createRoute({
   },
 });
 const scenarios = createRoute({ getParentRoute: () => root, path: '/scenarios', component: ScenariosPage });
+const learn = createRoute({ getParentRoute: () => root, path: '/learn', component: LearnPage });
+const lesson = createRoute({
+  getParentRoute: () => root,
+  path: '/learn/$lessonId',
+  component: LessonPage,
+  validateSearch: readLessonSearch,
+});
 const editor = createRoute({
   getParentRoute: () => root,
   path: '/editor',
@@ -115,6 +125,8 @@ export const router = createRouter({
     documents,
     document,
     claims,
+    learn,
+    lesson,
     whatIf,
     editor,
     scenarios,

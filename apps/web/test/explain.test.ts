@@ -12,6 +12,7 @@ import { activityChange, changeInWords } from '../src/model/activity-change.ts';
 import { formatRatioChange, formatUsShort } from '../src/model/format-change.ts';
 import { bucketsFrom, formatPowerNs, middleBucket, sharesOf } from '../src/model/power-buckets.ts';
 import { layoutSequence, rowMin, sequenceOf, sequenceTotals } from '../src/model/sequence.ts';
+import { sessionWaitTables } from '../src/model/session-wait-tables.ts';
 import {
   herdInWords,
   herdLanes,
@@ -274,4 +275,75 @@ test('a sequence keeps its messages apart and in order, however short the time b
     expect(row.y - rows[index]!.y).toBeGreaterThanOrEqual(rowMin);
   expect(yOf(11_000)).toBeGreaterThan(rows[2]!.y);
   expect(yOf(11_000)).toBeLessThan(rows[3]!.y);
+});
+
+describe('wait tables of sessions', () => {
+  const columns = (...names: string[]) => names.map((name) => ({ name, title: name }));
+  const runs = {
+    id: 'runs',
+    title: '',
+    source: '',
+    columns: columns(
+      'run',
+      'title',
+      'transaction',
+      'instances',
+      'sessions',
+      'preparedBy',
+      'inserts',
+      'elapsedS',
+      'cpuS',
+      'syncMs',
+    ),
+    rows: [
+      ['C2', 'on a disk', 'local', 2, 2, null, 2_000, 32.5, 1.04, 28.8],
+      ['C3', 'on an SSD', 'local', 2, 2, null, 2_000, 5.06, 1.06, 0.72],
+      ['C5', 'own', 'two-branches', 2, 2, 'own', 2_000, 35.3, 4.77, 1.17],
+    ],
+  };
+  const waits = {
+    id: 'waits',
+    title: '',
+    source: '',
+    columns: columns('run', 'event', 'waits', 'maxS', 'totalS'),
+    rows: [
+      ['C3', 'short', 3, 0, 0.01],
+      ['C3', 'log file sync', 848, 0, 0.61],
+      ['C5', 'DFS lock handle', 2_550, 1, 10.28],
+    ],
+  };
+  const sync = { event: 'log file sync', waits: 4, maxMs: 9, totalMs: 30, emulated: true };
+  const sessionWaits = [{ session: 'session 1', elapsedMs: 50, cpuMs: 18, rows: [sync] }];
+  const local = {
+    transaction: 'local',
+    instances: 2,
+    sessions: 2,
+    preparedBy: 'own',
+    messagesPerSession: 60,
+  };
+
+  test('are beside those of the run of the document with the same parameters and the closest syncs', () => {
+    const tables = sessionWaitTables({ sessionWaits, params: { ...local, syncMs: 0 } }, { runs, waits })!;
+    expect(tables.here).toEqual([
+      { title: 'session 1', transactions: 60, elapsedMs: 50, cpuMs: 18, explained: 0.96, rows: [sync] },
+    ]);
+    expect(tables.document).toMatchObject({
+      title: 'C3: on an SSD',
+      transactions: 1_000,
+      elapsedMs: 5_060,
+      cpuMs: 530,
+    });
+    expect(tables.document!.rows.map(({ event, totalMs }) => [event, totalMs])).toEqual([
+      ['log file sync', 610],
+      ['short', 10],
+    ]);
+    const slow = sessionWaitTables({ sessionWaits, params: { ...local, syncMs: 21.6 } }, { runs, waits })!;
+    expect(slow.document!.title).toBe('C2: on a disk');
+  });
+
+  test('stand alone where the document has no such run, and are missing where no session was traced', () => {
+    const other = { ...local, transaction: 'two-branches', preparedBy: 'other', syncMs: 0 };
+    expect(sessionWaitTables({ sessionWaits, params: other }, { runs, waits })!.document).toBeNull();
+    expect(sessionWaitTables({ params: local }, { runs, waits })).toBeUndefined();
+  });
 });

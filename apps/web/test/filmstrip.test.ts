@@ -1,7 +1,7 @@
 import type { Tick } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { createFilmstripChart } from '../src/charts/filmstrip-chart.ts';
-import { framesOf, momentsAt, positionOf, timeAt } from '../src/model/filmstrip.ts';
+import { framesOf, momentsAt, positionOf, stepFrame, timeAt } from '../src/model/filmstrip.ts';
 import { savedFile, svgElement } from './fixtures/svg-page.ts';
 
 interface Trial {
@@ -104,4 +104,17 @@ test('the filmstrip of a run under way, with trials to come', async () => {
     isUnderWay: true,
   });
   await expect(savedFile(element, 'Trials')).toMatchFileSnapshot('__svg__/filmstrip.svg');
+});
+
+test('steps from trial to trial, to the measured middle of each, and stays at the ends', () => {
+  const frames = framesOf(trials.flatMap(ticksOf));
+  const middles = trials.map(({ fromMs }) => fromMs + 500);
+  expect(stepFrame(frames, null, 1)).toBe(middles[0]);
+  expect(stepFrame(frames, null, -1)).toBe(middles.at(-1));
+  expect(stepFrame(frames, middles[0]!, 1)).toBe(middles[1]);
+  expect(stepFrame(frames, middles[1]!, -1)).toBe(middles[0]);
+  expect(stepFrame(frames, middles[0]!, -1)).toBe(middles[0]);
+  expect(stepFrame(frames, middles[0]!, Number.POSITIVE_INFINITY)).toBe(middles.at(-1));
+  expect(stepFrame(frames, middles.at(-1)!, Number.NEGATIVE_INFINITY)).toBe(middles[0]);
+  expect(stepFrame([], 0, 1)).toBeNull();
 });

@@ -221,9 +221,9 @@ export type ClusterEvent = Static<typeof ClusterEvent>;
 
 export const Cluster = Type.Object(
   {
-    placement: Type.Union([Type.Literal('local'), Type.Literal('processes')], {
+    placement: Type.Union([Type.Literal('local'), Type.Literal('processes'), Type.Literal('store')], {
       description:
-        'local: the only instance runs inside the server; processes: each instance has a process of its own',
+        'local: the only instance runs inside the server; processes: each instance has a process of its own; store: the queues are on other servers, and there are no instances',
     }),
     instances: Type.Array(ClusterInstance),
     processes: Type.Array(ClusterProcess),

@@ -23,6 +23,8 @@ export interface TrialOptions {
   connections?: number;
   payloadBytes?: number;
   measureMs?: number;
+  /** Default half of `measureMs`. V8 compiles for about a second of CPU, which a short warm-up leaves to the window. */
+  warmUpMs?: number;
   /** Parent of the scratch folder: on a disk, since a sync in memory costs nothing. */
   dataDir?: string;
 }
@@ -51,6 +53,7 @@ async function runTrial({
   connections = 0,
   payloadBytes = 512,
   measureMs = 1_000,
+  warmUpMs = measureMs / 2,
   dataDir = '.',
 }: TrialOptions): Promise<TrialResult> {
   const engine = (await import(join(checkout, 'packages/engine/src/index.ts'))) as typeof Engine;
@@ -106,7 +109,7 @@ async function runTrial({
   ).flat();
   for (let i = 0; i < subscribers; i += 1) all.push(dequeuer(`s${i}`));
   const reading = async () => ({ ...(await placement.read()), at: performance.now(), enqueued, consumed });
-  await new Promise((resume) => setTimeout(resume, measureMs / 2));
+  await new Promise((resume) => setTimeout(resume, warmUpMs));
   commits = [];
   const before = await reading();
   await new Promise((resume) => setTimeout(resume, measureMs));

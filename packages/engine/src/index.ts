@@ -32,6 +32,7 @@ export type * from './api/service.ts';
 export type * from './api/session.ts';
 export type * from './api/shared-queue.ts';
 export type * from './api/sql.ts';
+export type * from './api/store.ts';
 export type * from './api/subscriber.ts';
 export {
   registerWaitEvent,
@@ -70,6 +71,7 @@ export { openThreadSession } from './contention/open-thread-session.ts';
 export { shareQueue } from './contention/share-queue.ts';
 export { commitWriteMs, logFileSync } from './model/commit-waits.ts';
 export { type DrainEstimate, estimateDrain, type Flow } from './model/rate-window.ts';
+export { isStoreAddress, parseStoreAddress } from './model/store-address.ts';
 export { WaitRecorder } from './model/wait-recorder.ts';
 export { exceptionProperties } from './queues/retries.ts';
 export { waitingForMessages } from './queues/waiters.ts';
@@ -77,8 +79,10 @@ export { openInstance } from './runtime/open-instance.ts';
 export {
   type ConsumeOptions,
   type EmbeddedQueue,
+  type OpenNatsQueueOptions,
   type OpenQueueOptions,
   openQueue,
+  type StoreQueue,
 } from './runtime/open-queue.ts';
 export type { ServedInstance } from './server/serve-instance.ts';
 export type {

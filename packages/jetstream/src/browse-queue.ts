@@ -48,7 +48,7 @@ export async function browseQueue(
     const due = dueAtMs(found.header);
     messages.push({
       ...toUnheld(stored),
-      deliveryCount: 1,
+      deliveryCount: 0, // the servers do not tell
       state: due !== undefined ? 'delayed' : isHeld(found.seq) ? 'held' : 'ready',
       ...(due !== undefined && { untilMs: due }),
     });

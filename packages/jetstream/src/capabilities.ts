@@ -47,7 +47,9 @@ export const jetStreamCapabilities: StoreCapabilities = {
   priorities: no,
   topics: { support: 'yes', note: 'A nondurable subscriber also ends after an hour without a dequeue' },
   temporarySubscribers: no,
-  browse: weaker('One request for each message; only messages held by this store show as held'),
+  browse: weaker(
+    'One request for each message; only messages held by this store show as held, and deliveryCount is 0',
+  ),
   browseTopics: no,
   startStop: weaker('Other processes notice within a second'),
   retention: no,

@@ -47,8 +47,7 @@ export class Deliveries {
     const { max, waitMs, subscriber } = request;
     const until = performance.now() + waitMs;
     while (true) {
-      const row = await this.#catalog.row(queue);
-      if (!row.dequeueEnabled) throw new QueueError('DEQUEUE_STOPPED', { details: { queue } });
+      const row = await this.#openRow(queue);
       const pulled = await this.#pull(
         row,
         { max, waitMs: Math.max(0, until - performance.now()) },
@@ -73,6 +72,12 @@ export class Deliveries {
     }
   }
 
+  async #openRow(queue: string): Promise<QueueRow> {
+    const row = await this.#catalog.row(queue);
+    if (!row.dequeueEnabled) throw new QueueError('DEQUEUE_STOPPED', { details: { queue } });
+    return row;
+  }
+
   async #pull(
     row: QueueRow,
     { max, waitMs }: DeliveryRequest,
@@ -89,7 +94,9 @@ export class Deliveries {
         puller = new MessagePuller(this.#link, target, { ackWaitMs: target.ackWaitMs, prefetch });
         this.#pullers.set(key, puller);
       }
-      const messages = await puller.pull(max, waitMs, signal);
+      const messages = await puller.pull(max, waitMs, signal, async () => {
+        await this.#openRow(row.name);
+      });
       return messages.map((message) => ({ message, ackWaitMs: target.ackWaitMs }));
     } catch (error) {
       if (error instanceof QueueError && error.code === 'SUBSCRIBER_NOT_FOUND') {

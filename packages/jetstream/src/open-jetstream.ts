@@ -1,5 +1,5 @@
 /** Opens the store: queues and topics on the servers of a NATS cluster, behind the engine's sessions. */
-import type { QueueInfo, RemoteInstance, StoreCapabilities } from '@shardlab/engine';
+import type { NatsStoreOptions, QueueInfo, QueueStore } from '@shardlab/engine';
 import { QueueError } from '@shardlab/engine';
 import { type BrowseOptions, browseQueue } from './browse-queue.ts';
 import { jetStreamCapabilities, unsupported } from './capabilities.ts';
@@ -13,48 +13,9 @@ import { storeLimits } from './store-limits.ts';
 import { streamOf } from './stream-names.ts';
 import { TimedHolds } from './timed-holds.ts';
 
-export interface JetStreamOptions extends LinkOptions {
-  /**
-   * What all servers are configured to do: `always` if each has `sync_interval: always`. No client can ask them. Default
-   * `interval`: queues are then `relaxed`, and one that is to be `durable` is refused.
-   */
-  sync?: 'always' | 'interval';
-  /**
-   * `atomic` (default): a transaction that both consumes and enqueues is refused. `enqueue-first`: it enqueues, then
-   * consumes; a failure in between delivers the consumed messages again.
-   */
-  transactions?: 'atomic' | 'enqueue-first';
-  /** Servers that store a queue, for those created without saying so; default 1. */
-  replicas?: 1 | 3 | 5;
-  /**
-   * Of queues and subscribers that this store adds: how long the servers wait for a silent holder before they deliver a
-   * message again; 3,000 to 600,000 ms, default 30,000.
-   */
-  ackWaitMs?: number;
-  /** Messages that a dequeue may fetch beyond what it asked for; 0 (the default) to 1,000. */
-  prefetch?: number;
-  /** How long the outcome of a commit is sought after a lost answer; 1,000 to 50,000 ms, default 20,000. */
-  outcomeMs?: number;
-}
+export interface JetStreamOptions extends LinkOptions, NatsStoreOptions {}
 
-/** A store on JetStream. Its sessions are of this process; the queues are shared by all that connect to the servers. */
-export interface JetStreamStore
-  extends Pick<
-    RemoteInstance,
-    | 'dropQueue'
-    | 'startQueue'
-    | 'stopQueue'
-    | 'queues'
-    | 'queue'
-    | 'subscribe'
-    | 'unsubscribe'
-    | 'subscribers'
-    | 'openSession'
-    | 'browse'
-    | 'probe'
-    | 'close'
-  > {
-  readonly capabilities: StoreCapabilities;
+export interface JetStreamStore extends QueueStore {
   createQueue(spec: JetStreamQueueSpec): Promise<QueueInfo>;
 }
 
@@ -95,6 +56,7 @@ function within(option: string, value: number, [least, most]: [number, number]):
 
 class OpenStore implements JetStreamStore {
   readonly capabilities = jetStreamCapabilities;
+  readonly transactionMessagesMax = storeLimits.batchMessagesMax;
   readonly #link: ServerLink;
   readonly #catalog: QueueCatalog;
   readonly #deliveries: Deliveries;

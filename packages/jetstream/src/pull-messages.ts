@@ -49,9 +49,15 @@ export class MessagePuller {
 
   /**
    * Up to `max` messages: those that are ready, else the first that comes within `waitMs`. Throws `INSTANCE_UNREACHABLE` if
-   * no server answered, `SUBSCRIBER_NOT_FOUND` if the consumer is gone, `WAITERS_FULL`.
+   * no server answered, `SUBSCRIBER_NOT_FOUND` if the consumer is gone, `WAITERS_FULL`. `assertOpen` is called about once a
+   * second of the wait and ends it by rejecting.
    */
-  async pull(max: number, waitMs: number, signal: AbortSignal): Promise<PulledMessage[]> {
+  async pull(
+    max: number,
+    waitMs: number,
+    signal: AbortSignal,
+    assertOpen: () => Promise<void> = async () => {},
+  ): Promise<PulledMessage[]> {
     const until = performance.now() + waitMs;
     this.#leader ??= await readLeader(this.#link, this.#target);
     while (true) {
@@ -60,7 +66,9 @@ export class MessagePuller {
       let { messages, end } = await this.#request(max + this.#prefetch, 0, signal);
       const leftMs = until - performance.now();
       if (messages.length === 0 && end === 'empty' && leftMs > 0 && !signal.aborted) {
-        const first = await this.#request(1, Math.min(leftMs, this.#ackWaitMs * waitShare), signal);
+        await assertOpen();
+        const stepMs = Math.min(leftMs, this.#ackWaitMs * waitShare, storeLimits.queueRowMsMax);
+        const first = await this.#request(1, stepMs, signal);
         messages = first.messages;
         end = first.end;
         if (messages.length > 0 && max > 1) {

@@ -28,6 +28,11 @@ const creationKey = 'shardlab-creation';
 const subscriberKey = 'shardlab-subscriber';
 const durableKey = 'shardlab-durable';
 
+/** A text that no other stream has, nor one of the same name later. */
+export function creationOf({ config }: StreamInfo): string {
+  return config.metadata?.[creationKey] ?? '';
+}
+
 export interface CatalogOptions {
   sync: 'always' | 'interval';
   replicas: number;
@@ -174,15 +179,18 @@ export class QueueCatalog {
         throw new QueueError('QUEUE_IN_USE', { details: { queue: name } });
     }
     const names = row.attemptsMax === null ? [name] : [name, exceptionQueueName(name)];
-    for (const each of names) {
-      await this.#link
-        .call(() => this.#link.manager.streams.delete(streamOf(each)))
-        .catch((error: unknown) => {
-          // The answer to a first attempt may have been lost.
-          if (!(error instanceof QueueError && error.code === 'QUEUE_NOT_FOUND')) throw error;
-        });
-      this.#forget(each);
+    for (const each of names) await this.deleteStream(each);
+  }
+
+  /** Deletes the stream of a queue by itself, if it is there. */
+  async deleteStream(name: string): Promise<void> {
+    try {
+      await this.#link.call(() => this.#link.manager.streams.delete(streamOf(name)));
+    } catch (error) {
+      // The answer to a first attempt may have been lost.
+      if (!(error instanceof QueueError && error.code === 'QUEUE_NOT_FOUND')) throw error;
     }
+    this.#forget(name);
   }
 
   async setEnabled(
@@ -226,7 +234,10 @@ export class QueueCatalog {
 
   async #describe(row: QueueRow, { state }: StreamInfo): Promise<QueueInfo> {
     const { name, type, shards, durability, attemptsMax, retryDelayMs, enqueueEnabled, dequeueEnabled } = row;
-    const { ready, held } = type === 'queue' ? await this.#countsOf(name) : await this.#longestBacklog(name);
+    const { ready, held } =
+      type === 'queue'
+        ? await this.consumerCounts(await this.consumer(name, undefined))
+        : await this.#longestBacklog(name);
     return {
       name,
       kind: 'sharded',
@@ -260,10 +271,10 @@ export class QueueCatalog {
     };
   }
 
-  async #countsOf(name: string): Promise<{ ready: number; held: number }> {
-    const { stream, consumer } = await this.consumer(name, undefined);
+  /** `held` has what was returned and not taken since, too; `waiting`: requests that wait for a message. */
+  async consumerCounts({ stream, consumer }: Pick<Consumer, 'stream' | 'consumer'>) {
     const counts = await this.#link.call(() => this.#link.manager.consumers.info(stream, consumer));
-    return { ready: counts.num_pending, held: counts.num_ack_pending };
+    return { ready: counts.num_pending, held: counts.num_ack_pending, waiting: counts.num_waiting };
   }
 
   async #longestBacklog(topic: string): Promise<{ ready: number; held: number }> {

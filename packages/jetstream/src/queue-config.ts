@@ -71,6 +71,7 @@ export function rowOfSpec(
   if (row.priorities) throw unsupported('priorities');
   if ((row.retentionMs ?? 0) > 0) throw unsupported('retention');
   if (row.visibility === 'immediate') throw unsupported('bufferedQueues');
+  if (row.correlationIndex) throw unsupported('browse', 'NATS JetStream has no index of correlation ids');
   if (spec.durability === 'durable' && store.sync !== 'always') {
     throw unsupported(
       'syncedAcknowledgement',

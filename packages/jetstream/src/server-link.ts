@@ -2,6 +2,7 @@
  * The connection to the servers: requests with a bound in time, errors as the engine's codes, and the choice of another
  * server when JetStream is silent behind the present one.
  */
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import {
@@ -15,23 +16,18 @@ import {
   PermissionViolationError,
   RequestError,
 } from '@nats-io/transport-node';
-import { QueueError } from '@shardlab/engine';
+import { type NatsStoreOptions, QueueError } from '@shardlab/engine';
 import { apiErrorCodes, queueErrorOf } from './server-errors.ts';
 import { isNewEnough, oldestServer } from './server-version.ts';
 import { storeLimits } from './store-limits.ts';
 
-export interface LinkOptions {
+export interface LinkOptions
+  extends Pick<
+    NatsStoreOptions,
+    'user' | 'password' | 'token' | 'credentials' | 'credentialsFile' | 'tls' | 'callMs'
+  > {
   /** `nats://host:port`, one or several of a cluster. */
   servers: string | string[];
-  user?: string;
-  password?: string;
-  token?: string;
-  /** Content of a `.creds` file. */
-  credentials?: string;
-  /** Files in PEM; an empty object for TLS with the authorities of the system. */
-  tls?: { caFile?: string; certFile?: string; keyFile?: string };
-  /** How long connecting, and each call that is no commit, are tried, milliseconds. Default 15,000. */
-  callMs?: number;
 }
 
 /** The request had no answer. `isDelivered`: it may have reached the server that it was for. */
@@ -60,10 +56,11 @@ export class ServerLink {
   static async open(options: LinkOptions): Promise<ServerLink> {
     const { callMs = storeLimits.callMsDefault } = options;
     const until = performance.now() + callMs;
+    const connecting = connectionOptions(options, callMs);
     let connection: NatsConnection;
     while (true) {
       try {
-        connection = await connect(connectionOptions(options, callMs));
+        connection = await connect(connecting);
         break;
       } catch (error) {
         if (error instanceof AuthorizationError) throw new QueueError('STORE_UNAUTHORIZED', { cause: error });
@@ -157,7 +154,9 @@ export class ServerLink {
 }
 
 function connectionOptions(options: LinkOptions, callMs: number): NodeConnectionOptions {
-  const { servers, user, password, token, credentials, tls } = options;
+  const { servers, user, password, token, tls } = options;
+  const credentials =
+    options.credentialsFile === undefined ? options.credentials : readCredentials(options.credentialsFile);
   return {
     servers,
     name: 'shardlab',
@@ -174,6 +173,17 @@ function connectionOptions(options: LinkOptions, callMs: number): NodeConnection
     }),
     ...(tls !== undefined && { tls }),
   };
+}
+
+function readCredentials(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new QueueError('OPTIONS_INVALID', {
+      message: `The credentials ${path} cannot be read: ${(cause as Error).message}`,
+      cause,
+    });
+  }
 }
 
 function isRefusedPermission(error: unknown): boolean {

@@ -1,10 +1,10 @@
-/** A queue that moves from the local engine to servers, by processes that are killed at each of its steps. */
+/** A queue that moves from the local engine to servers, or back, by processes that are killed at each step. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { openInstance } from '@shardlab/engine';
+import { type Message, openInstance } from '@shardlab/engine';
 import { expect, it } from 'vitest';
 import { makeFolder, text } from '../../engine/test/folder.ts';
-import { moveSteps, moveToJetStream } from '../src/index.ts';
+import { moveSteps, moveToJetStream, moveToLocal } from '../src/index.ts';
 import { describeOnServers } from './servers.ts';
 
 const program = fileURLToPath(new URL('./move-process.ts', import.meta.url));
@@ -44,10 +44,13 @@ describeOnServers('a move to one server', { servers: 1 }, (servers) => {
     const [url] = servers.cluster.urls as [string];
     const store = await servers.open();
     for (const killAt of [...moveSteps.slice(0, 4), 'page', ...moveSteps.slice(4, -1)]) {
-      expect([killAt, await runMove(dir, url, 'orders', killAt)]).toEqual([killAt, 'SIGKILL']);
+      expect([killAt, await runMove('to-jetstream', dir, url, 'orders', killAt)]).toEqual([
+        killAt,
+        'SIGKILL',
+      ]);
     }
     for (const run of ['resumed', 'repeated'])
-      expect([run, await runMove(dir, url, 'orders', 'none')]).toEqual([run, 0]);
+      expect([run, await runMove('to-jetstream', dir, url, 'orders', 'none')]).toEqual([run, 0]);
 
     expect(await store.queue('orders')).toMatchObject({
       ready: 1_200,
@@ -71,6 +74,91 @@ describeOnServers('a move to one server', { servers: 1 }, (servers) => {
     const emptied = await openInstance({ dir });
     expect(emptied.queues()).toEqual([]);
     await emptied.close();
+  });
+
+  it('of a queue that comes back, killed at each step, loses and doubles nothing, and keeps the order of each key', {
+    timeout: 180_000,
+  }, async () => {
+    const dir = makeFolder();
+    const store = await servers.open();
+    await store.createQueue({ name: 'back', shards: 2, attemptsMax: 1 });
+    const session = store.openSession();
+    session.enqueue('back', { payload: 'poison' });
+    await session.commit();
+    await session.dequeue('back', { waitMs: 20_000 });
+    await session.rollback();
+    const payloads = Array.from({ length: 1_200 }, (_, count) => String(count));
+    for (const part of [payloads.slice(0, 600), payloads.slice(600)]) {
+      for (const payload of part) {
+        const [groupKey, correlationId] = [`key ${Number(payload) % 7}`, `c${payload}`];
+        session.enqueue('back', { payload, groupKey, correlationId, properties: { of: payload } });
+      }
+      await session.commit();
+    }
+    session.enqueue('back', { payload: 'soon', delayMs: 4_000 });
+    session.enqueue('back', { payload: 'later', delayMs: 3_600_000 });
+    await session.commit();
+    const [url] = servers.cluster.urls as [string];
+    for (const killAt of [...moveSteps.slice(0, 4), 'page', ...moveSteps.slice(4, -1)]) {
+      expect([killAt, await runMove('to-local', dir, url, 'back', killAt)]).toEqual([killAt, 'SIGKILL']);
+    }
+    for (const run of ['resumed', 'repeated'])
+      expect([run, await runMove('to-local', dir, url, 'back', 'none')]).toEqual([run, 0]);
+
+    expect((await store.queues()).filter(({ name }) => name.startsWith('back'))).toEqual([]);
+    await store.close();
+    const local = await openInstance({ dir });
+    expect(local.queue('back')).toMatchObject({
+      shards: 2,
+      attemptsMax: 1,
+      dequeueEnabled: true,
+      delayed: 1,
+    });
+    expect(text((await local.browse('back.exceptions')).messages)).toEqual(['poison']);
+    const consumer = local.openSession();
+    const next = () => consumer.dequeue('back', { max: 2_000 });
+    const messages: Message[] = [];
+    for (let page = await next(); page.length > 0; page = await next()) messages.push(...page);
+    await consumer.commit();
+    expect(text(messages).toSorted()).toEqual([...payloads, 'soon'].toSorted());
+    const keyed = messages.filter(({ groupKey }) => groupKey !== undefined);
+    expect(keyed.every(({ payload, properties }) => properties?.of === payload.toString())).toBe(true);
+    for (let key = 0; key < 7; key += 1) {
+      const ofKey = keyed
+        .filter(({ groupKey }) => groupKey === `key ${key}`)
+        .map(({ payload }) => Number(payload));
+      expect(ofKey).toEqual(ofKey.toSorted((a, b) => a - b));
+    }
+    await local.close();
+  });
+
+  it('back waits for holders, and takes what others returned or died with', async () => {
+    const local = await openInstance({ dir: makeFolder() });
+    const store = await servers.open({ ackWaitMs: 3_000 });
+    await store.createQueue({ name: 'busy' });
+    await store.createQueue({ name: 'news', type: 'topic' });
+    const move = (queue: string, drainMsMax = 20_000) =>
+      moveToLocal({ servers: [...servers.cluster.urls], local, queue, drainMsMax });
+    await expect(move('none')).rejects.toThrow(code('QUEUE_NOT_FOUND'));
+    await expect(move('news')).rejects.toThrow(code('FEATURE_UNSUPPORTED'));
+    const [holder, other] = [store.openSession(), store.openSession()];
+    for (const payload of ['held', 'returned', 'ready']) holder.enqueue('busy', { payload });
+    await holder.commit();
+    expect(text(await holder.dequeue('busy', { waitMs: 20_000 }))).toEqual(['held']);
+    expect(text(await other.dequeue('busy'))).toEqual(['returned']);
+    await other.rollback();
+    await expect(move('busy', 300)).rejects.toThrow(code('QUEUE_NOT_DRAINED'));
+    expect(local.queues()).toEqual([]);
+    await local.createQueue({ name: 'busy' });
+    await expect(move('busy')).rejects.toThrow(code('QUEUE_EXISTS'));
+    await local.dropQueue('busy');
+    const waiting = move('busy');
+    await holder.commit();
+    await waiting;
+    const session = local.openSession();
+    expect(text(await session.dequeue('busy', { max: 10 }))).toEqual(['returned', 'ready']);
+    await store.close();
+    await local.close();
   });
 
   it('refuses what the servers cannot keep, and a queue that is held or of the same name', async () => {

@@ -235,6 +235,12 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
         { timeout: 20_000, interval: 200 },
       );
       await store.startQueue('stops', { dequeue: false });
+      await other.createQueue({ name: 'stops-waiting' });
+      const waiting = expect(session.dequeue('stops-waiting', { waitMs: 60_000 })).rejects.toThrow(
+        code('DEQUEUE_STOPPED'),
+      );
+      await store.stopQueue('stops-waiting');
+      await waiting;
       expect(await store.stopQueue('stops', { enqueue: false })).toMatchObject({
         enqueueEnabled: true,
         dequeueEnabled: false,

@@ -12,6 +12,7 @@ const table = {
   SCENARIO_INVALID: { kind: 'invalid', retryable: false, message: 'The scenario has faults' },
   SCENARIO_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The scenario exceeds the size limit' },
   SCENARIO_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no scenario with this name' },
+  LESSON_INVALID: { kind: 'invalid', retryable: false, message: 'The lesson has faults' },
   HARDWARE_INVALID: { kind: 'invalid', retryable: false, message: 'The hardware file has faults' },
   HARDWARE_NOT_FOUND: {
     kind: 'not-found',

@@ -17,6 +17,8 @@ export {
   type StoredVerdict,
   verdictsOf,
 } from './judging/verdict-history.ts';
+export { readLessonFolder } from './lessons/lesson-folder.ts';
+export { parseLesson } from './lessons/parse-lesson.ts';
 export { codeFingerprint } from './recorded/code-fingerprint.ts';
 export {
   listRecorded,

@@ -31,6 +31,13 @@ describe('a payload', () => {
     );
   });
 
+  test('is not believed with the header of another message', () => {
+    const codec = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
+    const payload = codec.make(identity);
+    codec.make({ ...identity, sequence: 70_001 }).copy(payload, 0, 0, 20);
+    expect(codec.check(payload)).toBeNull();
+  });
+
   test('is not believed if it is cut, longer, or of another trial', () => {
     const forge = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
     const payload = forge.make(identity);

@@ -53,6 +53,8 @@ const stated: Readonly<Record<string, string>> = {
   'pg-boss': 'fsync on, synchronous_commit on',
   'graphile-worker': 'fsync on, synchronous_commit on',
   'nats-jetstream': 'storage file, sync every 2 min',
+  'jetstream-r1': 'replicas 1, sync every 2 min',
+  'jetstream-r3-synced': 'replicas 3, sync always',
   plainjob: 'PRAGMA synchronous = 2',
   'plainjob-not-synced': 'PRAGMA synchronous = 1',
 };

@@ -126,6 +126,43 @@ describe('the program xa', () => {
     expect(figures).toMatchObject({ roundTripsPerTransaction: 9, readOnlyPerTransaction: 1, inDoubt: 0 });
   });
 
+  it.each([
+    ['on one instance', { instances: 1 }, { roundTripsPerTransaction: 9, syncsPerTransaction: 2 }],
+    [
+      'on the home instance of tightly coupled branches',
+      { instances: 2, coupling: 'tight' },
+      { roundTripsPerTransaction: 9, readOnlyPerTransaction: 1, syncsPerTransaction: 2 },
+    ],
+    [
+      'in two files, where each instance has tables',
+      { instances: 2 },
+      { roundTripsPerTransaction: 10, readOnlyPerTransaction: 0, syncsPerTransaction: 4 },
+    ],
+  ])('inserts a row and enqueues a message in each branch: rows %s', async (_, params, figuresExpected) => {
+    const { figures, integrity, sequence } = await runTrial('xa-remote', {
+      ...twoBranches,
+      ...params,
+      work: 'insert',
+    });
+    expect(integrity).toEqual(whole); // and each message has its row, or the trial fails
+    expect(figures).toMatchObject({ ...figuresExpected, inDoubt: 0 });
+    expect(sequence!.slice(1).map(({ calls }) => calls[1]!.name)).toEqual([
+      'insert, enqueue',
+      'insert, enqueue',
+    ]);
+  });
+
+  it('inserts rows in local transactions on two instances, each with tables', async () => {
+    const { figures, integrity } = await runTrial('xa-embedded', {
+      transaction: 'local',
+      sessions: 2,
+      instances: 2,
+      work: 'insert',
+    });
+    expect(integrity).toEqual(whole);
+    expect(figures).toMatchObject({ callsPerTransaction: 2, syncsPerTransaction: 1 });
+  });
+
   it('marks what it emulates, and prepares in the other session', async () => {
     const { figures, integrity, provenance, waits } = await runTrial('xa-embedded', {
       ...twoBranches,

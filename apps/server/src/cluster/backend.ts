@@ -1,14 +1,24 @@
 /** What the server needs of the engine, whether the only instance runs here or several run in their own processes. */
-import type { ClusterEvent, ClusterInstance, ClusterProcess, Kill } from '@shardlab/contract';
+import type {
+  Cluster,
+  ClusterEvent,
+  ClusterInstance,
+  ClusterProcess,
+  Kill,
+  StoreInfo,
+} from '@shardlab/contract';
 import {
   type Instance,
   type InstanceStats,
+  localCapabilities,
+  type NatsOptions,
   QueueError,
   type QueueInfo,
   type QueueStats,
   type ServiceInfo,
   type ServiceSpec,
   type Session,
+  type StoreCapabilities,
   type SubscriberInfo,
   type WaitStats,
 } from '@shardlab/engine';
@@ -50,6 +60,8 @@ export type OnUnrecoverable = (error: QueueError) => void;
 
 /** What every backend is opened with. */
 export interface BackendOptions {
+  /** Servers that have the queues. Null: the folder has them. */
+  nats: NatsOptions | null;
   services: readonly ServiceSpec[];
   onUnrecoverable: OnUnrecoverable;
 }
@@ -59,8 +71,14 @@ export type ProcessSignal = NonNullable<Kill['signal']>;
 export type InstanceState = Omit<ClusterInstance, 'metrics' | 'unready'>;
 
 export interface Backend {
-  readonly placement: 'local' | 'processes';
+  readonly placement: Cluster['placement'];
   readonly queues: QueueHost;
+  /** Where the queues are, and what is promised of them. */
+  readonly store: {
+    store: StoreInfo['store'];
+    servers: string[];
+    capabilities: StoreCapabilities;
+  };
   /** Read from memory and files; no process is contacted. */
   topology(): InstanceState[];
   /** Of all instances and processes that respond. */
@@ -78,6 +96,9 @@ export interface Backend {
   resize(instances: number): Promise<boolean>;
   close(): Promise<void>;
 }
+
+/** Of queues in a folder. */
+export const localStore: Backend['store'] = { store: 'local', servers: [], capabilities: localCapabilities };
 
 /** An error as a reason for people and programs. */
 export function failureOf(error: unknown): NonNullable<ProbeResult['failure']> {

@@ -1,6 +1,7 @@
 /**
  * The cluster behind the queue API. A single instance runs inside the server. Two or more run in processes of their own,
- * and stay there until the server restarts with one. The folder records how many instances there are.
+ * and stay there until the server restarts with one. The folder records how many instances there are. Or the queues are
+ * on other servers, and there is no instance.
  */
 import type {
   Cluster,
@@ -26,6 +27,7 @@ import type {
 } from './backend.ts';
 import { LocalBackend } from './local-backend.ts';
 import { ProcessBackend } from './process-backend.ts';
+import { StoreBackend } from './store-backend.ts';
 
 export interface ClusterMetrics {
   processes: ClusterProcess[];
@@ -49,11 +51,7 @@ export class ClusterService {
    * opening an instance or starting a cluster throws.
    */
   static async open(dir: string, options: BackendOptions): Promise<ClusterService> {
-    const backend =
-      readMembers(dir).length > 1
-        ? await ProcessBackend.open(dir, options)
-        : await LocalBackend.open(dir, options);
-    return new ClusterService(dir, backend, options);
+    return new ClusterService(dir, await openBackend(dir, options), options);
   }
 
   private constructor(dir: string, backend: Backend, options: BackendOptions) {
@@ -66,6 +64,11 @@ export class ClusterService {
   /** Throws `TOPOLOGY_CHANGING` while the instance is being moved out of the server. */
   get queues(): QueueHost {
     return this.#current.queues;
+  }
+
+  /** Where the queues are, and what is promised of them. */
+  get store(): Backend['store'] {
+    return this.#current.store;
   }
 
   get #current(): Backend {
@@ -205,6 +208,12 @@ export class ClusterService {
     await this.#changing;
     await this.#backend?.close();
   }
+}
+
+async function openBackend(dir: string, options: BackendOptions): Promise<Backend> {
+  if (options.nats !== null) return StoreBackend.open(options.nats);
+  if (readMembers(dir).length > 1) return ProcessBackend.open(dir, options);
+  return LocalBackend.open(dir, options);
 }
 
 function toWaitSummary({ buckets, ...wait }: WaitStats): WaitSummary {

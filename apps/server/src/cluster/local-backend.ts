@@ -8,6 +8,7 @@ import {
   failureOf,
   type HostedMetrics,
   type InstanceState,
+  localStore,
   type OnUnrecoverable,
   type ProbeResult,
 } from './backend.ts';
@@ -17,6 +18,7 @@ const instanceId = 1;
 
 export class LocalBackend implements Backend {
   readonly placement = 'local';
+  readonly store = localStore;
   readonly queues: Instance;
 
   readonly #endWatch: () => void;

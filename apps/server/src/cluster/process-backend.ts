@@ -7,12 +7,14 @@ import {
   failureOf,
   type HostedMetrics,
   type InstanceState,
+  localStore,
   type ProbeResult,
   type ProcessSignal,
 } from './backend.ts';
 
 export class ProcessBackend implements Backend {
   readonly placement = 'processes';
+  readonly store = localStore;
   readonly queues: ClusterClient;
   readonly #cluster: Cluster;
   readonly #restarts: ReadonlyMap<number, number>;

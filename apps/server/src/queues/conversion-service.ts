@@ -10,7 +10,8 @@ import {
   QueueError,
   readConversion,
 } from '@shardlab/engine';
-import type { QueueHost } from '../cluster/backend.ts';
+import type { Backend, QueueHost } from '../cluster/backend.ts';
+import { unsupported } from '../cluster/store-backend.ts';
 import { ServerError } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
 import type { HidePaths } from '../http/private-paths.ts';
@@ -23,6 +24,7 @@ interface RunningConversion {
 
 interface ConvertedCluster {
   readonly dir: string;
+  readonly store: Backend['store'];
   readonly queues: QueueHost;
   readonly hidePaths: HidePaths;
 }
@@ -41,6 +43,7 @@ export class ConversionService {
   /** Starts or resumes a conversion and returns once it has started. Throws what `convertQueue` throws before that. */
   async start(queue: string, { cacheMiB, ...options }: Convert): Promise<Conversion> {
     if (this.#closed) throw new ServerError('SERVER_CLOSING');
+    this.#assertLocal();
     if (!this.#running.has(queue)) {
       const stop = new AbortController();
       const started = Promise.withResolvers<void>();
@@ -76,8 +79,8 @@ export class ConversionService {
 
   /** Null if the queue was never converted. Throws `QUEUE_NOT_FOUND`. */
   async read(queue: string): Promise<Conversion | null> {
-    const { dir, queues, hidePaths } = this.#cluster;
-    const conversion = await readConversion({ dir, queue });
+    const { dir, queues, hidePaths, store } = this.#cluster;
+    const conversion = store.store === 'local' ? await readConversion({ dir, queue }) : undefined;
     if (conversion === undefined) {
       await queues.queue(queue);
       return null;
@@ -92,12 +95,20 @@ export class ConversionService {
 
   /** The unsharded queue can be used again. Throws `CONVERSION_NOT_FOUND`, `CONVERSION_PAST_CANCEL`. */
   async cancel(queue: string): Promise<void> {
+    this.#assertLocal();
     const running = this.#running.get(queue);
     running?.stop.abort();
     await running?.ended;
     await cancelConversion({ dir: this.#cluster.dir, queue });
     this.#failures.delete(queue);
     await this.#cluster.queues.queues();
+  }
+
+  #assertLocal(): void {
+    if (this.#cluster.store.store !== 'local')
+      throw unsupported(
+        'The queues are on NATS servers: all of them are sharded, and there is nothing to convert',
+      );
   }
 
   /** Interrupts running conversions; they can be resumed later. */

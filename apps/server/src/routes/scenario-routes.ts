@@ -1,4 +1,12 @@
-import { Id, Scale, Scenario, ScenarioEntry, ScenarioList, ScenarioValidation } from '@shardlab/contract';
+import {
+  Id,
+  LessonList,
+  Scale,
+  Scenario,
+  ScenarioEntry,
+  ScenarioList,
+  ScenarioValidation,
+} from '@shardlab/contract';
 import { bundledStudies, diskBytesMax, parseScenario, planFigures, scenarioSchemaText } from '@shardlab/lab';
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -27,6 +35,17 @@ export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions
     '/api/scenarios/:id',
     { schema: { summary: 'One scenario', tags, params, response: { 200: ScenarioEntry } } },
     async (request) => library.get(request.params.id),
+  );
+  app.get(
+    '/api/lessons',
+    {
+      schema: {
+        summary: 'Guided experiments in their order; their scenarios are found by id and are not listed',
+        tags,
+        response: { 200: LessonList },
+      },
+    },
+    async () => ({ lessons: library.lessons() }),
   );
   const schemaText = scenarioSchemaText(bundledStudies.programs);
   app.get(

@@ -1,18 +1,25 @@
-/** Built-in scenarios, read once from the repository, and uploaded scenarios. */
+/** Built-in scenarios and lessons, read once from the repository, and uploaded scenarios. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Scenario, ScenarioEntry, ScenarioSource } from '@shardlab/contract';
-import { LabError, parseScenario, planFigures, readScenarioFolder } from '@shardlab/lab';
+import type { Lesson, LessonEntry, Scenario, ScenarioEntry, ScenarioSource } from '@shardlab/contract';
+import { LabError, parseScenario, planFigures, readLessonFolder, readScenarioFolder } from '@shardlab/lab';
 import { ServerError } from '../errors.ts';
 import type { ScenarioStore } from '../store/scenario-store.ts';
 
 export class ScenarioLibrary {
   readonly #builtIn: ReadonlyMap<string, Scenario>;
+  /** By the id of their scenario, in the order in which they are listed. */
+  readonly #lessons: ReadonlyMap<string, Lesson>;
   readonly #uploaded: ScenarioStore;
   /** By scenario. Cached because a list has hundreds of scenarios, and their sweeps hundreds of points each. */
   readonly #plans = new Map<string, ScenarioEntry['plans']>();
 
-  private constructor(builtIn: ReadonlyMap<string, Scenario>, uploaded: ScenarioStore) {
+  private constructor(
+    builtIn: ReadonlyMap<string, Scenario>,
+    lessons: readonly Lesson[],
+    uploaded: ScenarioStore,
+  ) {
     this.#builtIn = builtIn;
+    this.#lessons = new Map(lessons.map((lesson) => [lesson.scenario.id, lesson]));
     this.#uploaded = uploaded;
   }
 
@@ -23,22 +30,36 @@ export class ScenarioLibrary {
       if (parsed.ok) builtIn.set(parsed.scenario.id, parsed.scenario);
       else onFault(`scenarios/${file}: ${parsed.error.message}`);
     }
-    return new ScenarioLibrary(builtIn, uploaded);
+    const lessons: Lesson[] = [];
+    for (const { file, read } of await readLessonFolder()) {
+      if (read instanceof LabError) onFault(`scenarios/lessons/${file}: ${read.message}`);
+      else lessons.push(read);
+    }
+    lessons.sort((a, b) => a.position - b.position);
+    return new ScenarioLibrary(builtIn, lessons, uploaded);
+  }
+
+  /** The lessons in their order. Their scenarios are not in `list`. */
+  lessons(): LessonEntry[] {
+    return [...this.#lessons.values()].map((lesson) => ({
+      lesson,
+      estimatedMs: this.#entry(lesson.scenario, 'built-in').plans.quick.estimatedMs,
+    }));
   }
 
   async list(): Promise<ScenarioEntry[]> {
     const entries = [...this.#builtIn.values()].map((scenario) => this.#entry(scenario, 'built-in'));
     for (const scenario of this.#uploaded.list()) {
-      if (this.#builtIn.has(scenario.id)) continue; // a newer version may bring a built-in scenario with the same id
+      if (this.#isBuiltIn(scenario.id)) continue; // a newer version may bring a built-in scenario with the same id
       if (!this.#plans.has(scenario.id)) await nextTurn(); // expanding a sweep takes up to 5 ms
       entries.push(this.#entry(scenario, 'uploaded'));
     }
     return entries;
   }
 
-  /** Throws `SCENARIO_NOT_FOUND`. */
+  /** Of a lesson too. Throws `SCENARIO_NOT_FOUND`. */
   get(id: string): ScenarioEntry {
-    const builtIn = this.#builtIn.get(id);
+    const builtIn = this.#builtIn.get(id) ?? this.#lessons.get(id)?.scenario;
     if (builtIn !== undefined) return this.#entry(builtIn, 'built-in');
     const uploaded = this.#uploaded.find(id);
     if (uploaded === undefined) throw notFound(id);
@@ -50,7 +71,7 @@ export class ScenarioLibrary {
     const parsed = parseScenario(text);
     if (!parsed.ok) throw parsed.error;
     const { id } = parsed.scenario;
-    if (this.#builtIn.has(id)) {
+    if (this.#isBuiltIn(id)) {
       throw new ServerError('SCENARIO_EXISTS', {
         message: `A built-in scenario has the id "${id}"; choose another id`,
         details: { id },
@@ -63,9 +84,13 @@ export class ScenarioLibrary {
 
   /** Throws `SCENARIO_BUILT_IN`, `SCENARIO_NOT_FOUND`. Runs of it keep their own copy. */
   remove(id: string): void {
-    if (this.#builtIn.has(id)) throw new ServerError('SCENARIO_BUILT_IN', { details: { id } });
+    if (this.#isBuiltIn(id)) throw new ServerError('SCENARIO_BUILT_IN', { details: { id } });
     if (!this.#uploaded.remove(id)) throw notFound(id);
     this.#plans.delete(id);
+  }
+
+  #isBuiltIn(id: string): boolean {
+    return this.#builtIn.has(id) || this.#lessons.has(id);
   }
 
   #entry(scenario: Scenario, source: ScenarioSource): ScenarioEntry {

@@ -15,6 +15,7 @@ import {
   type HistoryRange,
   type Id,
   type Kill,
+  type LessonList,
   type LoadAnswer,
   type MachineState,
   type MessageState,
@@ -37,6 +38,7 @@ import {
   type ScenarioList,
   type ScenarioValidation,
   type StartLoad,
+  type StoreInfo,
   type StudyList,
   type Subscribe,
   type SubscriberInfo,
@@ -75,6 +77,13 @@ export const scenarioQuery = (id: string) =>
     queryKey: ['scenarios', id],
     queryFn: ({ signal }) => call<ScenarioEntry>('GET', `/api/scenarios/${path(id)}`, { signal }),
   });
+
+/** Never out of date: the lessons come with the server's code. */
+export const lessonsQuery = queryOptions({
+  queryKey: ['lessons'],
+  queryFn: ({ signal }) => call<LessonList>('GET', '/api/lessons', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
 
 /** Never out of date: the programs are part of the server's code. */
 export const scenarioSchemaQuery = queryOptions({
@@ -139,6 +148,12 @@ export const claimsQuery = queryOptions({
 export const hardwareQuery = queryOptions({
   queryKey: ['hardware'],
   queryFn: ({ signal }) => call<HardwareList>('GET', '/api/hardware', { signal }),
+});
+
+/** A server keeps its store as long as it runs. */
+export const storeQuery = queryOptions({
+  queryKey: ['store'],
+  queryFn: ({ signal }) => call<StoreInfo>('GET', '/api/store', { signal }),
 });
 
 export const queuesQuery = queryOptions({

@@ -1,6 +1,6 @@
 /** A sequence diagram: lifelines, calls and answers between them, and what each lifeline waited for, in the colour of the event. */
 import { select } from 'd3-selection';
-import { layoutSequence, type SequenceDiagram } from '../model/sequence.ts';
+import { layoutSequence, type SequenceCall, type SequenceDiagram } from '../model/sequence.ts';
 import type { Chart } from './chart.ts';
 import { drawMarks, fitText, type Mark, sizeSvg } from './marks.ts';
 import { fontFamily, themeColor } from './visual-encoding.ts';
@@ -19,6 +19,8 @@ const top = 34;
 /** The whole duration, where nothing has to be stretched. */
 const pxMax = 360;
 const barWidth = 10;
+/** Between a label and the bars beside it. */
+const labelMargin = barWidth + 2;
 
 export const sequenceHeight = (diagram: SequenceDiagram): number =>
   layoutSequence(diagram, { top, pxMax }).height + 16;
@@ -35,6 +37,12 @@ export function createSequenceChart(element: SVGSVGElement): Chart<SequenceData>
       svg.selectAll('*').remove();
     },
   };
+}
+
+/** Without its time where both do not fit. */
+function callText({ name, sentAt }: SequenceCall, format: (time: number) => string, px: number): string {
+  const whole = `${name}  ${format(sentAt)}`;
+  return fitText(whole, px) === whole ? whole : fitText(name, px);
 }
 
 function marksOf(data: SequenceData): Mark[] {
@@ -82,7 +90,10 @@ function marksOf(data: SequenceData): Mark[] {
       const [x1, x2] = [xOf(from) + (towards * barWidth) / 2, xOf(to) - (towards * barWidth) / 2];
       const isCurrent = cursor !== null && calls[cursor] === call;
       const stroke = isCurrent ? themeColor.accent : themeColor.text;
-      const text = kind === 'call' ? `${call.name}  ${format(call.sentAt)}` : call.answer;
+      const text =
+        kind === 'call'
+          ? callText(call, format, column - labelMargin)
+          : fitText(call.answer, column - labelMargin);
       return [
         {
           key: `message-${index}`,
@@ -99,7 +110,8 @@ function marksOf(data: SequenceData): Mark[] {
           key: `text-${index}`,
           tag: 'text',
           attrs: {
-            x: (x1 + x2) / 2,
+            // Beside its caller: an arrow to a later lifeline crosses the bars of those between.
+            x: xOf(call.from) + ((kind === 'call' ? towards : -towards) * column) / 2,
             y: y - 4,
             'text-anchor': 'middle',
             fill: isCurrent ? themeColor.accent : themeColor.text,
@@ -107,7 +119,7 @@ function marksOf(data: SequenceData): Mark[] {
             stroke: themeColor.surface,
             'stroke-width': '3',
           },
-          text: fitText(text, Math.max(column, Math.abs(x2 - x1)) - 4),
+          text,
         },
       ];
     }),

@@ -76,6 +76,16 @@ export function frameIndexAt(frames: readonly Frame[], atMs: number): number {
   return Math.max(0, index);
 }
 
+/**
+ * The measured middle of the trial that is `by` trials after the one at a time; at an end it stays. From null, which is no
+ * time yet, forward is the first trial and backward the last. Null if there are no trials.
+ */
+export function stepFrame(frames: readonly Frame[], atMs: number | null, by: number): number | null {
+  if (frames.length === 0) return null;
+  const from = atMs === null ? (by > 0 ? -1 : frames.length) : frameIndexAt(frames, atMs);
+  return middleOf(frames[Math.min(frames.length - 1, Math.max(0, from + by))]!);
+}
+
 /** A moment of one system in a trial. */
 export interface Moment {
   frame: Frame;

@@ -1,4 +1,5 @@
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { KeysProvider } from './keys.tsx';
 import { LogoutButton } from './logout-button.tsx';
 import { RunPill } from './run-pill.tsx';
 import { ThemeSwitch } from './theme-switch.tsx';
@@ -6,6 +7,7 @@ import { ThemeSwitch } from './theme-switch.tsx';
 const pages = [
   { to: '/', label: 'Lab', exact: true },
   { to: '/documents', label: 'Documents', exact: false },
+  { to: '/learn', label: 'Learn', exact: false },
   { to: '/runs', label: 'Runs', exact: false },
   { to: '/what-if', label: 'What if', exact: false },
   { to: '/queues', label: 'Queues', exact: false },
@@ -16,7 +18,7 @@ const pages = [
 export function AppShell() {
   const isLogin = useLocation({ select: ({ pathname }) => pathname === '/login' });
   return (
-    <>
+    <KeysProvider>
       <a className="skip" href="#main">
         Skip to content
       </a>
@@ -54,7 +56,7 @@ export function AppShell() {
           </p>
         )}
       </footer>
-    </>
+    </KeysProvider>
   );
 }
 

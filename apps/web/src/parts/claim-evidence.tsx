@@ -7,6 +7,7 @@ import { describeGrade } from '../model/verdicts.ts';
 import { VerdictBadge } from './badges.tsx';
 import { ClaimClauses } from './claim-clauses.tsx';
 import { ClaimFigure } from './claim-figure.tsx';
+import { ClaimSlips } from './claim-slips.tsx';
 import { RunButton } from './run-button.tsx';
 import { RunFigure } from './run-figure.tsx';
 import { useProgram } from './use-program.ts';
@@ -20,6 +21,7 @@ export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
         <p>{entry.document}</p>
         <footer className="small muted">The document, in our words, {describeGrade(entry.grade)}</footer>
       </blockquote>
+      <ClaimSlips claim={entry.id} />
       {entry.weak === null ? null : <p className="small muted">Weak: {entry.weak}</p>}
       {last === null ? null : (
         <>

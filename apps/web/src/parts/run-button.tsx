@@ -3,24 +3,26 @@ import { type ReactNode, useId, useRef } from 'react';
 import { ErrorNotice } from './query-states.tsx';
 import { useStartRun } from './use-start-run.ts';
 
-/** Starts a run and opens its page. If the machine is busy with something else, it asks first. */
+/** Starts a run and opens its page, unless `onStarted` says otherwise. If the machine is busy with something else, it asks first. */
 export function RunButton(props: {
   scenario: string;
   scale: Scale;
   /** Further classes of the button. */
   kind?: 'button-primary' | 'button-ink' | '';
+  disabled?: boolean;
+  onStarted?(runId: string): void;
   children: ReactNode;
 }) {
-  const { scenario, scale, kind = '', children } = props;
+  const { scenario, scale, kind = '', disabled = false, onStarted, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
-  const start = useStartRun(() => dialog.current?.showModal());
+  const start = useStartRun(() => dialog.current?.showModal(), onStarted);
   const title = useId();
   return (
     <>
       <button
         type="button"
         className={`button ${kind}`.trim()}
-        disabled={start.isPending}
+        disabled={disabled || start.isPending}
         onClick={() => start.ask({ scenario, scale })}
       >
         {children}

@@ -10,17 +10,18 @@ interface Asked {
 }
 
 /**
- * Starts a run and opens its page. `ask` looks at the machine first, and calls `onBusy` in the place of starting if it is
+ * Starts a run and opens its page, or calls `onStarted` with its id instead. `ask` looks at the machine first, and calls `onBusy` in the place of starting if it is
  * busy with something else; `reasons` then say with what.
  */
-export function useStartRun(onBusy: () => void) {
+export function useStartRun(onBusy: () => void, onStarted?: (runId: string) => void) {
   const navigate = useNavigate();
   const client = useQueryClient();
   const started = useMutation({
     mutationFn: ({ scenario, scale }: Asked) => startRun(scenario, scale),
     onSuccess: async ({ id }) => {
       void client.invalidateQueries({ queryKey: ['runs'] });
-      await navigate({ to: '/runs/$runId', params: { runId: id } });
+      if (onStarted === undefined) await navigate({ to: '/runs/$runId', params: { runId: id } });
+      else onStarted(id);
     },
   });
   const asked = useMutation({

@@ -500,6 +500,11 @@ const definitions = {
     retryable: false,
     message: 'This is not supported here; nothing was done',
   },
+  STORE_NOT_INSTALLED: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The package of the store is not installed',
+  },
   STORE_UNAUTHORIZED: {
     kind: 'failed',
     retryable: false,

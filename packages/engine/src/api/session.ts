@@ -116,7 +116,7 @@ export interface Session {
    * `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`, `SQL_TOO_SLOW`; `details.statement` is its index), as it does if those of
    * other transactions left no time for them (`SQL_NOT_RUN`), or if a branch in doubt has locked rows for longer than
    * `sqlLockMsMax` that they write to (`SQL_LOCK_TIMEOUT`), and nothing of the transaction is done. The application's tables are in the file of one instance, the one that ran the first statement
-   * (`SQL_ELSEWHERE` on others). Which statements are allowed: `docs/decisions/application-sql.md`.
+   * (`SQL_ELSEWHERE` on others, unless the session works in a tightly coupled branch whose home that instance is: the statements run there). Which statements are allowed: `docs/decisions/application-sql.md`.
    */
   execute(sql: string, parameters?: SqlParameters): void;
   /**

@@ -10,10 +10,12 @@ import type { QueueInfo } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { Json, ServiceInfo } from '../api/service.ts';
 import type { Session } from '../api/session.ts';
+import type { NatsOptions, QueueStore } from '../api/store.ts';
 import type { SubscriberInfo } from '../api/subscriber.ts';
 import { type ClusterConnections, ClusterSession } from '../client/cluster-session.ts';
 import { connectLinkLazily, type LinkedRemoteInstance } from '../client/connect.ts';
 import type { RemoteSession } from '../client/remote-session.ts';
+import { openNatsStore } from '../runtime/open-nats-store.ts';
 import { LeaseFile } from '../storage/catalog/lease-file.ts';
 import { Membership } from '../storage/catalog/membership.ts';
 import { instanceSocketPath } from '../storage/socket-path.ts';
@@ -30,8 +32,16 @@ export interface ConnectClusterOptions {
   connectMs?: number;
 }
 
-/** Connects to an instance when it is first needed. Throws the storage errors if the folder cannot be read. */
-export function connectCluster(options: ConnectClusterOptions): ClusterClient {
+/**
+ * Of a folder: connects to an instance when it is first needed; throws the storage errors if the folder cannot be read. Of
+ * NATS servers: connects at once; throws `STORE_NOT_INSTALLED` and what the store throws.
+ */
+export function connectCluster(options: ConnectClusterOptions): ClusterClient;
+export function connectCluster(options: NatsOptions): Promise<QueueStore>;
+export function connectCluster(
+  options: ConnectClusterOptions | NatsOptions,
+): ClusterClient | Promise<QueueStore> {
+  if ('nats' in options) return openNatsStore(options);
   return new MultiInstanceClient(options, nodeClusterPorts);
 }
 

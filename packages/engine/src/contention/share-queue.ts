@@ -81,6 +81,7 @@ class OwnedSharedQueue implements SharedQueue {
   readonly #instance: LocalInstance;
   readonly #memory: QueueMemory;
   readonly #own: ReturnType<typeof joinSharedMemory>;
+  readonly #endFollowing: () => void;
   #served: ServedInstance | undefined;
 
   constructor(instance: LocalInstance, handle: SharedQueueHandle) {
@@ -89,6 +90,9 @@ class OwnedSharedQueue implements SharedQueue {
     this.#memory = new QueueMemory(handle, handle);
     const { machineClock: clock } = nodePorts;
     this.#own = joinSharedMemory(handle, { memory: this.#memory, session: owner, clock });
+    this.#endFollowing = instance.onMovedAway(handle.queue, (subscriber, messages) =>
+      this.#own.object.count({ enqueuedFor: [], dequeuedFor: Array(messages).fill(subscriber) }),
+    );
   }
 
   async readSubscribers(): Promise<void> {
@@ -187,6 +191,7 @@ class OwnedSharedQueue implements SharedQueue {
       for (let session = 1; session <= this.handle.sessionsMax; session += 1) this.#memory.wake(session);
       await this.#whenReleased();
     } finally {
+      this.#endFollowing();
       await this.#served?.close();
     }
   }

@@ -3,6 +3,7 @@
  * are the keys of `xid.ts`.
  */
 import type { QueueId } from './ids.ts';
+import type { SqlStatement } from './sql-statement.ts';
 
 export type HomeCall =
   /**
@@ -35,7 +36,7 @@ export interface UnderLock {
   mayWait: boolean;
 }
 
-/** Messages that a branch enqueues, nothing else: what it consumes is in the file of its own instance. */
+/** Messages that a branch enqueues, and its statements: what it consumes is in the file of its own instance. */
 export interface ShippedWork {
   /** Of the session that enqueued them, at its instance. */
   session: number;
@@ -45,6 +46,8 @@ export interface ShippedWork {
     count: number /** Records, one after the other, in base64. */;
     records: string;
   }[];
+  /** Of the application, to be run at the prepare; only to the instance that has its tables. */
+  statements: readonly SqlStatement[];
 }
 
 /** `refused`: the work stays where it is, and the branch is prepared there. */

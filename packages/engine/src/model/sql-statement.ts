@@ -53,6 +53,13 @@ export function sqlRefused(reason: string, details: Record<string, unknown> = {}
   return new QueueError('SQL_REFUSED', { message: `The statement is refused: ${reason}`, details });
 }
 
+export function sqlElsewhere(instance: number, sqlInstance: number | undefined): QueueError {
+  return new QueueError('SQL_ELSEWHERE', {
+    message: `The application's tables are on ${sqlInstance === undefined ? 'no instance yet' : `instance ${sqlInstance}`}`,
+    details: { instance, sqlInstance },
+  });
+}
+
 /**
  * A copy of the statement, with the bytes that it and its parameters take. Throws `SQL_INVALID`, `SQL_REFUSED`,
  * `SQL_TOO_LARGE`.

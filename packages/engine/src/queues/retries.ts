@@ -38,6 +38,8 @@ export interface RetriesOptions {
 export class Retries {
   readonly #options: RetriesOptions;
   readonly #timers = new Set<Timer>();
+  /** Called when messages are in the exception queue, as durably as their queue promises. */
+  readonly moveListeners = new Set<(from: QueueRow, deliveries: readonly Delivery[]) => void>();
 
   constructor(options: RetriesOptions) {
     this.#options = options;
@@ -149,7 +151,10 @@ export class Retries {
     const bytes = run.segments.reduce((sum, { start, end }) => sum + end - start, 0);
     const sync = queue.row.durability === 'durable' ? 'FULL' : 'NORMAL';
     groupCommit.write({ runs: [run], deliveries, bytes, sync, ...staged.hooks }).then(
-      () => this.#apply(retry, 'finishMove'),
+      () => {
+        this.#apply(retry, 'finishMove');
+        for (const listener of this.moveListeners) listener(queue.row, deliveries);
+      },
       () => this.#pause(retry, 'failMove', moveRetryMs),
     );
   }

@@ -246,6 +246,11 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     this.#applyDurability(queue);
   }
 
+  /** Has statements of the application that run at the commit or the prepare. */
+  get hasStatements(): boolean {
+    return (this.#staged.sql?.statements.length ?? 0) > 0;
+  }
+
   get isEmpty(): boolean {
     return this.#operationCount === 0;
   }

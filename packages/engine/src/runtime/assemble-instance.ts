@@ -101,6 +101,7 @@ export async function assembleInstance(
       outcomes,
       queues: catalog.queues(),
       everExisted: (what, ofId) => catalog.everExisted(what, ofId),
+      sqlInstance: () => catalog.sqlInstance(),
       queueById: (queueId) => catalog.queues().find((queue) => queue.queueId === queueId),
       subscribers: (queueId) => catalog.subscribers.ofTopic(queueId),
       onFatal,

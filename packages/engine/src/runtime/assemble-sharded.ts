@@ -21,6 +21,7 @@ import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { FileReader } from '../model/read-request.ts';
 import type { RecoveredInstance } from '../model/recovered-instance.ts';
+import { sqlElsewhere } from '../model/sql-statement.ts';
 import type { SubscriberRow } from '../model/subscriber-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { CommitProbe } from '../monitoring/commit-probe.ts';
@@ -72,6 +73,8 @@ export interface ShardedOptions {
   /** Whether the catalog ever had it: if it did and has it no more, it was dropped. */
   everExisted(what: 'queue' | 'subscriber', id: number): boolean;
   queueById(queueId: QueueId | null): QueueRow | undefined;
+  /** The instance whose file has the application's tables; undefined while there are none. */
+  sqlInstance(): number | undefined;
   freeDiskBytes(): Promise<number>;
   subscribers(queueId: QueueId): readonly SubscriberRow[];
   onFatal(error: QueueError): void;
@@ -275,10 +278,16 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     rowLockWaits,
   };
   const transactions = new ShardedTransactions({ ...shared, ...ofTransactions });
+  let sqlInstance: number | undefined;
+  const assertHasTables = () => {
+    sqlInstance ??= options.sqlInstance();
+    if (sqlInstance !== instance) throw sqlElsewhere(instance, sqlInstance);
+  };
   const shipped: ShippedBranches = new ShippedBranches({
     transactions,
     timers,
     findQueue: options.queueById,
+    assertHasTables,
     branchesOf: (transactionKey) => branches.ofTransaction(transactionKey),
   });
   const homes = new Homes({ instance, shipped, waits, ports });
@@ -291,6 +300,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     rowLockWaits,
     homes,
     ports,
+    assertHasTables,
   });
   const decisions = new Decisions(groupCommit, clock, recovered.decisions);
   const lifecycle = new ShardedLifecycle({
@@ -353,6 +363,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     cache,
     pool,
     queues,
+    retries,
     groupCommit,
     payloads,
     delayed,

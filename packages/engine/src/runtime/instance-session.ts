@@ -230,7 +230,7 @@ export class InstanceSession implements Session {
   execute(sql: string, parameters: SqlParameters = []): void {
     this.#assertWriterFree('execute');
     const { statement, bytes } = validateStatement(sql, parameters);
-    this.#statements().execute(statement, bytes);
+    this.#statements(this.#branches?.home).execute(statement, bytes);
   }
 
   async query(sql: string, parameters: SqlParameters = []): Promise<SqlResult> {
@@ -378,8 +378,9 @@ export class InstanceSession implements Session {
     return found;
   }
 
-  #statements(): TransactionStatements {
-    const { statements } = this.#transactionOf(this.#context.sqlEngine());
+  /** `home`: of a tightly coupled branch, which can have its statements run there. */
+  #statements(home?: number): TransactionStatements {
+    const { statements } = this.#transactionOf(this.#context.sqlEngine(home));
     if (statements === undefined) throw new QueueError('TX_SPANS_FILES');
     return statements;
   }

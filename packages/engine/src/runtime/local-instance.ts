@@ -234,6 +234,25 @@ export class LocalInstance implements Instance {
     return this.#subscribers.list(this.#findTopic(topic));
   }
 
+  /**
+   * Calls the listener with the subscriber of messages of the topic that a retry limit has moved away, and how many they are.
+   * Returns what ends that.
+   */
+  onMovedAway(topic: string, listener: (subscriber: string, messages: number) => void): () => void {
+    const { queueId } = this.#findTopic(topic);
+    const { moveListeners } = this.#sharded.retries;
+    const onMoved: Parameters<typeof moveListeners.add>[0] = (from, deliveries) => {
+      if (from.queueId !== queueId) return;
+      const names = new Map(this.#catalog.subscribers.ofTopic(queueId).map(({ id, name }) => [id, name]));
+      for (const { cursor, count } of deliveries) {
+        const name = names.get(cursor.subscriber);
+        if (name !== undefined) listener(name, count);
+      }
+    };
+    moveListeners.add(onMoved);
+    return () => moveListeners.delete(onMoved);
+  }
+
   #findTopic(name: string): QueueRow {
     const { row } = this.#queues.findQueue(name);
     if (row.type === 'topic') return row;

@@ -1,21 +1,26 @@
 /** A queue inside the caller's program in a few lines: one instance, one queue, enqueue and consume. */
 import { QueueError } from '../api/errors.ts';
-import type { Instance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { QueueInfo, QueueSpec } from '../api/queue.ts';
 import type { Session } from '../api/session.ts';
+import type { NatsOptions, QueueStore } from '../api/store.ts';
 import { pause } from '../model/pause.ts';
 import type { Timers } from '../model/ports.ts';
+import { queueSettingNames } from '../model/queue-settings.ts';
 import { recordBytes } from '../model/session-calls.ts';
 import { nodePorts } from '../node-ports.ts';
 import { openInstance } from './open-instance.ts';
+import { openNatsStore } from './open-nats-store.ts';
 
 /** A buffered queue has calls of its own, for which `openInstance` is as short. */
 export interface OpenQueueOptions extends Omit<QueueSpec, 'visibility' | 'messagesMax'> {
   /** Folder of the data; created if it is missing. */
   dir: string;
 }
+
+/** A queue on the servers of a NATS cluster; it is created there if it is missing. */
+export interface OpenNatsQueueOptions extends NatsOptions, Omit<OpenQueueOptions, 'dir'> {}
 
 export interface ConsumeOptions {
   /** Number of handlers that run at the same time, 1 to 1,000; default 1. */
@@ -44,8 +49,22 @@ export interface EmbeddedQueue {
   close(): Promise<void>;
 }
 
-/** Opens a queue in this process and creates it if it is missing. Throws what `openInstance` throws. */
-export async function openQueue({ dir, ...spec }: OpenQueueOptions): Promise<EmbeddedQueue> {
+/** The same calls for a queue on servers, which have to be asked for its counts. */
+export interface StoreQueue extends Omit<EmbeddedQueue, 'info'> {
+  info(): Promise<QueueInfo>;
+}
+
+/**
+ * Opens a queue in this process, or on the servers of a NATS cluster, and creates it if it is missing. Throws what
+ * `openInstance` throws; with `nats`, `STORE_NOT_INSTALLED` and what the store throws.
+ */
+export async function openQueue(options: OpenQueueOptions): Promise<EmbeddedQueue>;
+export async function openQueue(options: OpenNatsQueueOptions): Promise<StoreQueue>;
+export async function openQueue(options: OpenQueueOptions | OpenNatsQueueOptions) {
+  return 'nats' in options ? openOnServers(options) : openEmbedded(options);
+}
+
+async function openEmbedded({ dir, ...spec }: OpenQueueOptions): Promise<EmbeddedQueue> {
   const instance = await openInstance({ dir });
   try {
     if (!instance.queues().some((queue) => queue.name === spec.name)) await instance.createQueue(spec);
@@ -53,7 +72,41 @@ export async function openQueue({ dir, ...spec }: OpenQueueOptions): Promise<Emb
     await instance.close();
     throw error;
   }
-  return new LocalQueue(instance, spec.name, nodePorts.timers);
+  return new OpenQueue(instance, spec.name, {
+    timers: nodePorts.timers,
+    messagesMax: limits.transactionOperationsMax,
+  });
+}
+
+async function openOnServers(options: OpenNatsQueueOptions): Promise<StoreQueue> {
+  const store = await openNatsStore(options);
+  try {
+    const spec = pickSpec(options);
+    if (!(await store.queues()).some((queue) => queue.name === spec.name)) await createOnce(store, spec);
+    const { transactionMessagesMax: messagesMax } = store;
+    return new OpenQueue(store, spec.name, { timers: nodePorts.timers, messagesMax });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** The specification alone: the options beside it have credentials, which errors of a specification would show. */
+function pickSpec(options: OpenNatsQueueOptions): QueueSpec {
+  const given = queueSettingNames.flatMap((name) => {
+    const value = (options as QueueSpec)[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+  return { name: options.name, ...Object.fromEntries(given) };
+}
+
+/** Several processes may open a queue at the same time that none of them has found. */
+async function createOnce(store: QueueStore, spec: QueueSpec): Promise<void> {
+  try {
+    await store.createQueue(spec);
+  } catch (error) {
+    if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
+  }
 }
 
 /** The pause after a failed handler doubles from `retryPauseMsMin` to this, milliseconds. */
@@ -68,21 +121,34 @@ interface EnqueueCall {
   reject(error: unknown): void;
 }
 
-class LocalQueue implements EmbeddedQueue {
-  readonly #instance: Instance;
+interface OpenedHost<Info> {
+  openSession(): Session;
+  queue(name: string): Info;
+  close(): Promise<void>;
+}
+
+class OpenQueue<Info> {
+  readonly #host: OpenedHost<Info>;
   readonly #name: string;
   readonly #timers: Timers;
+  /** Of one transaction. */
+  readonly #messagesMax: number;
   readonly #session: Session;
   readonly #ending = new AbortController();
   readonly #consumers = new Set<Promise<void>>();
   #pendingCalls: EnqueueCall[] = [];
   #flushing: Promise<void> | undefined;
 
-  constructor(instance: Instance, name: string, timers: Timers) {
-    this.#instance = instance;
+  constructor(
+    host: OpenedHost<Info>,
+    name: string,
+    { timers, messagesMax }: { timers: Timers; messagesMax: number },
+  ) {
+    this.#host = host;
+    this.#messagesMax = messagesMax;
     this.#name = name;
     this.#timers = timers;
-    this.#session = instance.openSession();
+    this.#session = host.openSession();
   }
 
   async enqueue(messages: NewMessage | NewMessage[]): Promise<string[]> {
@@ -125,7 +191,7 @@ class LocalQueue implements EmbeddedQueue {
     for (const call of this.#pendingCalls) {
       operations += call.messages.length;
       bytes += call.bytes;
-      if (count > 0 && (operations > limits.transactionOperationsMax || bytes > limits.groupBytesMax)) break;
+      if (count > 0 && (operations > this.#messagesMax || bytes > limits.groupBytesMax)) break;
       count += 1;
     }
     return this.#pendingCalls.splice(0, count);
@@ -154,7 +220,7 @@ class LocalQueue implements EmbeddedQueue {
     signal: AbortSignal,
     onError: ConsumeOptions['onError'],
   ): Promise<void> {
-    const session = this.#instance.openSession();
+    const session = this.#host.openSession();
     let pauseMs = retryPauseMsMin;
     try {
       while (!signal.aborted) {
@@ -178,7 +244,7 @@ class LocalQueue implements EmbeddedQueue {
     }
   }
 
-  /** Resolves with undefined after a pause if the queue is stopped or being converted. */
+  /** Resolves with undefined after a pause if the queue is stopped or being converted, or no server answers. */
   async #dequeueNext(session: Session, signal: AbortSignal): Promise<Message | undefined> {
     try {
       return (await session.dequeue(this.#name, { waitMs: dequeueWaitMs, signal }))[0];
@@ -190,21 +256,24 @@ class LocalQueue implements EmbeddedQueue {
   }
 
   openSession(): Session {
-    return this.#instance.openSession();
+    return this.#host.openSession();
   }
 
-  info(): QueueInfo {
-    return this.#instance.queue(this.#name);
+  info(): Info {
+    return this.#host.queue(this.#name);
   }
 
   async close(): Promise<void> {
     this.#ending.abort();
     await Promise.allSettled(this.#consumers);
     await this.#flushing;
-    await this.#instance.close();
+    await this.#host.close();
   }
 }
 
 function isTransient(error: unknown): boolean {
-  return error instanceof QueueError && ['DEQUEUE_STOPPED', 'QUEUE_CONVERTED'].includes(error.code);
+  return (
+    error instanceof QueueError &&
+    ['DEQUEUE_STOPPED', 'QUEUE_CONVERTED', 'INSTANCE_UNREACHABLE'].includes(error.code)
+  );
 }

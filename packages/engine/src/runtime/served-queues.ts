@@ -9,6 +9,7 @@ import type { MessageCache } from '../log/message-cache.ts';
 import type { QueueId } from '../model/ids.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { pickQueueSettings } from '../model/queue-settings.ts';
+import { sqlElsewhere } from '../model/sql-statement.ts';
 import type { GoneCode, QueueCounts, QueueEngine } from '../queues/queue-engine.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
 import type { Branches } from '../xa/branches.ts';
@@ -18,8 +19,11 @@ import { validateQueueSpec } from './validate-queue-spec.ts';
 export interface SessionContext {
   /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   findQueue(queue: string): FoundQueue;
-  /** The engine whose file has the application's tables. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
-  sqlEngine(): QueueEngine;
+  /**
+   * The engine that takes the application's statements: its file has the tables, or the instance `home` has them, to which the
+   * statements will be shipped. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`.
+   */
+  sqlEngine(home?: number): QueueEngine;
   shardedEngine(): QueueEngine;
   /** Throws `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   branches(): Branches;
@@ -111,16 +115,13 @@ export class ServedQueues implements SessionContext {
   }
 
   /** The instance that gets the first SQL statement of the application in a cluster keeps the application's tables. */
-  sqlEngine(): QueueEngine {
+  sqlEngine(home?: number): QueueEngine {
     this.assertServing();
     const { instance, catalog, engines } = this.#options;
     this.#sqlInstance ??= catalog.sqlInstance() ?? catalog.claimSqlInstance(instance);
-    if (this.#sqlInstance === instance) return engines.sharded;
     if (this.#sqlInstance === undefined) throw this.#leaving();
-    throw new QueueError('SQL_ELSEWHERE', {
-      message: `The application's tables are on instance ${this.#sqlInstance}`,
-      details: { instance, sqlInstance: this.#sqlInstance },
-    });
+    if (this.#sqlInstance === instance || this.#sqlInstance === home) return engines.sharded;
+    throw sqlElsewhere(instance, this.#sqlInstance);
   }
 
   /** Reads the catalog if another process may have changed it. */

@@ -2,7 +2,7 @@
 import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
 import type { MachineClock } from '../model/ports.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
-import { type PeerCall, readBatch } from '../wire/peer-messages.ts';
+import { peerCallFromJson, readBatch } from '../wire/peer-messages.ts';
 import { protocolError } from '../wire/protocol.ts';
 import type { HomeCaller } from '../xa/tight/home-caller.ts';
 
@@ -25,12 +25,7 @@ export class PeerRequestHandler {
   }
 
   async call(json: string): Promise<unknown> {
-    let call: PeerCall;
-    try {
-      call = JSON.parse(json) as PeerCall;
-    } catch {
-      throw protocolError('A call between instances is not JSON');
-    }
+    const call = peerCallFromJson(json);
     switch (call.call) {
       case 'request-batch':
         this.#requestingPeers.add(call.peer);

@@ -15,6 +15,7 @@ import { recordEnd } from '../model/message-record.ts';
 import type { BodyReader } from './body-reader.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import { protocolError } from './protocol.ts';
+import { statementFromJson, statementToJson } from './sql-json.ts';
 
 export type PeerCall =
   /** Answered once a batch has come, or after `cancel-request`. */
@@ -25,6 +26,28 @@ export type PeerCall =
   | ({ call: 'recall' } & ShardKey)
   /** Answered with a `HomeAnswer`. */
   | { call: 'home'; ofHome: HomeCall };
+
+/** Statements that are shipped have values that JSON has no literal for. */
+export function peerCallToJson(call: PeerCall): string {
+  if (call.call !== 'home' || call.ofHome.call !== 'ship') return JSON.stringify(call);
+  const { work } = call.ofHome;
+  const statements = work.statements.map(statementToJson);
+  return JSON.stringify({ ...call, ofHome: { ...call.ofHome, work: { ...work, statements } } });
+}
+
+/** Throws `PROTOCOL_INVALID`, `SQL_INVALID`. */
+export function peerCallFromJson(json: string): PeerCall {
+  let call: PeerCall;
+  try {
+    call = JSON.parse(json) as PeerCall;
+  } catch {
+    throw protocolError('A call between instances is not JSON');
+  }
+  if (call.call !== 'home' || call.ofHome.call !== 'ship') return call;
+  const { work } = call.ofHome;
+  const statements = (work.statements as unknown as string[]).map(statementFromJson);
+  return { ...call, ofHome: { ...call.ofHome, work: { ...work, statements } } };
+}
 
 export interface ReceivedBatch {
   sender: BatchSender;

@@ -37,6 +37,8 @@ export interface BranchesOptions {
   rowLockWaits: RowLockWaits;
   homes: Homes;
   ports: Pick<Ports, 'clock' | 'timers'>;
+  /** Throws `SQL_ELSEWHERE` unless the application's tables are in this instance's file. */
+  assertHasTables(): void;
 }
 
 export class Branches implements XaResource {
@@ -184,6 +186,7 @@ export class Branches implements XaResource {
   async #prepareWork(branch: Branch, work: BranchWork, { time }: LockWaiter): Promise<XaVote> {
     const { transaction } = work;
     branch.work = undefined;
+    if (transaction.hasStatements) this.#options.assertHasTables(); // they were to be shipped, and are not
     stageAcknowledged(work);
     this.#options.homes.shipped.giveTo(branch, transaction);
     if (transaction.isEmpty || this.#giveToAnother(branch, transaction)) {
@@ -291,6 +294,7 @@ export class Branches implements XaResource {
     try {
       if (branch.tight?.isShipped === true) await branch.tight.withdraw(waiter);
       await underLock(branch, waiter, async () => {
+        if (transaction.hasStatements) this.#options.assertHasTables();
         stageAcknowledged(work);
         this.#options.homes.shipped.giveTo(branch, transaction);
         isStaged = true;

@@ -4,8 +4,12 @@ import { countsOf, SessionThread, shareTopic, statisticsOf, whenFalselyWoken, wh
 
 const code = (value: string) => expect.objectContaining({ code: value });
 
-async function openPair(names = ['KSUB_1', 'KSUB_31'], options: Parameters<typeof shareTopic>[1] = {}) {
-  const { shared, instance } = await shareTopic(names, options);
+async function openPair(
+  names = ['KSUB_1', 'KSUB_31'],
+  options: Parameters<typeof shareTopic>[1] = {},
+  spec: Parameters<typeof shareTopic>[2] = {},
+) {
+  const { shared, instance } = await shareTopic(names, options, spec);
   const [enqueuer, dequeuer] = await Promise.all([SessionThread.open(shared), SessionThread.open(shared)]);
   return { shared, instance, enqueuer, dequeuer, counts: () => countsOf(shared, dequeuer) };
 }
@@ -112,6 +116,29 @@ describe('a listener', () => {
     expect(await other.dequeue('KSUB_1', { visibility: 'commit' })).toBe('two');
     await other.commit();
     await expect(dequeuer.listen(['KSUB_1'], 0)).rejects.toThrow(code('LISTEN_TIMEOUT'));
+  });
+
+  it('is not told of a message that a retry limit has moved away', async () => {
+    const { shared, instance, enqueuer, dequeuer } = await openPair(
+      ['KSUB_1'],
+      {},
+      {
+        durability: 'relaxed',
+        attemptsMax: 2,
+      },
+    );
+    await enqueuer.enqueue('one', 'KSUB_1');
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      expect(await dequeuer.dequeue('KSUB_1', { visibility: 'commit' })).toBe('one');
+      await dequeuer.rollback();
+    }
+    await expect.poll(() => shared.statistics().subscribers[0]).toMatchObject({ name: 'KSUB_1', ready: 0 });
+    expect((await instance.browse('news.exceptions', { limit: 10 })).messages).toHaveLength(1);
+    await expect(dequeuer.listen(['KSUB_1'], 0)).rejects.toThrow(code('LISTEN_TIMEOUT'));
+    await enqueuer.enqueue('two', 'KSUB_1');
+    expect(await dequeuer.listen(['KSUB_1'], 0)).toBe('KSUB_1');
+    expect(await dequeuer.dequeue('KSUB_1')).toBe('two');
+    expect(shared.statistics().subscribers[0]).toMatchObject({ ready: 0 });
   });
 
   it('is woken by a rollback, whose message is there again', async () => {

@@ -81,6 +81,7 @@ export class SimulatedInstance {
       outcomes: new CommitOutcomes(ports.clock),
       queues,
       everExisted: () => true,
+      sqlInstance: () => undefined,
       queueById: (queueId) => queues.find((queue) => queue.queueId === queueId),
       subscribers: () => [],
       freeDiskBytes: async () => Number.POSITIVE_INFINITY,

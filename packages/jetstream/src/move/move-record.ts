@@ -19,3 +19,16 @@ export function moveRecordOf({ config: { metadata = {} } }: StreamInfo): MoveRec
 export function withMoveRecord(record: MoveRecord): Record<string, string> {
   return { [key]: JSON.stringify(record) };
 }
+
+const leaveKey = 'shardlab-leave';
+
+/** Of a move to the local engine. `copying`: the stream has all messages. `switched`: the local queue has. */
+export type LeavePhase = 'copying' | 'switched';
+
+export function leaveRecordOf({ config: { metadata = {} } }: StreamInfo): LeavePhase | undefined {
+  return metadata[leaveKey] as LeavePhase | undefined;
+}
+
+export function withLeaveRecord(phase: LeavePhase): Record<string, string> {
+  return { [leaveKey]: phase };
+}

@@ -5,6 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { freePorts, NatsProcess } from './nats-process.ts';
 import { RouteProxy } from './route-proxy.ts';
 
@@ -20,6 +21,8 @@ export interface NatsClusterOptions {
   /** Folder for its data. Default: a temporary one, deleted by `stop`. */
   dir?: string;
 }
+
+const placeableMsMax = 30_000;
 
 interface Route {
   from: number;
@@ -78,6 +81,7 @@ export class NatsCluster {
     const cluster = new NatsCluster(urls, processes, routes, options.dir === undefined ? dir : undefined);
     try {
       await Promise.all(processes.map((server) => server.start()));
+      await untilPlaceable(processes);
     } catch (error) {
       await cluster.stop();
       throw error;
@@ -126,6 +130,17 @@ export class NatsCluster {
     await Promise.all(this.#routes.map(({ proxy }) => proxy.close()));
     if (this.#temporary !== undefined) rmSync(this.#temporary, { recursive: true, force: true });
   }
+}
+
+/** The leader of the cluster places no queue on servers that it has not heard of yet, though these are ready. */
+async function untilPlaceable(processes: readonly NatsProcess[]): Promise<void> {
+  const until = performance.now() + placeableMsMax;
+  while (performance.now() < until) {
+    const peers = await Promise.all(processes.map((server) => server.reachablePeers()));
+    if (Math.max(...peers) >= processes.length - 1) return;
+    await pause(50);
+  }
+  throw new Error('The NATS servers did not find each other');
 }
 
 interface ServerPlace {

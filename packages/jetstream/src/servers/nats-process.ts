@@ -79,6 +79,21 @@ export class NatsProcess {
     }
   }
 
+  /** Servers that this one, if it leads JetStream, knows and reaches; 0 if it does not lead. */
+  async reachablePeers(): Promise<number> {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${this.#options.monitorPort}/jsz`, {
+        signal: AbortSignal.timeout(1_000),
+      });
+      const { meta_cluster: cluster } = (await answer.json()) as {
+        meta_cluster?: { replicas?: { current?: boolean; offline?: boolean }[] };
+      };
+      return (cluster?.replicas ?? []).filter(({ current, offline }) => current && !offline).length;
+    } catch {
+      return 0;
+    }
+  }
+
   /** `SIGKILL`, as a crash of the machine is without the loss of what was not synced. */
   async kill(): Promise<void> {
     this.#child?.kill('SIGKILL');

@@ -1,5 +1,6 @@
 /** Parses the arguments and runs the command. Every command resolves with the exit code of the process. */
 import { parseArgs } from 'node:util';
+import { isStoreAddress } from '@shardlab/engine';
 import { calibrateCommand } from './calibrate.ts';
 import { checkCommand } from './check.ts';
 import { claimsCommand } from './claims.ts';
@@ -7,6 +8,7 @@ import { convertCommand } from './convert.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
+import { moveCommand } from './move.ts';
 import { recordCommand } from './record.ts';
 import { runScenariosCommand } from './run.ts';
 import { studyCommand } from './study.ts';
@@ -65,12 +67,21 @@ const help = `Usage: npm run lab -- <command>
     --drain-s <n>            seconds to wait for the queue to be emptied; default: 600
     --cancel                 cancel an unfinished conversion; the queue can be used as before
     --json <file>            write the conversion as JSON, with the time of each step
+  move <folder> <queue> <address>
+  move <address> <queue> <folder>
+                             move a queue to the servers of a NATS cluster, or back: stop, wait until no session holds a
+                             message, copy, check, switch, drop. Repeat the command to go on after an interruption.
+                             The address is nats://host:port,... with ?replicas=3&sync=always as the servers are
+    --drain-s <n>            seconds to wait until no session holds a message; default: 600
   --help                     show this text
 
 Exit codes: 0 success; 1 an error, or messages lost, duplicated, damaged or out of order, or a
 required claim that does not hold; 2 invalid arguments or scenario; 130 interrupted.
 A claim that does not hold is a finding, not an error, unless --require names it.
 `;
+
+/** Of commands that have more than one argument of a fixed number. */
+const furtherArguments: Readonly<Record<string, number>> = { convert: 1, move: 2 };
 
 export async function runCommand(args: string[]): Promise<number> {
   let parsed: ReturnType<typeof parse>;
@@ -86,7 +97,7 @@ export async function runCommand(args: string[]): Promise<number> {
     return exitCodes.done;
   }
   const unexpected =
-    command === 'run' || command === 'record' ? undefined : rest[command === 'convert' ? 1 : 0];
+    command === 'run' || command === 'record' ? undefined : rest[furtherArguments[command!] ?? 0];
   if (unexpected !== undefined) return usageError(`Unexpected argument "${unexpected}"`);
   switch (command) {
     case 'run':
@@ -113,6 +124,13 @@ export async function runCommand(args: string[]): Promise<number> {
       if (target === undefined || rest[0] === undefined)
         return usageError('convert needs a folder and a queue');
       return convertCommand(target, rest[0], values);
+    case 'move': {
+      const [queue, to] = rest;
+      const isOneAddress = isStoreAddress(target ?? '') !== isStoreAddress(to ?? '');
+      if (target === undefined || queue === undefined || to === undefined || !isOneAddress)
+        return usageError('move needs a folder, a queue and the address of servers, or the other way round');
+      return moveCommand({ from: target, queue, to }, values);
+    }
     case 'list':
       return listCommand();
     case 'claims':

@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import {
   type Conversion,
   type ConversionStage,
@@ -9,6 +8,7 @@ import {
   convertQueue,
   QueueError,
 } from '@shardlab/engine';
+import { clusterFolder } from './data-folder.ts';
 import { exitCodes } from './exit-codes.ts';
 
 export interface ConvertFlags {
@@ -82,12 +82,6 @@ function printConversion({ queue, stage, settings: { shards } }: Conversion): vo
       ? `${queue} is now sharded, with ${shards} ${shards === 1 ? 'shard' : 'shards'} per instance`
       : stageInWords[stage];
   process.stdout.write(`${line}\n`);
-}
-
-/** Accepts the engine's folder, or the data folder of a server, which contains it as `cluster/`. */
-function clusterFolder(dir: string): string {
-  const within = join(dir, 'cluster');
-  return !existsSync(join(dir, 'catalog.db')) && existsSync(within) ? within : dir;
 }
 
 /** Text that is not a number becomes NaN, which the engine refuses, naming the option. */

@@ -3,14 +3,19 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Scenario } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
+import { readLessonFolder } from '../lessons/lesson-folder.ts';
 import { type ParsedScenario, parseScenario } from '../scenario/parse-scenario.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 
-/** Loads a scenario by path, relative to the caller's folder, or by the id of a built-in scenario. */
+/** Loads a scenario by path, relative to the caller's folder, or by the id of a built-in scenario or of a lesson's. */
 export async function loadScenario(nameOrPath: string): Promise<ParsedScenario> {
   if (/^[a-z0-9-]+$/.test(nameOrPath)) {
     for (const { parsed } of await readScenarioFolder()) {
       if (parsed.ok && parsed.scenario.id === nameOrPath) return parsed;
+    }
+    for (const { read } of await readLessonFolder()) {
+      if (!(read instanceof LabError) && read.scenario.id === nameOrPath)
+        return { ok: true, scenario: read.scenario };
     }
   }
   // npm runs scripts in the folder of the package; INIT_CWD is the folder of the caller.

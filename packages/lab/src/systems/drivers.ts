@@ -24,6 +24,7 @@ export const drivers = {
   'unsharded-grouped': embedded('unsharded-grouped'),
   buffered: embedded('buffered'),
   'buffered-remote': remote('buffered'),
+  jetstream: async () => (await import('./jetstream-sessions.ts')).open,
   'redis-plain': async () => (await import('./redis-list.ts')).openRedisList('plain'),
   'redis-reliable': async () => (await import('./redis-list.ts')).openRedisList('reliable'),
   bullmq: async () => (await import('./peers/bullmq.ts')).open,

@@ -30,8 +30,10 @@ function reasonsAgainst(
   const libraries =
     packages.length > 0 && lacksPackages ? [`its client library; ${clientPackagesCommand}`] : [];
   if (server === null) return libraries;
-  if (server.version() === null)
-    return [`${server.aptPackage}; Debian: apt-get install ${server.aptPackage}`, ...libraries];
+  if (server.version() === null) {
+    const { aptPackage, install = `${aptPackage}; Debian: apt-get install ${aptPackage}` } = server;
+    return [install, ...libraries];
+  }
   const refusals = [
     server.refuses?.(durability),
     folder === undefined ? null : server.refusesFolder?.(folder),

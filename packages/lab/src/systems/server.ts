@@ -24,8 +24,10 @@ export interface Server {
 
 /** Finds and starts a kind of server. */
 export interface ServerKind {
-  /** The Debian package that contains it; null if it is part of this repository. */
+  /** The Debian package that contains it; null if it is part of this repository, or `install` says how to get it. */
   aptPackage: string | null;
+  /** What is needed and the line that installs it, for a server that is no Debian package. */
+  install?: string;
   /** Null if it is not installed. */
   version(): string | null;
   /** What a durability needs and the installed version is not; null if it supports it. */

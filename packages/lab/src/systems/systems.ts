@@ -3,6 +3,7 @@ import type { SystemInfo } from '@shardlab/contract';
 import { queueSystems } from '../programs/queue/queue-systems.ts';
 import type { DriverName } from './drivers.ts';
 import { engineServer } from './engine-server.ts';
+import { natsServers, natsSynced, natsUnsynced } from './nats-servers.ts';
 import { peerSystems } from './peers/peer-systems.ts';
 import { type RedisMode, redis } from './redis-server.ts';
 import type { System } from './system.ts';
@@ -72,6 +73,26 @@ const redisSystems = redisModes.flatMap(({ mode, id, title, about }): System[] =
   ];
 });
 
+const jetStreamSystems = ([1, 3] as const).flatMap((servers) =>
+  [natsUnsynced, natsSynced].map((durability): System => {
+    const synced = durability === natsSynced;
+    const where = servers === 1 ? 'one NATS server' : 'three NATS servers, each message on all of them';
+    return {
+      ...embedded(
+        'jetstream',
+        {
+          title: `Sessions on JetStream, ${servers === 1 ? 'one server' : 'three servers'}, ${synced ? 'synced' : 'not synced'}`,
+          about: `The engine's sessions on ${where}, ${synced ? 'synced before they acknowledge' : 'synced every two minutes'}`,
+          synced,
+          durability,
+        },
+        `jetstream-r${servers}${synced ? '-synced' : ''}`,
+      ),
+      server: natsServers(servers),
+    };
+  }),
+);
+
 export const systems: readonly System[] = [
   embedded('null', {
     title: 'Null system',
@@ -114,6 +135,7 @@ export const systems: readonly System[] = [
     about: 'The buffered queue in a process of its own, reached over a Unix socket',
     synced: false,
   }),
+  ...jetStreamSystems,
   ...redisSystems,
   ...peerSystems,
 ];

@@ -19,6 +19,9 @@ export function workerFailed(
   });
 }
 
+/** How long a process that is to end may take. */
+const endMsMax = 2_000;
+
 export abstract class ChildChannel<From extends { type: string }, To extends object> {
   readonly #child: ChildProcess;
   readonly #received = new Map<From['type'], From>();
@@ -82,6 +85,15 @@ export abstract class ChildChannel<From extends { type: string }, To extends obj
   async disconnect(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
     await this.#exited.promise;
+  }
+
+  /** Has the process end by itself, which ends the servers that it started, and kills it if it does not. */
+  async end(): Promise<void> {
+    if (this.#child.connected) this.#child.disconnect();
+    if (this.#child.pid === undefined) return;
+    const late = setTimeout(() => this.#child.kill('SIGKILL'), endMsMax);
+    await this.#exited.promise;
+    clearTimeout(late);
   }
 
   /** Kills the process if it is still running; resolves when it has ended. */

@@ -9,8 +9,10 @@ export function createMonotonicClock(): Clock {
   // A process that is descheduled between the two readings would get a clock that is behind. The largest difference is the
   // one with the least time between them.
   const offset = Math.max(...Array.from({ length: samples }, offsetNow));
-  return () => offset + performance.now();
+  return () => offset + now();
 }
 
 const samples = 8;
-const offsetNow = () => Number(process.hrtime.bigint()) / 1e6 - performance.now();
+/** Bound once: the global `performance` is a getter, which is 8 of the 59 ns that a reading costs through it. */
+const now = performance.now.bind(performance);
+const offsetNow = () => Number(process.hrtime.bigint()) / 1e6 - now();

@@ -1,52 +1,48 @@
 /**
- * CRC-32 of bytes of which most are the same each time. It is linear: the checksum of `head` followed by `body` is that of
- * the head, advanced over as many zero bytes as the body has, exclusive-or the body's own.
+ * CRC-32 of messages that are the same but for some words of their header. It is linear: each word contributes its own part to
+ * the checksum, whatever the other bytes are, so only what has changed is computed.
  */
 import { crc32 } from 'node:zlib';
 
-/** Four tables of 256: what each byte of a word contributes. */
-function tablesOf(ofBit: (bit: number) => number): Uint32Array {
-  const tables = new Uint32Array(4 * 256);
-  const bits = Array.from({ length: 32 }, (_, bit) => ofBit(bit));
-  for (let byte = 0; byte < 4; byte += 1) {
-    for (let value = 0; value < 256; value += 1) {
-      let sum = 0;
-      for (let bit = 0; bit < 8; bit += 1) if (((value >>> bit) & 1) === 1) sum ^= bits[byte * 8 + bit]!;
-      tables[byte * 256 + value] = sum;
+/** The part of one word, by four tables of 256: what each of its bytes contributes. */
+export class WordCrc {
+  readonly #tables = new Uint32Array(4 * 256);
+
+  /** `ofBit`: what a message with this bit alone has in another checksum than one of zeros. */
+  constructor(ofBit: (bit: number) => number) {
+    const bits = Array.from({ length: 32 }, (_, bit) => ofBit(bit));
+    for (let byte = 0; byte < 4; byte += 1) {
+      for (let value = 0; value < 256; value += 1) {
+        let sum = 0;
+        for (let bit = 0; bit < 8; bit += 1) if (((value >>> bit) & 1) === 1) sum ^= bits[byte * 8 + bit]!;
+        this.#tables[byte * 256 + value] = sum;
+      }
     }
   }
-  return tables;
-}
 
-function lookUp(tables: Uint32Array, word: number): number {
-  return (
-    tables[word & 0xff]! ^
-    tables[256 + ((word >>> 8) & 0xff)]! ^
-    tables[512 + ((word >>> 16) & 0xff)]! ^
-    tables[768 + (word >>> 24)]!
-  );
-}
-
-/** Advances checksums over a number of zero bytes. */
-export class ZeroShift {
-  readonly #tables: Uint32Array;
-
-  constructor(bytes: number) {
-    const zeros = Buffer.alloc(bytes);
-    const ofZero = crc32(zeros, 0);
-    this.#tables = tablesOf((bit) => (crc32(zeros, (1 << bit) >>> 0) ^ ofZero) >>> 0);
-  }
-
-  apply(crc: number): number {
-    return lookUp(this.#tables, crc);
+  /** To be combined with the parts of the other words, and the checksum of the message without them, by exclusive-or. */
+  of(word: number): number {
+    const tables = this.#tables;
+    return (
+      tables[word & 0xff]! ^
+      tables[256 + ((word >>> 8) & 0xff)]! ^
+      tables[512 + ((word >>> 16) & 0xff)]! ^
+      tables[768 + (word >>> 24)]!
+    );
   }
 }
 
-const overWord = new ZeroShift(4);
-
-/** The CRC-32 of the words as little-endian bytes. */
-export function crcOfWords(words: Uint32Array): number {
-  let state = 0xffffffff;
-  for (let index = 0; index < words.length; index += 1) state = overWord.apply(state ^ words[index]!);
-  return ~state;
+/** The parts of the words of a header of `headerBytes`, little-endian, that `bodyBytes` follow. O(32 × bodyBytes). */
+export function crcOfHeaderWords(headerBytes: number, bodyBytes: number): WordCrc[] {
+  const body = Buffer.alloc(bodyBytes);
+  const ofBody = crc32(body, 0);
+  const pastBody = new WordCrc((bit) => crc32(body, (1 << bit) >>> 0) ^ ofBody);
+  const ofHeader = crc32(Buffer.alloc(headerBytes));
+  return Array.from({ length: headerBytes / 4 }, (_, index) => {
+    const header = Buffer.alloc(headerBytes);
+    return new WordCrc((bit) => {
+      header.writeUInt32LE((1 << bit) >>> 0, index * 4);
+      return pastBody.of(crc32(header) ^ ofHeader);
+    });
+  });
 }

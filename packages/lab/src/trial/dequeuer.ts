@@ -84,11 +84,12 @@ async function transact(work: Workload, taker: DequeuerState): Promise<boolean> 
       time.resume();
     }
     const calledAtMs = work.clock();
-    const batch = await dequeue(work, taker, roundTrips === null ? operations - messages : 1);
+    const max = roundTrips === null ? operations - messages : 1;
+    const { messages: batch, atMs } = await dequeue(work, taker, { max, calledAtMs });
     time.resume();
     isEmpty = batch.length === 0;
     const first = identities.length;
-    if (work.streams === null) checkBatch(work, taker, { batch, calledAtMs, identities });
+    if (work.streams === null) checkBatch(work, taker, { batch, calledAtMs, atMs, identities });
     else {
       await readStreamedBatch(work, taker, batch, identities);
       time.resume();
@@ -123,16 +124,16 @@ async function transact(work: Workload, taker: DequeuerState): Promise<boolean> 
 
 /** Records the whole batch synchronously; otherwise the batches of several dequeuers would interleave. */
 function checkBatch(
-  { clock, meter }: Workload,
+  { meter }: Workload,
   { ledger, order }: DequeuerState,
   {
     batch,
     calledAtMs,
+    atMs,
     identities,
-  }: { batch: readonly Message[]; calledAtMs: number; identities: PayloadIdentity[] },
+  }: { batch: readonly Message[]; calledAtMs: number; atMs: number; identities: PayloadIdentity[] },
 ): void {
-  const now = clock();
-  const call = { fromMs: calledAtMs, toMs: now };
+  const call = { fromMs: calledAtMs, toMs: atMs };
   // The messages of one transaction have the same latency, and follow each other.
   let sentAtMs = 0;
   let count = 0;
@@ -140,14 +141,14 @@ function checkBatch(
     const identity = ledger.recordDelivery(message, order, call);
     if (identity === null) continue;
     if (identity.sentAtMs !== sentAtMs) {
-      if (count > 0) meter.recordLatency(now - sentAtMs, count);
+      if (count > 0) meter.recordLatency(atMs - sentAtMs, count);
       sentAtMs = identity.sentAtMs;
       count = 0;
     }
     count += 1;
     identities.push(identity);
   }
-  if (count > 0) meter.recordLatency(now - sentAtMs, count);
+  if (count > 0) meter.recordLatency(atMs - sentAtMs, count);
 }
 
 /** For streamed payloads, each of which counts as delivered once it was read completely. */
@@ -166,6 +167,12 @@ async function readStreamedBatch(
   }
 }
 
+interface Batch {
+  messages: Message[];
+  /** When the call returned. */
+  atMs: number;
+}
+
 /**
  * One dequeue. It first dequeues without waiting, so that the time of a call that found ready messages is separate from
  * the wait for new messages; only the former is recorded as the time of a dequeue call. The caller resumes the session's time.
@@ -173,21 +180,22 @@ async function readStreamedBatch(
 async function dequeue(
   work: Workload,
   { session, time, source }: DequeuerState,
-  max: number,
-): Promise<Message[]> {
+  { max, calledAtMs }: { max: number; calledAtMs: number },
+): Promise<Batch> {
   const { clock, meter, host } = work;
   const { queue, subscriber } = source;
   const options = subscriber === undefined ? { max } : { max, subscriber };
-  const start = clock();
   const ready = await time.suspend(session.dequeue(queue, { ...options, waitMs: 0 }), host.eventOfCalls);
   time.resume();
   if (ready.length > 0) {
-    meter.recordDequeueCall(clock() - start);
-    return time.yield(ready);
+    const atMs = clock();
+    meter.recordDequeueCall(atMs - calledAtMs);
+    return time.yield({ messages: ready, atMs });
   }
   const event = host.eventOfCalls === undefined ? undefined : waitingForMessages;
   const wait = work.isSealed
     ? { ...options, waitMs: sealedWaitMs }
     : { ...options, waitMs: idleWaitMs, signal: work.sealSignal };
-  return time.suspend(session.dequeue(queue, wait), event);
+  const messages = await time.suspend(session.dequeue(queue, wait), event);
+  return { messages, atMs: clock() };
 }

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState, useSyncExternalStore } from 'react';
 import { ClusterStream } from '../../api/cluster-stream.ts';
 import { resizeCluster } from '../../api/queries.ts';
@@ -60,16 +61,26 @@ function Processes({ followed }: { followed: FollowedCluster }) {
     <section className="section" aria-labelledby="processes">
       <div className="section-head">
         <h2 id="processes">{plural(cluster.instances.length, 'instance')}</h2>
-        <button
-          type="button"
-          className="button"
-          disabled={resize.isPending}
-          onClick={() => resize.mutate(remaining.length + 1)}
-        >
-          {resize.isPending ? 'Changing…' : 'Add an instance'}
-        </button>
+        {cluster.placement === 'store' ? null : (
+          <button
+            type="button"
+            className="button"
+            disabled={resize.isPending}
+            onClick={() => resize.mutate(remaining.length + 1)}
+          >
+            {resize.isPending ? 'Changing…' : 'Add an instance'}
+          </button>
+        )}
       </div>
       {resize.error === null ? null : <ErrorNotice error={resize.error} />}
+      {cluster.placement === 'store' ? (
+        <p className="notice">
+          <span>
+            The queues are on the servers of a NATS cluster, so this server has no instances. What that store
+            promises is shown with the <Link to="/queues">queues</Link>.
+          </span>
+        </p>
+      ) : null}
       {cluster.placement === 'local' ? (
         <p className="notice">
           The only instance runs inside the server, so there is no process to kill. Add an instance: from two

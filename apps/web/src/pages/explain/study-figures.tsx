@@ -8,12 +8,14 @@ import type { Guard } from '../../model/gets-model.ts';
 import { methodReports } from '../../model/method-report.ts';
 import { bucketsFrom, formatPowerNs } from '../../model/power-buckets.ts';
 import { tracedIn } from '../../model/sequence.ts';
+import { sessionWaitTables } from '../../model/session-wait-tables.ts';
 import { serviceLanes } from '../../model/swimlanes.ts';
 import { DistributionChart, type DistributionSeries } from './event-durations.tsx';
 import { GetsOverPairs } from './gets-over-pairs.tsx';
 import { Herd } from './herd.tsx';
 import { MethodReports } from './method-reports.tsx';
 import { ServiceOwners } from './service-owners.tsx';
+import { SessionWaitTables } from './session-waits.tsx';
 import { Transaction } from './transaction.tsx';
 
 const guards: readonly Guard[] = ['mutex', 'latch'];
@@ -33,6 +35,14 @@ export function StudyFigures({
   const [pairs, model, histograms] = [table('pairs'), table('model'), table('get-histograms')];
   const swimlanes = useMemo(() => point.swimlanes ?? [], [point]);
   const owners = useMemo(() => serviceLanes(swimlanes), [swimlanes]);
+  const waitTables = useMemo(
+    () =>
+      sessionWaitTables(point, {
+        runs: findTable(studies, run.scenario.study, 'runs'),
+        waits: findTable(studies, run.scenario.study, 'waits'),
+      }),
+    [point, studies, run.scenario.study],
+  );
   const traced = useMemo(() => tracedIn(point), [point]);
   const isListen = run.scenario.program === 'listen';
   const varies = new Set(run.points.map(({ params }) => params.pairs)).size > 1;
@@ -54,6 +64,7 @@ export function StudyFigures({
           <Transaction run={run} lanes={traced} colors={colors} />
         </section>
       )}
+      {waitTables === undefined ? null : <SessionWaitTables tables={waitTables} />}
       {isListen ? <MethodReports reports={methodReports(run.points, table('top-events'))} /> : null}
       {isListen && varies && pairs !== undefined && model !== undefined ? (
         <section className="section" aria-labelledby="formulas">

@@ -7,6 +7,7 @@ import { useTitle } from '../../parts/use-title.ts';
 import { CreateQueueForm } from './create-queue-form.tsx';
 import { QueueConsole } from './queue-console.tsx';
 import { QueueTable } from './queue-table.tsx';
+import { StoreName, StorePromises } from './store-promises.tsx';
 
 /** A console for the queues of this server. */
 export function QueuesPage() {
@@ -18,8 +19,8 @@ export function QueuesPage() {
       <header className="page-head">
         <h1>Queues</h1>
         <p className="lead">
-          The queues of this server. They run on the engine that the lab measures, and programs use them
-          through the <a href="/docs">API</a>.
+          The queues of this server. They run on <StoreName />, and programs use them through the{' '}
+          <a href="/docs">API</a>.
         </p>
       </header>
       <div className="queue-grid">
@@ -28,6 +29,7 @@ export function QueuesPage() {
             <div className="section">
               <QueueTable queues={data.queues} chosen={chosen ?? null} />
               <ChosenQueue name={chosen} queues={data.queues} />
+              <StorePromises />
             </div>
           )}
         </QueryResult>

@@ -4,6 +4,7 @@ import { describeGrade } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
 import { ClaimClauses } from '../../parts/claim-clauses.tsx';
 import { ClaimFigure } from '../../parts/claim-figure.tsx';
+import { ClaimSlips } from '../../parts/claim-slips.tsx';
 
 /** One claim of the run large: the document's words, and the verdict so far by clause and condition. */
 export function RunClaimBoard(props: {
@@ -45,6 +46,7 @@ export function RunClaimBoard(props: {
           <p>{claim.document}</p>
           <footer className="small muted">The document, in our words, {describeGrade(claim.grade)}</footer>
         </blockquote>
+        <ClaimSlips claim={claim.id} />
         <div className="row" aria-live="polite">
           <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} />
           <span className="small muted">{isFinal ? 'on all points' : 'on the points so far'}</span>

@@ -2,6 +2,7 @@ import type { ClaimResult } from '@shardlab/contract';
 import { describeGrade } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
 import { ClaimFigure } from '../../parts/claim-figure.tsx';
+import { ClaimSlips } from '../../parts/claim-slips.tsx';
 
 /** The claims that a run tests, each with its value, its verdict and the reason; clause by clause they are on the board. */
 export function RunClaims({ claims, isFinal }: { claims: readonly ClaimResult[]; isFinal: boolean }) {
@@ -41,6 +42,7 @@ function Claim({ claim }: { claim: ClaimResult }) {
       <p className="small muted">
         The document ({describeGrade(claim.grade)}): {claim.document}
       </p>
+      <ClaimSlips claim={claim.id} />
     </li>
   );
 }

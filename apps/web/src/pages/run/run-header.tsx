@@ -28,8 +28,10 @@ export function RunHeader(props: {
   lostAtMs: number | null;
   /** Called when an interrupted run goes on. */
   onResumed(): void;
+  /** Called to fill the screen for an audience. */
+  onPresent(): void;
 }) {
-  const { run, selected, lostAtMs, onResumed } = props;
+  const { run, selected, lostAtMs, onResumed, onPresent } = props;
   const finished = isFinished(run.status);
   return (
     <header className="run-head">
@@ -54,6 +56,9 @@ export function RunHeader(props: {
               Run again
             </RunButton>
           ) : null}
+          <button type="button" className="button" onClick={onPresent}>
+            Present
+          </button>
           <Link className="button" to="/editor" search={{ run: run.id }}>
             Edit and run
           </Link>

@@ -2,14 +2,17 @@ import type { Tick } from '@shardlab/contract';
 import { pointKey } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { runQuery } from '../../api/queries.ts';
+import { framesOf } from '../../model/filmstrip.ts';
 import { type FollowedRun, isFinished } from '../../model/run-state.ts';
+import { useKeys } from '../../parts/keys.tsx';
 import { ErrorNotice, Loading } from '../../parts/query-states.tsx';
 import { TimeCursor } from '../../parts/time-cursor.ts';
 import { useProgram } from '../../parts/use-program.ts';
 import { useRunStream } from '../../parts/use-run-stream.ts';
 import { useTitle } from '../../parts/use-title.ts';
+import { Presenter } from './presenter.tsx';
 import { RunClaimBoard } from './run-claim-board.tsx';
 import { RunClaims } from './run-claims.tsx';
 import { RunDetails } from './run-details.tsx';
@@ -60,12 +63,25 @@ function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResu
     return created;
   });
   const navigate = useNavigate({ from: '/runs/$runId' });
-  const onSearch = (change: Partial<Record<keyof RunSearch, string | number | undefined>>) =>
-    void navigate({
-      search: (before) => ({ ...before, ...change }) as RunSearch,
-      replace: true,
-      resetScroll: false,
-    });
+  const onSearch = useCallback(
+    (change: Partial<Record<keyof RunSearch, string | number | true | undefined>>) =>
+      void navigate({
+        search: (before) => ({ ...before, ...change }) as RunSearch,
+        replace: true,
+        resetScroll: false,
+      }),
+    [navigate],
+  );
+  const present = useCallback(() => onSearch({ present: true }), [onSearch]);
+  const leave = useCallback(() => onSearch({ present: undefined }), [onSearch]);
+  const isPresented = search.present === true;
+  useKeys(
+    useMemo(
+      () => (isPresented ? [] : [{ keys: ['p'], label: 'Present', onKey: present }]),
+      [isPresented, present],
+    ),
+  );
+  const frames = useMemo(() => framesOf(ticks), [ticks]);
   const selected = run.points.find((point) => pointKey(point) === search.point) ?? null;
   const isShown = useMemo(
     () => (selected === null ? undefined : (tick: Tick) => pointKey(tick) === pointKey(selected)),
@@ -75,24 +91,42 @@ function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResu
   const program = useProgram(run.scenario.program);
   const finished = isFinished(run.status);
   if (program === undefined) return <Loading name="the run" />;
+  const main = (
+    <div className="board-main">
+      <RunHero
+        {...{ run, program, ticks, view, selected, cursor, search, onSearch }}
+        live={finished ? null : (ticks.at(-1) ?? null)}
+      />
+      <RunClaimBoard
+        claims={run.claims}
+        selected={search.claim ?? null}
+        isFinal={run.status === 'done'}
+        onSelect={(claim) => onSearch({ claim })}
+      />
+    </div>
+  );
+  const stage = <RunStage run={run} frames={frames} selected={selected} cursor={cursor} />;
+  if (isPresented) {
+    return (
+      <Presenter title={run.scenario.title} frames={frames} cursor={cursor} onLeave={leave}>
+        {main}
+        {stage}
+      </Presenter>
+    );
+  }
   return (
     <>
       <div className="board">
-        <RunHeader run={run} selected={selected} lostAtMs={lostAtMs} onResumed={onResumed} />
+        <RunHeader
+          run={run}
+          selected={selected}
+          lostAtMs={lostAtMs}
+          onResumed={onResumed}
+          onPresent={present}
+        />
         <h2 className="visually-hidden">Result</h2>
-        <div className="board-main">
-          <RunHero
-            {...{ run, program, ticks, view, selected, cursor, search, onSearch }}
-            live={finished ? null : (ticks.at(-1) ?? null)}
-          />
-          <RunClaimBoard
-            claims={run.claims}
-            selected={search.claim ?? null}
-            isFinal={run.status === 'done'}
-            onSelect={(claim) => onSearch({ claim })}
-          />
-        </div>
-        <RunStage run={run} ticks={ticks} selected={selected} cursor={cursor} />
+        {main}
+        {stage}
       </div>
       <RunHighlights run={run} />
       <RunClaims claims={run.claims} isFinal={run.status === 'done'} />

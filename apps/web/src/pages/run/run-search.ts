@@ -12,17 +12,20 @@ export interface RunSearch {
   /** Place of the filmstrip, milliseconds since the start of the run. */
   at?: number;
   tab?: DetailTab;
+  /** Whether the page fills the screen for an audience. */
+  present?: true;
 }
 
 /** Drops unknown values, so that an old link shows the page instead of an error. */
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
   const tab = detailTabs.find((id) => id === search.tab);
-  const { metric, claim, point, at } = search;
+  const { metric, claim, point, at, present } = search;
   return {
     ...(typeof metric === 'string' ? { metric } : {}),
     ...(typeof claim === 'string' ? { claim } : {}),
     ...(typeof point === 'string' ? { point } : {}),
     ...(typeof at === 'number' && at >= 0 ? { at } : {}),
     ...(tab === undefined ? {} : { tab }),
+    ...(present === true ? { present } : {}),
   };
 }

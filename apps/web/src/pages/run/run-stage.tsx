@@ -13,7 +13,7 @@ import {
 } from '../../model/contention-layout.ts';
 import { contentionTable } from '../../model/contention-table.ts';
 import { comparableEvidence, parametersKey } from '../../model/evidence.ts';
-import { type Frame, framesOf, type Moment, momentsAt, positionOf, timeAt } from '../../model/filmstrip.ts';
+import { type Frame, type Moment, momentsAt, positionOf, timeAt } from '../../model/filmstrip.ts';
 import { formatClock, formatMs, formatRate, plural } from '../../model/format.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
@@ -23,21 +23,21 @@ import { useChart, useWidth } from '../../parts/use-chart.ts';
 
 export interface RunStageProps {
   run: Run;
-  ticks: readonly Tick[];
+  /** Its trials, see `framesOf`. */
+  frames: readonly Frame[];
   /** The point that was chosen in a chart; null for none. */
   selected: Point | null;
   cursor: TimeCursor;
 }
 
 /** Where the sessions are, of both systems side by side, and the trials as a strip that moves the time. */
-export function RunStage({ ticks, ...props }: RunStageProps) {
-  const frames = useMemo(() => framesOf(ticks), [ticks]);
+export function RunStage(props: RunStageProps) {
   // The charts are a component of their own, which measures its width when it has something to show.
-  if (frames.length === 0) return <NoStage isUnderWay={!isFinished(props.run.status)} />;
-  return <Stage {...props} frames={frames} />;
+  if (props.frames.length === 0) return <NoStage isUnderWay={!isFinished(props.run.status)} />;
+  return <Stage {...props} />;
 }
 
-function Stage(props: Omit<RunStageProps, 'ticks'> & { frames: readonly Frame[] }) {
+function Stage(props: RunStageProps) {
   const { run, frames, selected, cursor } = props;
   const atMs = useCursorTime(cursor);
   const isUnderWay = !isFinished(run.status);

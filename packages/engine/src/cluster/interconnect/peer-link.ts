@@ -10,7 +10,7 @@ import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
 import type { QueueId } from '../../model/ids.ts';
 import type { InstancePorts, MachineClock, Timers } from '../../model/ports.ts';
 import type { FrameWriter } from '../../wire/frame-writer.ts';
-import { type PeerCall, writeBatch } from '../../wire/peer-messages.ts';
+import { type PeerCall, peerCallToJson, writeBatch } from '../../wire/peer-messages.ts';
 import { requests } from '../../wire/protocol.ts';
 
 export interface PeerLinkOptions {
@@ -84,7 +84,7 @@ export class PeerLink implements Peer {
   async #call<T>(call: PeerCall): Promise<T> {
     await this.#travel();
     await this.#ensureConnected();
-    return this.#request(requests.peerCall, (writer) => writer.remainingText(JSON.stringify(call)));
+    return this.#request(requests.peerCall, (writer) => writer.remainingText(peerCallToJson(call)));
   }
 
   /** The emulated latency of the interconnect. Equal for all, so requests keep their order. */

@@ -2,27 +2,39 @@
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { ShippedWork } from '../../model/home-calls.ts';
+import { validateStatement } from '../../model/sql-statement.ts';
 import type { PreparableContent, ShardedTransaction } from '../../queues/sharded-transaction.ts';
 
 /**
  * Undefined if the work stays where it is: a part of it would have to be committed here in any case (messages that it consumes),
- * it has statements, whose rows are here, it cannot be prepared (which the prepare reports), it has delayed messages, whose time runs on this instance's clock, or it is too large.
+ * it cannot be prepared (which the prepare reports), it has delayed messages, whose time runs on this instance's clock, or it is too
+ * large. Statements whose rows are here are refused by the home instance.
  */
 export function contentToShip(
   transaction: ShardedTransaction,
   origin: Pick<ShippedWork, 'instance' | 'session'>,
 ): ShippedWork | undefined {
   const content = preparable(transaction);
-  if (content === undefined || content.runs.length === 0) return undefined;
-  if (content.deliveries.length + content.delayed.length + content.statements.length > 0) return undefined;
+  if (content === undefined || content.deliveries.length + content.delayed.length > 0) return undefined;
+  const { statements } = content;
+  if (content.runs.length + statements.length === 0) return undefined;
   const runs = content.runs.map(({ log, segments, count }) => {
     const records = Buffer.concat(
       segments.map(({ buffer, start, end }) => buffer.subarray(start, end)),
     ).toString('base64');
     return { queueId: log.queueId, count, records };
   });
-  const bytes = runs.reduce((sum, { records }) => sum + records.length, 0);
-  return bytes > limits.shippedBranchBytesMax ? undefined : { ...origin, runs };
+  const work = { ...origin, runs, statements };
+  return shippedBytes(work) > limits.shippedBranchBytesMax ? undefined : work;
+}
+
+/** What shipped work takes in a frame and in memory, about. */
+export function shippedBytes({ runs, statements }: Pick<ShippedWork, 'runs' | 'statements'>): number {
+  const ofRuns = runs.reduce((sum, { records }) => sum + records.length, 0);
+  return statements.reduce(
+    (sum, { sql, parameters }) => sum + validateStatement(sql, parameters).bytes,
+    ofRuns,
+  );
 }
 
 function preparable(transaction: ShardedTransaction): PreparableContent | undefined {

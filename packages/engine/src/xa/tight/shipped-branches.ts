@@ -11,7 +11,9 @@ import { hasNoRoutingFields } from '../../model/inspect-record.ts';
 import { readRecord, recordEnd } from '../../model/message-record.ts';
 import type { Timer, Timers } from '../../model/ports.ts';
 import type { QueueRow } from '../../model/queue-row.ts';
+import { validateStatement } from '../../model/sql-statement.ts';
 import type { ShardedTransaction, ShardedTransactions } from '../../queues/sharded-transaction.ts';
+import { shippedBytes } from './content-to-ship.ts';
 
 /** Sessions of one other instance that share a shard here, so that what one session ships keeps its order: see `sessionHere`. */
 const sessionsPerInstance = 64;
@@ -40,6 +42,8 @@ export interface ShippedBranchesOptions {
   timers: Pick<Timers, 'after'>;
   /** The queue if it exists. */
   findQueue(queueId: QueueId): QueueRow | undefined;
+  /** Throws `SQL_ELSEWHERE` unless the application's tables are in this instance's file. */
+  assertHasTables(): void;
   /** The branches of a global transaction on this instance. */
   branchesOf(transactionKey: string): OwnBranch[];
 }
@@ -66,11 +70,16 @@ export class ShippedBranches {
     this.#drop(key);
     if (!this.acceptsMessages || this.#shipped.size >= limits.branchesMax) return 'refused';
     if (branchesOf(transactionKey).some(({ isClosed }) => isClosed)) return 'refused';
-    const bytes = work.runs.reduce((sum, { records }) => sum + records.length, 0);
+    const bytes = shippedBytes(work);
     if (this.#bytes + bytes > limits.shippedBytesMax) return 'refused';
     const transaction = transactions.beginTransaction(sessionHere(work), undefined);
     try {
       for (const run of work.runs) this.#enqueue(transaction, run);
+      if (work.statements.length > 0) this.#options.assertHasTables();
+      for (const { sql, parameters } of work.statements) {
+        const { statement, bytes } = validateStatement(sql, parameters);
+        transaction.execute(statement, bytes);
+      }
     } catch (error) {
       if (error instanceof QueueError) return 'refused'; // its own instance says what is wrong
       throw error;

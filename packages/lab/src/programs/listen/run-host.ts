@@ -30,7 +30,7 @@ export async function runHost<Result, Job extends { dir: string }>(
     return result;
   } finally {
     limit.clear();
-    await host.kill();
+    await host.end();
     await rm(dir, { recursive: true, force: true, maxRetries: 3 });
   }
 }

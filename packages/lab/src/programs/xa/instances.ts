@@ -17,6 +17,7 @@ import { serverCall } from '../../trial/load-waits.ts';
 import { addTimes } from '../../trial/session-times.ts';
 import { mergeWaits } from '../../trial/wait-totals.ts';
 import { emulationOf } from './emulation.ts';
+import { folderOf } from './folders.ts';
 import type { XaJob } from './xa-job.ts';
 
 export interface XaInstances {
@@ -40,9 +41,13 @@ async function openEmbedded(job: XaJob): Promise<XaInstances> {
   const all: Instance[] = [];
   const served: ServedInstance[] = [];
   for (const instance of numbersOf(job)) {
-    const opened = await openInstance({ ...emulationOf(dir, params), dir, instance });
+    const opened = await openInstance({
+      ...emulationOf(dir, params),
+      dir: folderOf(dir, params, instance),
+      instance,
+    });
     all.push(opened);
-    // The instances reach each other over their sockets.
+    // The instances of a folder reach each other over their sockets.
     if (params.instances > 1) served.push(await serveInstance(opened));
   }
   return {
@@ -59,7 +64,9 @@ async function openEmbedded(job: XaJob): Promise<XaInstances> {
 }
 
 async function connectAll(job: XaJob): Promise<XaInstances> {
-  const all = await Promise.all(numbersOf(job).map((instance) => connect({ dir: job.dir, instance })));
+  const all = await Promise.all(
+    numbersOf(job).map((instance) => connect({ dir: folderOf(job.dir, job.params, instance), instance })),
+  );
   const waits = new WaitRecorder({ clock: { monotonicMs: () => performance.now() } });
   const times = new Map<Session, SessionTime>();
   return {

@@ -13,7 +13,8 @@ export interface LoopContext {
   ledger: Ledger;
 }
 
-const formatId = 1;
+/** Of all xids of the lab. */
+export const formatId = 1;
 
 /** One message of one session: what its branch or local transaction is about. */
 class Work {
@@ -30,13 +31,12 @@ class Work {
 
   async run(xid?: Xid): Promise<void> {
     const { params, codec, ledger } = this.#context;
-    if (params.work === 'enqueue') {
-      const identity = {
-        enqueuer: this.session.number,
-        sequence: this.#sequence,
-        sentAtMs: performance.now(),
-      };
-      await this.session.enqueue(codec.make(identity), xid);
+    if (params.work !== 'dequeue') {
+      const { number: enqueuer } = this.session;
+      const sequence = this.#sequence;
+      const payload = codec.make({ enqueuer, sequence, sentAtMs: performance.now() });
+      if (params.work === 'enqueue') await this.session.enqueue(payload, xid);
+      else await this.session.insert({ session: enqueuer, sequence, payload }, xid);
       return;
     }
     const [message] = await this.session.dequeue();
@@ -47,7 +47,7 @@ class Work {
   onCommitted(): void {
     const { params, ledger } = this.#context;
     this.#sequence += 1;
-    if (params.work === 'enqueue') ledger.recordCommitted(this.session.number, this.#sequence);
+    if (params.work !== 'dequeue') ledger.recordCommitted(this.session.number, this.#sequence);
     else if (this.#dequeued !== null) ledger.recordConsumed(this.#dequeued);
   }
 }

@@ -2,89 +2,59 @@
 import type { FigureInfo } from '@shardlab/contract';
 import { logFileSync } from '@shardlab/engine';
 import { accountedShare } from '../../trial/session-times.ts';
+import { count, microseconds, milliseconds, rate, ratio } from '../figure-info.ts';
 import type { XaResult } from './xa-job.ts';
 import type { XaParams } from './xa-params.ts';
 
 /** Stands for the document's DFS lock handle. */
 const lockEvent = 'global transaction lock';
 
-const figure = (
-  name: string,
-  label: string,
-  title: string,
-  unit: string,
-  format: FigureInfo['format'],
-): FigureInfo => ({
-  name,
-  label,
-  title,
-  unit,
-  format,
-});
-const perTransaction = 'per transaction';
-const count = (name: string, label: string, title: string) =>
-  figure(name, label, `${title} of a transaction`, perTransaction, 'count');
-const ms = (name: string, label: string, title: string, unit = 'milliseconds') =>
-  figure(name, label, title, unit, 'milliseconds');
+const perTransaction = (name: string, title: string, label: string) =>
+  count(name, `${title} of a transaction`, { label, unit: 'per transaction' });
 
 export const xaFigures: readonly FigureInfo[] = [
-  figure('messagesPerSec', 'Message rate', 'Rate of messages', 'messages per second', 'rate'),
-  figure('transactionsPerSec', 'Transaction rate', 'Rate of transactions', 'transactions per second', 'rate'),
-  ms('elapsedMs', 'Elapsed', 'Elapsed time of the run'),
-  ms(
-    'elapsedMsPerTransaction',
-    'Elapsed a transaction',
-    'Elapsed time of a transaction',
-    `milliseconds ${perTransaction}`,
-  ),
-  ms(
-    'elapsedMsPerMessage',
-    'Elapsed a message',
-    'Elapsed time of the run for each message',
-    'milliseconds per message',
-  ),
-  count('callsPerTransaction', 'Calls', 'Calls of the client'),
-  count('roundTripsPerTransaction', 'Round trips', 'Requests that leave the client'),
-  count('readOnlyPerTransaction', 'Read-only answers', 'Prepares that are answered with read-only'),
-  count('syncsPerTransaction', 'Log file syncs', 'Waits for a log file sync'),
-  ms('syncMsPerWait', 'A log file sync', 'Mean wait for a log file sync'),
-  count('lockWaitsPerTransaction', 'Lock waits', 'Waits for the lock of the global transaction'),
-  ms(
-    'lockMsPerTransaction',
-    'Lock time',
-    'Time in waits for the lock of the global transaction',
-    `milliseconds ${perTransaction}`,
-  ),
-  figure(
-    'activeTogetherShare',
-    'Active together',
-    'Transactions in which both branches were active at the same time',
-    'share of the transactions',
-    'ratio',
-  ),
-  figure(
-    'cpuUsPerTransaction',
-    'CPU',
-    'CPU of the instances for each transaction',
-    `microseconds ${perTransaction}`,
-    'microseconds',
-  ),
-  figure(
-    'clientCpuUsPerTransaction',
-    'Client CPU',
-    'CPU of the client for each transaction',
-    `microseconds ${perTransaction}`,
-    'microseconds',
-  ),
-  figure(
-    'timeAccounted',
-    'Time accounted',
-    "Share of the sessions' time that CPU, waits, idle and runnable explain",
-    'share',
-    'ratio',
-  ),
-  figure('inDoubt', 'In doubt', 'Branches in doubt at the end', 'branches', 'count'),
-  count('preparesPassedOn', 'Prepares passed on', 'Prepares that one instance passes on to another'),
+  rate('messagesPerSec', 'Rate of messages', { label: 'Message rate', unit: 'messages per second' }),
+  rate('transactionsPerSec', 'Rate of transactions', {
+    label: 'Transaction rate',
+    unit: 'transactions per second',
+  }),
+  milliseconds('elapsedMs', 'Elapsed time of the run', { label: 'Elapsed' }),
+  milliseconds('elapsedMsPerTransaction', 'Elapsed time of a transaction', {
+    label: 'Elapsed a transaction',
+    unit: 'milliseconds per transaction',
+  }),
+  milliseconds('elapsedMsPerMessage', 'Elapsed time of the run for each message', {
+    label: 'Elapsed a message',
+    unit: 'milliseconds per message',
+  }),
+  perTransaction('callsPerTransaction', 'Calls of the client', 'Calls'),
+  perTransaction('roundTripsPerTransaction', 'Requests that leave the client', 'Round trips'),
+  perTransaction('readOnlyPerTransaction', 'Prepares that are answered with read-only', 'Read-only answers'),
+  perTransaction('syncsPerTransaction', 'Waits for a log file sync', 'Log file syncs'),
+  milliseconds('syncMsPerWait', 'Mean wait for a log file sync', { label: 'A log file sync' }),
+  perTransaction('lockWaitsPerTransaction', 'Waits for the lock of the global transaction', 'Lock waits'),
+  milliseconds('lockMsPerTransaction', 'Time in waits for the lock of the global transaction', {
+    label: 'Lock time',
+    unit: 'milliseconds per transaction',
+  }),
+  ratio('activeTogetherShare', 'Transactions in which both branches were active at the same time', {
+    label: 'Active together',
+    unit: 'share of the transactions',
+  }),
+  microseconds('cpuUsPerTransaction', 'CPU of the instances for each transaction', {
+    label: 'CPU',
+    unit: 'microseconds per transaction',
+  }),
+  microseconds('clientCpuUsPerTransaction', 'CPU of the client for each transaction', {
+    label: 'Client CPU',
+    unit: 'microseconds per transaction',
+  }),
+  ratio('timeAccounted', "Share of the sessions' time that CPU, waits, idle and runnable explain", {
+    label: 'Time accounted',
+    unit: 'share',
+  }),
+  count('inDoubt', 'Branches in doubt at the end', { label: 'In doubt', unit: 'branches' }),
+  perTransaction('preparesPassedOn', 'Prepares that one instance passes on to another', 'Prepares passed on'),
 ];
 
 /** Without those that could not be measured. */

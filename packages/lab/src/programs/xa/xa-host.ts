@@ -1,5 +1,6 @@
 /** The client process of a trial of the program `xa`: hosts the instances too if sessions are embedded. */
-
+import { setTimeout as pause } from 'node:timers/promises';
+import { QueueError } from '@shardlab/engine';
 import { cpuUsOfTrees } from '../../systems/process-cpu.ts';
 import { DeliveryOrder, Ledger, type LedgerReport } from '../../trial/ledger.ts';
 import { PayloadCodec } from '../../trial/payload.ts';
@@ -7,8 +8,10 @@ import { RoundTrips } from '../../trial/round-trips.ts';
 import { addTimes, timesBetween } from '../../trial/session-times.ts';
 import { waitsBetween } from '../../trial/wait-totals.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
+import { firstOfFolders } from './folders.ts';
 import { openInstances, type XaInstances } from './instances.ts';
-import { Loop } from './loops.ts';
+import { formatId, Loop } from './loops.ts';
+import { assertRows, createTables } from './rows.ts';
 import type { FromXaHost, ToXaHost, XaJob, XaResult } from './xa-job.ts';
 import { queueOf, XaClientSession } from './xa-session.ts';
 
@@ -26,9 +29,11 @@ async function measure(instances: XaInstances, job: XaJob): Promise<XaResult> {
   const { params, seed, nonce, serverPids } = job;
   const codec = new PayloadCodec({ bytes: params.payloadBytes, seed, nonce });
   const ledger = new Ledger(codec);
-  for (let each = 0; each < params.sessions; each += 1)
-    await instances.all[0]!.createQueue({ name: queueOf(each) });
+  for (const instance of firstOfFolders(params, instances.all))
+    for (let each = 0; each < params.sessions; each += 1) await instance.createQueue({ name: queueOf(each) });
+  if (params.work === 'insert') await createTables(instances, params);
   if (params.work === 'dequeue') await fill(instances, job, ledger, codec);
+  if (params.coupling !== 'loose') await connectToHome(instances);
   const emulated = new Set(
     (await instances.waits()).filter((event) => event.emulated).map(({ event }) => event),
   );
@@ -61,6 +66,7 @@ async function measure(instances: XaInstances, job: XaJob): Promise<XaResult> {
   const calls = sum(sessions, (session) => session.calls)!;
   for (const session of sessions) await session.close();
   const inDoubt = await Promise.all(instances.all.map(async ({ xa }) => (await xa.recover()).length));
+  if (params.work === 'insert') await assertRows(instances, params);
   const ledgers = await drain(instances, job, ledger);
   return {
     elapsedMs,
@@ -81,6 +87,32 @@ async function measure(instances: XaInstances, job: XaJob): Promise<XaResult> {
     sequence: loops[0]!.sequence,
     ledgers,
   };
+}
+
+/** Attempts to reach the home instance before anything is measured, and the pause between them. */
+const connectAttempts = 100;
+const connectRetryMs = 100;
+
+/** The first call over the interconnect connects, which on a busy machine can take longer than a branch waits for it. */
+async function connectToHome({ all: [, ...others] }: XaInstances): Promise<void> {
+  const gtrid = Buffer.from('lab.connect');
+  for (const [index, instance] of others.entries()) {
+    const session = instance.openSession();
+    const xid = { formatId, gtrid, bqual: Buffer.from([index]) };
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await session.xa!.start(xid, { coupling: 'tight', home: 1 });
+        break;
+      } catch (error) {
+        const isUnreachable = error instanceof QueueError && error.code === 'XAER_RMFAIL';
+        if (!isUnreachable || attempt === connectAttempts) throw error;
+        await pause(connectRetryMs);
+      }
+    }
+    await session.xa!.end(xid);
+    await session.xa!.rollback(xid);
+    await session.close();
+  }
 }
 
 /** Null if a value is. */

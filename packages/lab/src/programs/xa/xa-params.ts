@@ -5,7 +5,7 @@ import { countOf } from '../count-of.ts';
 import type { Parameter } from '../program.ts';
 
 export const transactions = ['local', 'one-branch', 'two-branches'] as const;
-export const works = ['enqueue', 'dequeue'] as const;
+export const works = ['enqueue', 'insert', 'dequeue'] as const;
 export const couplings = ['loose', 'tight', 'tight-branches'] as const;
 export const places = ['own', 'other'] as const;
 export const redos = ['shared', 'own'] as const;
@@ -69,8 +69,15 @@ export const xaParameters: readonly Parameter[] = [
     name: 'work',
     title: 'work of a branch',
     over: 'the work of a branch',
-    names: { enqueue: 'enqueue a message', dequeue: 'dequeue a message that is there' },
-    schema: oneOf(works, 'What a branch, or a local transaction, does'),
+    names: {
+      enqueue: 'enqueue a message',
+      insert: 'insert a row and enqueue a message',
+      dequeue: 'dequeue a message that is there',
+    },
+    schema: oneOf(
+      works,
+      'What a branch, or a local transaction, does. insert: a row and a message; on two instances the rows are at the home instance of tightly coupled branches, else each instance has a folder and tables of its own',
+    ),
     default: 'enqueue',
   },
   {

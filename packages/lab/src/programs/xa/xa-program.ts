@@ -6,11 +6,12 @@ import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
 import { type SpawnedServer, spawnServer } from '../../systems/server.ts';
 import { mergeLedgers } from '../../trial/ledger.ts';
-import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { TrialLimit } from '../../trial/trial-limit.ts';
 import { ClientProcess } from '../client-process.ts';
 import type { Program } from '../program.ts';
 import { emulationOf } from './emulation.ts';
+import { folderOf } from './folders.ts';
 import { figuresOf, xaFigures } from './xa-figures.ts';
 import type { FromXaHost, ToXaHost, XaJob } from './xa-job.ts';
 import { isEmulatedHardware, type XaParams, xaParameters, xaParamsOf } from './xa-params.ts';
@@ -32,8 +33,9 @@ const startMs = 1_500;
 const realSyncMs = 3;
 const realCallMs = 0.4;
 const graceMsDefault = 120_000;
+/** Of an instance. */
 const fixedBytes = 128 * 1024 ** 2;
-/** A message in a log and in the row of its branch, with what SQLite writes of each twice. */
+/** A message in a log and in the row of its branch, and a row of a table, with what SQLite writes of each twice. */
 const bytesPerMessage = 64 * 1024;
 
 /** Calls and syncs, one after the other, of a transaction. */
@@ -70,8 +72,8 @@ export const xaProgram: Program = {
   check,
   estimateTrialMs: ({ params }: Combination, _: Phases) => startMs + runMs(xaParamsOf(params)),
   trialBytesMax(_: Scenario, params: Params) {
-    const { sessions, messagesPerSession, payloadBytes } = xaParamsOf(params);
-    return fixedBytes + sessions * messagesPerSession * (bytesPerMessage + 4 * payloadBytes);
+    const { sessions, messagesPerSession, payloadBytes, instances } = xaParamsOf(params);
+    return instances * fixedBytes + sessions * messagesPerSession * (bytesPerMessage + 8 * payloadBytes);
   },
   run,
 };
@@ -95,17 +97,15 @@ async function run(options: TrialOptions): Promise<TrialOutcome> {
     host.send({ type: 'job', job });
     const { result } = await Promise.race([host.receive('result'), limit.reached]);
     await host.disconnect();
-    return {
+    return measuredOutcome({
       figures: figuresOf(result, params, place),
       provenance: isEmulatedHardware(params) ? 'emulated' : 'measured',
-      latencies: {},
-      byInstance: {},
       waits: result.waits,
       sessionWaits: result.sessionWaits,
       sequence: result.sequence,
       integrity: mergeLedgers(result.ledgers),
       measuredMs: result.elapsedMs,
-    };
+    });
   } finally {
     limit.clear();
     await host?.kill();
@@ -118,5 +118,13 @@ async function run(options: TrialOptions): Promise<TrialOutcome> {
 async function startInstances(dir: string, params: XaParams, servers: SpawnedServer[]): Promise<void> {
   const options = JSON.stringify(emulationOf(dir, params));
   for (let instance = 1; instance <= params.instances; instance += 1)
-    servers.push(spawnServer(process.execPath, [serverFile, dir, String(instance), '', options]));
+    servers.push(
+      spawnServer(process.execPath, [
+        serverFile,
+        folderOf(dir, params, instance),
+        String(instance),
+        '',
+        options,
+      ]),
+    );
 }

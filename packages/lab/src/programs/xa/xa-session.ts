@@ -11,6 +11,7 @@ import type {
 import { otherBranch } from '../../trial/load-waits.ts';
 import type { RoundTrips } from '../../trial/round-trips.ts';
 import type { XaInstances } from './instances.ts';
+import { type InsertedRow, insertRow } from './rows.ts';
 import { SessionTrace } from './trace.ts';
 import type { XaParams } from './xa-params.ts';
 
@@ -94,6 +95,15 @@ export class XaClientSession {
   enqueue(payload: Buffer, xid?: Xid): Promise<void> {
     return this.#call('enqueue', this.instance, async (session) => {
       session.enqueue(queueOf(this.number), { payload });
+      if (xid !== undefined) await session.xa!.flush(xid);
+    });
+  }
+
+  /** Inserts the row, and enqueues its payload, in one call. */
+  insert(row: InsertedRow, xid?: Xid): Promise<void> {
+    return this.#call('insert, enqueue', this.instance, async (session) => {
+      insertRow(session, row);
+      session.enqueue(queueOf(this.number), { payload: row.payload });
       if (xid !== undefined) await session.xa!.flush(xid);
     });
   }

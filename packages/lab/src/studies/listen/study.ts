@@ -6,7 +6,7 @@ import type { Study } from '../study.ts';
 import { claims } from './claims.ts';
 import { documentNumbers } from './document-numbers.ts';
 import { documentTables } from './document-tables.ts';
-import { notBuilt, notMeasured } from './not-measured.ts';
+import { notMeasured } from './not-measured.ts';
 
 export const study: Study = {
   id: 'listen',
@@ -21,7 +21,6 @@ export const study: Study = {
   claims,
   documentNumbers,
   notMeasured,
-  notBuilt,
   tables: documentTables,
   programs: [listenProgram, listenCasesProgram, listenHerdProgram],
   reportFigures: {

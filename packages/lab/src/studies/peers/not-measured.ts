@@ -11,8 +11,4 @@ export const notMeasured: readonly NotMeasured[] = [
     reason:
       'load generator, client and server share the cores of this machine, and each has its part in every rate',
   },
-  {
-    statement: 'NATS JetStream that syncs before it acknowledges',
-    reason: 'it needs nats-server 2.10, and is measured where that is installed; Debian 12 has 2.9',
-  },
 ];

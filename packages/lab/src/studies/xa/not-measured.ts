@@ -14,7 +14,7 @@ export const notMeasured: readonly NotMeasured[] = [
   {
     statement: 'enq: TX - contention: 773 waits, 1.27 s',
     reason:
-      'the branches of these runs enqueue or dequeue messages, which lock no row; with rows the event of this name counts who waits for a branch in doubt',
+      'the event of this name counts who waits for rows that a branch in doubt has locked; the sessions of these runs insert rows with keys of their own, and the file of an instance has one writer, so there are no blocks of an index to wait for',
   },
   {
     statement: 'latch: ges resource hash list, latch: enqueue hash chains',

@@ -3,6 +3,7 @@ import { xaProgram } from '../../programs/xa/xa-program.ts';
 import type { Study } from '../study.ts';
 import { claims } from './claims.ts';
 import { documentNumbers } from './document-numbers.ts';
+import { documentTables } from './document-tables.ts';
 import { notBuilt, notMeasured } from './not-measured.ts';
 
 export const study: Study = {
@@ -17,6 +18,7 @@ export const study: Study = {
   },
   claims,
   documentNumbers,
+  tables: documentTables,
   notMeasured,
   notBuilt,
   programs: [xaProgram],

@@ -1,9 +1,9 @@
 /** Widely used queues on other stores, as systems of the lab. Redis lists are in `systems.ts`. */
 
+import { natsServers, natsSynced, natsUnsynced } from '../nats-servers.ts';
 import { redis } from '../redis-server.ts';
 import type { ServerKind } from '../server.ts';
 import type { System } from '../system.ts';
-import { nats, natsSynced, natsUnsynced } from './nats-server.ts';
 import { postgres } from './postgres-server.ts';
 
 type Peer = Pick<System, 'info' | 'driver' | 'durability' | 'synced' | 'packages'>;
@@ -11,6 +11,8 @@ type Peer = Pick<System, 'info' | 'driver' | 'durability' | 'synced' | 'packages
 const on =
   (server: ServerKind | null) =>
   (peer: Peer): System => ({ ...peer, server, order: 'none', queues: 'one', instances: 1 });
+
+const nats = natsServers(1);
 
 const jetstream: Pick<Peer, 'driver' | 'packages'> = {
   driver: 'nats-jetstream',
@@ -104,8 +106,7 @@ export const peerSystems: readonly System[] = [
     info: {
       id: 'nats-jetstream-synced',
       title: 'NATS JetStream, synced',
-      about:
-        'A work-queue stream in files; each message is synced before it is acknowledged (nats-server 2.10)',
+      about: 'A work-queue stream in files; each message is synced before it is acknowledged',
     },
     durability: natsSynced,
     synced: true,

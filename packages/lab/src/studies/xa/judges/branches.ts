@@ -141,7 +141,7 @@ export const judgeX5: Judge = (all) => {
         clauseWithout('not-comparable', {
           condition: conditionOf(other),
           statement: 'prepares on the other instance',
-          reason: `A branch is prepared at its own instance, whoever asks: the other session connects to it, and no prepare goes from instance to instance. Measured ${sample.value.toFixed(2)} × the elapsed time.`,
+          reason: `The document's instance prepares a branch that has worked on another, since both have one database. Here a branch is in the memory and the file of its instance, and only that one prepares it: the other session connects to it, and no prepare goes from instance to instance. Measured ${sample.value.toFixed(2)} × the elapsed time.`,
         }),
       ];
     }
@@ -166,7 +166,7 @@ export const judgeX5: Judge = (all) => {
 
 /** Whether all of a transaction's work is in one file, as in the document's shared database. */
 const hasOneHome = ({ params: { instances, coupling, work } }: XaPoint) =>
-  instances === 1 || (coupling !== 'loose' && work === 'enqueue');
+  instances === 1 || (coupling !== 'loose' && work !== 'dequeue');
 
 export const judgeX6: Judge = (all) => {
   const points = twoBranches(xaPoints(all));

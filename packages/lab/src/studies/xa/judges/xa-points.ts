@@ -43,7 +43,7 @@ export function conditionOf({ point: { system }, params }: XaPoint): string {
   ];
   const place = [
     ...(transaction === 'two-branches' ? [couplingInWords[coupling]] : []),
-    ...(work === 'dequeue' ? ['dequeues'] : []),
+    ...(work === 'dequeue' ? ['dequeues'] : work === 'insert' ? ['rows and messages'] : []),
     system === 'xa-remote' ? 'remote' : 'embedded',
   ].join(', ');
   return isEmulatedHardware(params) ? `${place}, emulated: ${parts.join(', ')}` : `${place}, as it is`;

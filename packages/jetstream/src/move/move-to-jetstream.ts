@@ -8,25 +8,20 @@
  * nothing is copied.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { type BrowsedMessage, QueueError, type QueueInfo, type RemoteInstance } from '@shardlab/engine';
+import { type BrowsedMessage, QueueError, type QueueInfo } from '@shardlab/engine';
 import { exceptionQueueName, hashGroupKey } from '@shardlab/engine/store-rules';
 import { unsupported } from '../capabilities.ts';
-import { decodeMessage, encodeHeaders } from '../message-coding.ts';
+import { encodeHeaders } from '../message-coding.ts';
 import { type OutgoingMessage, publishMessages } from '../publish-messages.ts';
 import { QueueCatalog } from '../queue-catalog.ts';
 import { type JetStreamQueueSpec, type QueueRow, rowOfSpec } from '../queue-config.ts';
 import { type LinkOptions, ServerLink } from '../server-link.ts';
 import { storeLimits } from '../store-limits.ts';
-import { delayedSubject, shardSubject, streamOf, subjectsOf } from '../stream-names.ts';
+import { delayedSubject, shardSubject, streamOf } from '../stream-names.ts';
+import { assertWhole, browseAll, findLocal, type LocalQueues, notDrained } from './local-queues.ts';
 import { type MoveRecord, moveRecordOf, withMoveRecord } from './move-record.ts';
-
-export const moveSteps = ['stop', 'drain', 'create', 'copy', 'check', 'switch', 'drop', 'done'] as const;
-export type MoveStep = (typeof moveSteps)[number];
-
-/** The local queue: of an instance in this process, or of the client of a served cluster. */
-export type LocalQueues = Pick<RemoteInstance, 'stopQueue' | 'dropQueue' | 'browse'> & {
-  queue(name: string): QueueInfo | Promise<QueueInfo>;
-};
+import type { MoveStep } from './move-steps.ts';
+import { storedMessages } from './stored-messages.ts';
 
 export interface MoveOptions extends LinkOptions {
   local: LocalQueues;
@@ -79,7 +74,7 @@ class Move {
 
   async run(): Promise<void> {
     const begun = await this.#recordOf(this.#queue);
-    const found = await this.#findLocal(this.#queue);
+    const found = await findLocal(this.#local, this.#queue);
     if (found === undefined) {
       if (begun?.phase !== 'switched')
         throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: this.#queue } });
@@ -99,7 +94,7 @@ class Move {
   /** The queue first, which its exception queue may not be without; either may be gone since a drop that was cut off. */
   async #drop(): Promise<void> {
     for (const name of [this.#queue, exceptionQueueName(this.#queue)]) {
-      if ((await this.#findLocal(name)) !== undefined) await this.#local.dropQueue(name);
+      if ((await findLocal(this.#local, name)) !== undefined) await this.#local.dropQueue(name);
     }
   }
 
@@ -110,6 +105,12 @@ class Move {
     for (const name of names) await this.#local.stopQueue(name);
     await this.#step('drain');
     for (const name of names) await this.#drain(name);
+    await assertWhole(this.#local);
+    const counts = new Map<string, number>();
+    for (const name of names) {
+      const { ready, delayed } = await this.#local.queue(name);
+      counts.set(name, ready + delayed);
+    }
     const { enqueued, consumed } = await this.#local.queue(this.#queue);
     const record: MoveRecord = { phase: 'copying', enqueued, consumed };
     await this.#step('create');
@@ -117,7 +118,7 @@ class Move {
     await this.#step('copy');
     for (const name of names) await this.#copy(rowFor(row, name));
     await this.#step('check');
-    for (const name of names) await this.#check(name);
+    for (const name of names) await this.#check(name, counts.get(name)!);
     await this.#step('switch');
     // The queue itself last: its record decides.
     for (const name of names.toReversed()) {
@@ -129,15 +130,6 @@ class Move {
   async #step(step: MoveStep): Promise<void> {
     this.#options.signal?.throwIfAborted();
     await this.#options.onStep?.(step);
-  }
-
-  async #findLocal(name: string): Promise<QueueInfo | undefined> {
-    try {
-      return await this.#local.queue(name);
-    } catch (error) {
-      if (error instanceof QueueError && error.code === 'QUEUE_NOT_FOUND') return undefined;
-      throw error;
-    }
   }
 
   async #recordOf(name: string): Promise<MoveRecord | undefined> {
@@ -180,8 +172,7 @@ class Move {
       this.#options.signal?.throwIfAborted();
       const { held } = await this.#local.queue(name);
       if (held === 0) return;
-      if (performance.now() > until)
-        throw new QueueError('QUEUE_NOT_DRAINED', { details: { queue: name, held } });
+      if (performance.now() > until) throw notDrained(name, held);
       await pause(drainPollMs);
     }
   }
@@ -203,26 +194,13 @@ class Move {
       batch = [];
       bytes = 0;
     };
-    for await (const message of this.#localMessages(row.name)) {
+    for await (const message of browseAll(this.#local, row.name, this.#options.signal)) {
       if (present.has(message.id)) continue;
       if (bytes + message.payloadBytes > batchBytesMax || batch.length === pageMessages) await flush();
       batch.push(this.#encode(row, message));
       bytes += message.payloadBytes;
     }
     await flush();
-  }
-
-  async *#localMessages(name: string): AsyncGenerator<BrowsedMessage> {
-    let after: string | undefined;
-    do {
-      this.#options.signal?.throwIfAborted();
-      const page = await this.#local.browse(name, {
-        limit: pageMessages,
-        ...(after !== undefined && { after }),
-      });
-      yield* page.messages;
-      after = page.next ?? undefined;
-    } while (after !== undefined);
   }
 
   /** A log of the local queue goes to one shard as a whole, a group key to the shard that its next messages go to. */
@@ -243,29 +221,22 @@ class Move {
 
   async #idsOnServers(name: string): Promise<Set<string>> {
     const ids = new Set<string>();
-    const stream = streamOf(name);
-    for (let sequence = 1; ; ) {
-      const query = { seq: sequence, next_by_subj: subjectsOf(name) };
-      const found = await this.#link.call(() => this.#link.manager.streams.getMessage(stream, query));
-      if (found === null) return ids;
-      sequence = found.seq + 1;
-      const place = { sequence: found.seq, storedAtMs: 0 };
-      ids.add(decodeMessage(found.header, found.data, place).id);
-    }
+    for await (const { stored } of storedMessages(this.#link, name)) ids.add(stored.id);
+    return ids;
   }
 
-  async #check(name: string): Promise<void> {
+  async #check(name: string, expected: number): Promise<void> {
     const copied = await this.#idsOnServers(name);
     const missing: string[] = [];
     let count = 0;
-    for await (const { id } of this.#localMessages(name)) {
+    for await (const { id } of browseAll(this.#local, name, this.#options.signal)) {
       count += 1;
       if (!copied.has(id)) missing.push(id);
     }
-    if (missing.length === 0 && copied.size === count) return;
+    if (missing.length === 0 && copied.size === count && count === expected) return;
     throw new QueueError('STORAGE_FAILED', {
       message: `${name} has ${count} messages here and ${copied.size} on the servers; the local queue stays stopped and whole`,
-      details: { queue: name, local: count, copied: copied.size, missing: missing.slice(0, 10) },
+      details: { queue: name, expected, local: count, copied: copied.size, missing: missing.slice(0, 10) },
     });
   }
 }

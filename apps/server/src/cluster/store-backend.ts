@@ -1,0 +1,114 @@
+/** Queues on the servers of a NATS cluster: this process is one of their clients and has no instance of its own. */
+import {
+  connectCluster,
+  type NatsOptions,
+  QueueError,
+  type QueueStore,
+  type ServiceInfo,
+} from '@shardlab/engine';
+import {
+  type Backend,
+  failureOf,
+  type HostedMetrics,
+  type InstanceState,
+  type ProbeResult,
+  type QueueHost,
+} from './backend.ts';
+
+export class StoreBackend implements Backend {
+  readonly placement = 'store';
+  readonly queues: QueueHost;
+  readonly store: Backend['store'];
+  readonly #store: QueueStore;
+
+  /** Throws `STORE_NOT_INSTALLED`, and what the store throws. */
+  static async open(options: NatsOptions): Promise<StoreBackend> {
+    return new StoreBackend(await connectCluster(options), [options.nats].flat());
+  }
+
+  private constructor(store: QueueStore, servers: string[]) {
+    this.#store = store;
+    this.queues = toHost(store);
+    this.store = { store: 'nats-jetstream', servers, capabilities: store.capabilities };
+  }
+
+  topology(): InstanceState[] {
+    return [];
+  }
+
+  async metrics(): Promise<{ processes: []; hosted: HostedMetrics[] }> {
+    return { processes: [], hosted: [] };
+  }
+
+  /** All servers as one. */
+  async probe(): Promise<ProbeResult[]> {
+    try {
+      await this.#store.probe();
+      return [{ instance: 1, failure: null }];
+    } catch (error) {
+      return [{ instance: 1, failure: failureOf(error) }];
+    }
+  }
+
+  restarts(): ReadonlyMap<number, number> {
+    return new Map();
+  }
+
+  events() {
+    return [];
+  }
+
+  kill(): void {
+    throw noInstances();
+  }
+
+  async stop(): Promise<void> {
+    throw noInstances();
+  }
+
+  async start(): Promise<void> {
+    throw noInstances();
+  }
+
+  async resize(): Promise<boolean> {
+    throw noInstances();
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+}
+
+function toHost(store: QueueStore): QueueHost {
+  return {
+    createQueue: (spec) => store.createQueue(spec),
+    dropQueue: (name) => store.dropQueue(name),
+    startQueue: (name, which) => store.startQueue(name, which),
+    stopQueue: (name, which) => store.stopQueue(name, which),
+    subscribe: (topic, subscriber) => store.subscribe(topic, subscriber),
+    unsubscribe: (topic, name) => store.unsubscribe(topic, name),
+    browse: (queue, options) => store.browse(queue, options),
+    queues: () => store.queues(),
+    queue: (name) => store.queue(name),
+    subscribers: (topic) => store.subscribers(topic),
+    openSession: () => store.openSession(),
+    async queueStats(name) {
+      await store.queue(name);
+      throw unsupported('A store on NATS servers has no statistics of partitions and caches');
+    },
+    async services(): Promise<ServiceInfo[]> {
+      return [];
+    },
+    async callService(name) {
+      throw new QueueError('SERVICE_NOT_FOUND', { details: { service: name } });
+    },
+  };
+}
+
+const noInstances = () =>
+  unsupported('The queues are on NATS servers: there are no instances to change here');
+
+/** For what belongs to the local engine as such, and is no feature of a store. */
+export function unsupported(message: string): QueueError {
+  return new QueueError('FEATURE_UNSUPPORTED', { message, details: { store: 'nats-jetstream' } });
+}

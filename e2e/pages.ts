@@ -1,0 +1,96 @@
+/** Every page of the dashboard with something on it, by the path that the router knows it under. */
+import type { APIRequestContext, Page } from '@playwright/test';
+import { expect, readRun, shortScenario, startRun } from './journey.ts';
+
+/** What the pages show: a finished run, a queue and a topic with messages, a load that ended. Made once; the server keeps all. */
+export async function furnish(request: APIRequestContext): Promise<{ run: string }> {
+  const { runs } = await (await request.get('/api/runs')).json();
+  const done = (runs as { id: string; status: string }[]).find(({ status }) => status === 'done');
+  const queue = await request.post('/api/queues', { data: { name: 'parcels' } });
+  if (queue.status() === 201) {
+    const messages = Array.from({ length: 12 }, (_, parcel) => ({ payload: { parcel } }));
+    expect((await request.post('/api/queues/parcels/messages', { data: { messages } })).status()).toBe(201);
+  }
+  const topic = await request.post('/api/queues', {
+    data: { name: 'news', type: 'topic', priorities: true, attemptsMax: 3 },
+  });
+  if (topic.status() === 201) {
+    for (const name of ['mail', 'push'])
+      expect((await request.post('/api/queues/news/subscribers', { data: { name } })).status()).toBe(201);
+    const messages = [
+      { payload: 'now', priority: 9 },
+      { payload: 'later', delayMs: 3_600_000 },
+    ];
+    expect((await request.post('/api/queues/news/messages', { data: { messages } })).status()).toBe(201);
+  }
+  const loadOf = async () => (await (await request.get('/api/cluster/load')).json()).load;
+  if ((await loadOf()) === null) {
+    expect((await request.post('/api/cluster/load', { data: { durationMs: 1_500 } })).status()).toBe(202);
+  }
+  await expect.poll(async () => (await loadOf()).state).toBe('done');
+  if (done !== undefined) return { run: done.id };
+  const run = await startRun(request, shortScenario('first-look', { instances: [1], threads: [1, 8] }));
+  await expect.poll(async () => (await readRun(request, run)).status, { timeout: 240_000 }).toBe('done');
+  return { run };
+}
+
+export interface ShownPage {
+  name: string;
+  /** Path in the router; null for one that it does not know. */
+  route: string | null;
+  address(run: string): string;
+}
+
+export const pages: readonly ShownPage[] = [
+  { name: 'start', route: '/', address: () => '/' },
+  { name: 'start-claim', route: '/', address: () => '/?claim=A4' },
+  { name: 'login', route: '/login', address: () => '/login' },
+  { name: 'scenarios', route: '/scenarios', address: () => '/scenarios' },
+  {
+    name: 'scenario',
+    route: '/scenarios/$scenarioId',
+    address: () => '/scenarios/white-paper-figure-3',
+  },
+  { name: 'runs', route: '/runs', address: () => '/runs' },
+  { name: 'run', route: '/runs/$runId', address: (run) => `/runs/${run}` },
+  { name: 'run-presented', route: '/runs/$runId', address: (run) => `/runs/${run}?present=true` },
+  { name: 'explain', route: '/runs/$runId/explain', address: (run) => `/runs/${run}/explain` },
+  {
+    name: 'compare',
+    route: '/compare',
+    address: (run) => `/compare?${new URLSearchParams({ runs: JSON.stringify([run]) })}`,
+  },
+  { name: 'documents', route: '/documents', address: () => '/documents' },
+  { name: 'document', route: '/documents/$studyId', address: () => '/documents/white-paper' },
+  { name: 'claims', route: '/claims', address: () => '/claims' },
+  { name: 'learn', route: '/learn', address: () => '/learn' },
+  { name: 'lesson', route: '/learn/$lessonId', address: () => '/learn/lesson-sharding' },
+  { name: 'lesson-choice', route: '/learn/$lessonId', address: () => '/learn/lesson-xa?guess=1' },
+  {
+    name: 'what-if',
+    route: '/what-if',
+    address: (run) => `/what-if?hardware=exadata-x4-2&run=${run}&roundTripMs=0`,
+  },
+  { name: 'editor-run', route: '/editor', address: (run) => `/editor?run=${run}` },
+  { name: 'queues', route: '/queues', address: () => '/queues?queue=parcels' },
+  { name: 'topic', route: '/queues', address: () => '/queues?queue=news' },
+  { name: 'cluster', route: '/cluster', address: () => '/cluster' },
+  { name: 'not-found', route: null, address: () => '/no/such/page' },
+];
+
+/** Opens a page and waits until it shows what it loads. */
+export async function open(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  await expect(page.getByText(/^Loading /)).toHaveCount(0);
+}
+
+/** The paths of the router itself, as it runs in the browser. */
+export function routesOf(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const { __TSR_ROUTER__: router } = globalThis as unknown as {
+      __TSR_ROUTER__: { routesByPath: Record<string, unknown> };
+    };
+    return Object.keys(router.routesByPath);
+  });
+}

@@ -1,0 +1,87 @@
+/**
+ * Gathers every page and state in `screenshots/`, at two widths and in both themes, to be opened one by one. Asserts nothing
+ * of how they look; a page that does not open fails.
+ */
+import { rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Page } from '@playwright/test';
+import { expect, idleMachine, longScenario, machineIs, startRun, test } from './journey.ts';
+import { furnish, open, pages } from './pages.ts';
+import { themes } from './readable.ts';
+
+const folder = fileURLToPath(new URL('../screenshots/', import.meta.url));
+const widths = [
+  { width: 1440, height: 900 },
+  { width: 390, height: 844 },
+] as const;
+
+/** The page as it is, in each theme and width: name-1440-light.png. */
+async function take(page: Page, name: string, fullPage = true): Promise<void> {
+  for (const size of widths) {
+    await page.setViewportSize(size);
+    for (const colorScheme of themes) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      // Charts measure their width in a frame, and draw in the next.
+      await page.evaluate(
+        () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+      );
+      await page.screenshot({ path: `${folder}${name}-${size.width}-${colorScheme}.png`, fullPage });
+    }
+  }
+}
+
+test.beforeAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('states without data', async ({ page }) => {
+  for (const name of ['start', 'runs', 'documents', 'queues', 'cluster']) {
+    await open(page, name === 'start' ? '/' : `/${name}`);
+    await take(page, `empty-${name}`);
+  }
+  await page.goto('/runs/unknown');
+  await expect(page.getByRole('alert')).toBeVisible();
+  await take(page, 'run-unknown');
+});
+
+test('pages', async ({ page, request }) => {
+  const { run } = await furnish(request);
+  for (const { name, address } of pages) {
+    await open(page, address(run));
+    await take(page, name, name !== 'run-presented');
+  }
+});
+
+test('states of the pages', async ({ page, request }) => {
+  await furnish(request);
+  await open(page, '/');
+  await page.keyboard.press('?');
+  await take(page, 'keys', false);
+
+  await machineIs(page, { coresBusy: 1.7, loadRunning: true });
+  await open(page, '/scenarios/first-look');
+  await page.getByRole('button', { name: 'Run quick' }).click();
+  await expect(page.getByRole('dialog')).toBeVisible();
+  await take(page, 'machine-busy', false);
+
+  await page.unrouteAll();
+  await idleMachine(page);
+  await open(page, '/learn/lesson-xa?guess=1');
+  await page.getByRole('button', { name: /^Run it/ }).click();
+  await expect(page.getByRole('heading', { name: /^Measuring/ })).toBeVisible();
+  await take(page, 'lesson-under-way');
+  await expect(page.getByRole('heading', { name: 'The answer' })).toBeVisible({ timeout: 180_000 });
+  await take(page, 'lesson-answer');
+
+  const long = await startRun(request, longScenario('screenshots'));
+  await page.goto(`/runs/${long}`);
+  await expect(page.getByText(/^1:?\d* of \d+ trials|[2-9] of \d+ trials/).first()).toBeVisible();
+  await take(page, 'run-under-way');
+  await page.route('**/api/**', (route) => route.abort());
+  await page.goto('/').catch(() => undefined);
+  await expect(page.getByRole('alert').first()).toBeVisible();
+  await take(page, 'server-gone');
+  await page.unrouteAll();
+  await request.post(`/api/runs/${long}/cancel`);
+  await page.goto(`/runs/${long}`);
+  await expect(page.getByText(/^cancelled$/i).first()).toBeVisible();
+  await take(page, 'run-cancelled');
+});

@@ -1,0 +1,30 @@
+/** Where the queues of a server are, and what that store promises. */
+import Type, { type Static } from 'typebox';
+
+const closed = { additionalProperties: false } as const;
+
+export const StoreInfo = Type.Object(
+  {
+    store: Type.Union([Type.Literal('local'), Type.Literal('nats-jetstream')], {
+      description:
+        "local: the engine, in the server's data folder; nats-jetstream: servers of a NATS cluster",
+    }),
+    servers: Type.Array(Type.String(), { description: 'Of a NATS cluster, as the server was told' }),
+    features: Type.Array(
+      Type.Object(
+        {
+          feature: Type.String({ description: 'As in `details.feature` of a refusal' }),
+          about: Type.String(),
+          support: Type.Union([Type.Literal('yes'), Type.Literal('weaker'), Type.Literal('no')], {
+            description:
+              'weaker: it works, and promises less than `about` says; no: refused with FEATURE_UNSUPPORTED',
+          }),
+          note: Type.Union([Type.String(), Type.Null()]),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type StoreInfo = Static<typeof StoreInfo>;

@@ -1,0 +1,303 @@
+/**
+ * Moves a queue from JetStream to the local engine, with its messages and its exception queue, in steps that can be killed at
+ * any point and repeated.
+ *
+ * The stream's metadata says how far the move is, and the stream stays whole until the local queue has all of it. A copy is
+ * repeated without doubling anything: each of its commits has an idempotency key that follows from what it copies, and a
+ * stopped stream without holders changes in one way only, when a delayed message becomes due. Those have a commit each,
+ * under the id that they keep. Nobody dequeues from the local queue before it has everything.
+ */
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type BrowsedMessage,
+  type NewMessage,
+  QueueError,
+  type QueueSpec,
+  type Session,
+} from '@shardlab/engine';
+import { exceptionQueueName } from '@shardlab/engine/store-rules';
+import { unsupported } from '../capabilities.ts';
+import { dueAtMs, type StoredMessage } from '../message-coding.ts';
+import { MessagePuller } from '../pull-messages.ts';
+import { creationOf, QueueCatalog } from '../queue-catalog.ts';
+import { type QueueRow, rowOfStream } from '../queue-config.ts';
+import { type LinkOptions, ServerLink } from '../server-link.ts';
+import { storeLimits } from '../store-limits.ts';
+import { assertWhole, browseAll, findLocal, type LocalQueues, notDrained } from './local-queues.ts';
+import { leaveRecordOf, withLeaveRecord } from './move-record.ts';
+import type { MoveStep } from './move-steps.ts';
+import { type StoredEntry, storedMessages } from './stored-messages.ts';
+
+export interface MoveToLocalOptions extends LinkOptions {
+  local: LocalQueues;
+  queue: string;
+  /** How long holders of messages may take to finish, ms; default 600,000. */
+  drainMsMax?: number;
+  signal?: AbortSignal;
+  /** Called before each step. A test kills the process here. */
+  onStep?: (step: MoveStep) => void | Promise<void>;
+}
+
+/** Sessions of other processes have noticed a stop after this long: see `queueRowMsMax`. */
+const stoppedMs = storeLimits.queueRowMsMax + 500;
+const drainPollMs = 500;
+const batchMessages = 500;
+const batchBytesMax = 4 * 1024 * 1024;
+const delayMsMax = 400 * 24 * 3_600_000;
+
+/**
+ * Begins the move of a queue, or continues one that was begun, and resolves when the stream is gone. Messages get new ids
+ * and times of enqueue; those of a shard keep their order, and so do those of a group key. Throws `QUEUE_NOT_FOUND`,
+ * `FEATURE_UNSUPPORTED` for topics and queues in memory, `QUEUE_NOT_DRAINED` (the stream stays stopped, and the move can be
+ * repeated), `QUEUE_EXISTS` for a local queue of this name, and what the servers and the local engine refuse.
+ */
+export async function moveToLocal(options: MoveToLocalOptions): Promise<void> {
+  const link = await ServerLink.open(options);
+  try {
+    await new MoveToLocal(link, options).run();
+  } finally {
+    await link.close();
+  }
+}
+
+class MoveToLocal {
+  readonly #link: ServerLink;
+  readonly #options: MoveToLocalOptions;
+  readonly #catalog: QueueCatalog;
+  readonly #local: LocalQueues;
+  readonly #queue: string;
+
+  constructor(link: ServerLink, options: MoveToLocalOptions) {
+    this.#link = link;
+    this.#options = options;
+    this.#catalog = new QueueCatalog(link, {
+      sync: 'interval',
+      replicas: 1,
+      ackWaitMs: storeLimits.ackWaitMsDefault,
+    });
+    this.#local = options.local;
+    this.#queue = options.queue;
+  }
+
+  async run(): Promise<void> {
+    const stream = await this.#catalog.find(this.#queue);
+    if (stream === undefined) {
+      // The stream is dropped last: if the local queue is there, a move that was killed then was complete.
+      if ((await findLocal(this.#local, this.#queue)) === undefined)
+        throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: this.#queue } });
+      return this.#step('done');
+    }
+    const row = rowOfStream(stream);
+    const names = row.attemptsMax === null ? [row.name] : [row.name, exceptionQueueName(row.name)];
+    const phase = leaveRecordOf(stream);
+    if (phase !== 'switched') await this.#bringOver(row, names, phase === 'copying');
+    await this.#start(names);
+    await this.#step('drop');
+    for (const name of names.toReversed()) await this.#catalog.deleteStream(name);
+    await this.#step('done');
+  }
+
+  async #bringOver(row: QueueRow, names: readonly string[], isBegun: boolean): Promise<void> {
+    const spec = specOf(row);
+    if (!isBegun) await this.#assertFree(names);
+    await this.#step('stop');
+    for (const name of names) await this.#catalog.setEnabled(name, false);
+    await this.#step('drain');
+    await pause(stoppedMs);
+    for (const name of names) await this.#drain(name);
+    await this.#step('create');
+    const stopped = { ...row, enqueueEnabled: false, dequeueEnabled: false };
+    await this.#catalog.rewrite(stopped, withLeaveRecord('copying'));
+    if ((await findLocal(this.#local, row.name)) === undefined) await this.#local.createQueue(spec);
+    for (const name of names) await this.#local.stopQueue(name, { enqueue: false, dequeue: true });
+    await this.#step('copy');
+    for (const name of names) await this.#copy(name);
+    await this.#step('check');
+    for (const name of names) await this.#check(name);
+    await this.#step('switch');
+    await this.#catalog.rewrite(stopped, withLeaveRecord('switched'));
+  }
+
+  async #step(step: MoveStep): Promise<void> {
+    this.#options.signal?.throwIfAborted();
+    await this.#options.onStep?.(step);
+  }
+
+  async #assertFree(names: readonly string[]): Promise<void> {
+    for (const queue of names) {
+      if ((await findLocal(this.#local, queue)) !== undefined)
+        throw new QueueError('QUEUE_EXISTS', { details: { queue } });
+    }
+  }
+
+  /**
+   * Waits until no session holds a message. The servers count as held what was returned, or whose holder is gone, until
+   * somebody takes it: since the queue is stopped, what can be taken here is held by nobody else.
+   */
+  async #drain(queue: string): Promise<void> {
+    const target = await this.#catalog.consumer(queue, undefined);
+    const puller = new MessagePuller(this.#link, target, { ackWaitMs: target.ackWaitMs, prefetch: 0 });
+    const { signal = new AbortController().signal, drainMsMax = 600_000 } = this.#options;
+    const until = performance.now() + drainMsMax;
+    const free = new Set<number>();
+    const taken: Awaited<ReturnType<MessagePuller['pull']>> = [];
+    try {
+      while (true) {
+        signal.throwIfAborted();
+        const { held, waiting } = await this.#catalog.consumerCounts(target);
+        const others = held - free.size;
+        if (others <= 0 && waiting === 0) return;
+        if (performance.now() > until) throw notDrained(queue, Math.max(0, others));
+        if (others > 0) taken.push(...(await puller.pull(Math.min(others, pullMax), 0, signal)));
+        for (const { streamSequence } of taken) free.add(streamSequence);
+        await pause(drainPollMs);
+      }
+    } finally {
+      for (const { raw } of taken) raw.respond('-NAK');
+    }
+  }
+
+  /** Messages of one shard go through one session, which keeps their order, and are cut into commits in the same way each time. */
+  async #copy(queue: string): Promise<void> {
+    const stream = await this.#catalog.find(queue);
+    if (stream === undefined) throw new QueueError('QUEUE_NOT_FOUND', { details: { queue } });
+    const shards = new Map<string, ShardCopy>();
+    try {
+      for await (const entry of storedMessages(this.#link, queue)) {
+        this.#options.signal?.throwIfAborted();
+        const shard = entry.headers?.get('Nats-Schedule-Target') || entry.subject;
+        let copy = shards.get(shard);
+        if (copy === undefined) {
+          copy = new ShardCopy(this.#local.openSession(), queue, creationOf(stream));
+          shards.set(shard, copy);
+        }
+        await copy.add(entry);
+      }
+      for (const copy of shards.values()) await copy.flush();
+    } finally {
+      for (const copy of shards.values()) await copy.close();
+    }
+  }
+
+  /** The local queue may have more: it accepts messages from its creation on. */
+  async #check(queue: string): Promise<void> {
+    await assertWhole(this.#local);
+    const here = new Map<string, number>();
+    for await (const message of browseAll(this.#local, queue, this.#options.signal)) {
+      const digest = digestOf(message);
+      here.set(digest, (here.get(digest) ?? 0) + 1);
+    }
+    const missing: string[] = [];
+    for await (const { stored } of storedMessages(this.#link, queue)) {
+      const digest = digestOf(stored);
+      const left = here.get(digest) ?? 0;
+      if (left === 0) missing.push(stored.id);
+      here.set(digest, left - 1);
+    }
+    if (missing.length === 0) return;
+    throw new QueueError('STORAGE_FAILED', {
+      message: `${missing.length} messages of ${queue} are not in the local queue; the stream stays stopped and whole`,
+      details: { queue, missing: missing.slice(0, 10) },
+    });
+  }
+
+  async #start(names: readonly string[]): Promise<void> {
+    for (const name of names) await this.#local.startQueue(name);
+  }
+}
+
+const pullMax = 1_000;
+
+/** What is copied from one shard of one queue. */
+class ShardCopy {
+  readonly #session: Session;
+  readonly #queue: string;
+  readonly #creation: string;
+  #batch: NewMessage[] = [];
+  #bytes = 0;
+  #key = '';
+
+  constructor(session: Session, queue: string, creation: string) {
+    this.#session = session;
+    this.#queue = queue;
+    this.#creation = creation;
+  }
+
+  async add({ sequence, headers, stored }: StoredEntry): Promise<void> {
+    const due = dueAtMs(headers);
+    if (due !== undefined || headers?.has('Nats-Scheduler')) return this.#addScheduled(stored, due);
+    const isFull =
+      this.#batch.length === batchMessages || this.#bytes + stored.payload.length > batchBytesMax;
+    if (isFull) await this.flush();
+    if (this.#batch.length === 0) this.#key = `${this.#creation} ${sequence}`;
+    this.#batch.push(messageOf(stored));
+    this.#bytes += stored.payload.length;
+  }
+
+  async flush(): Promise<void> {
+    const batch = this.#batch;
+    if (batch.length === 0) return;
+    this.#batch = [];
+    this.#bytes = 0;
+    await this.#commit(batch, this.#key);
+  }
+
+  /** What is left of the delay is less each time, so a key that is known with another content is a copy too. */
+  async #addScheduled(stored: StoredMessage, due: number | undefined): Promise<void> {
+    const delayMs = due === undefined ? 0 : Math.min(Math.max(0, due - Date.now()), delayMsMax);
+    const id = createHash('sha256').update(stored.id).digest('hex');
+    try {
+      await this.#commit(
+        [{ ...messageOf(stored), ...(delayMs > 0 && { delayMs }) }],
+        `${this.#creation} ${id}`,
+      );
+    } catch (error) {
+      if (!(error instanceof QueueError && error.code === 'IDEMPOTENCY_KEY_REUSED')) throw error;
+      await this.#session.rollback();
+    }
+  }
+
+  async #commit(batch: readonly NewMessage[], idempotencyKey: string): Promise<void> {
+    for (const message of batch) this.#session.enqueue(this.#queue, message);
+    await this.#session.commit({ idempotencyKey });
+  }
+
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+}
+
+function messageOf({ payload, correlationId, groupKey, properties }: StoredMessage): NewMessage {
+  return {
+    payload,
+    ...(correlationId !== undefined && { correlationId }),
+    ...(groupKey !== undefined && { groupKey }),
+    ...(properties !== undefined && { properties }),
+  };
+}
+
+/** Of what a move keeps of a message. */
+function digestOf({
+  payload,
+  correlationId,
+  groupKey,
+  properties = {},
+}: StoredMessage | BrowsedMessage): string {
+  const sorted = Object.entries(properties).sort(([a], [b]) => (a < b ? -1 : 1));
+  const fields = JSON.stringify([correlationId ?? null, groupKey ?? null, sorted]);
+  return createHash('sha256').update(fields).update(payload).digest('base64');
+}
+
+/** Throws `FEATURE_UNSUPPORTED`. */
+function specOf({ name, type, shards, durability, attemptsMax, retryDelayMs }: QueueRow): QueueSpec {
+  if (type === 'topic')
+    throw unsupported('topics', 'A topic cannot be moved: its subscribers are at different places');
+  if (durability === 'memory') {
+    throw unsupported(
+      'idempotencyKeys',
+      'A queue in memory cannot be moved: a copy that was killed could not be repeated without doubling messages',
+    );
+  }
+  return { name, shards, durability, retryDelayMs, ...(attemptsMax !== null && { attemptsMax }) };
+}

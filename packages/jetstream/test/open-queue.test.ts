@@ -1,0 +1,57 @@
+/** The engine's own entries for a queue on servers: `openQueue` and `connectCluster`. */
+import { connectCluster, openQueue } from '@shardlab/engine';
+import { expect, it } from 'vitest';
+import { openNatsStore } from '../../engine/src/runtime/open-nats-store.ts';
+import { describeOnServers } from './servers.ts';
+
+it('says which package is missing if the store is not installed', async () => {
+  await expect(openNatsStore({ nats: 'nats://127.0.0.1:1' }, '@shardlab/not-installed')).rejects.toThrow(
+    expect.objectContaining({
+      code: 'STORE_NOT_INSTALLED',
+      details: { package: '@shardlab/not-installed' },
+      message: expect.stringContaining('npm install @shardlab/not-installed'),
+    }),
+  );
+});
+
+describeOnServers('a queue opened by the engine', { servers: 1 }, (servers) => {
+  it('has the calls of a local one, and more messages than one transaction of the servers takes', async () => {
+    const nats = [...servers.cluster.urls];
+    const open = () => openQueue({ nats, name: 'opened', shards: 1 });
+    const [queue, other] = await Promise.all([open(), open()]);
+    const calls = Array.from({ length: 30 }, (_, call) =>
+      queue.enqueue(Array.from({ length: 100 }, (_unused, index) => ({ payload: `${call * 100 + index}` }))),
+    );
+    expect(new Set((await Promise.all(calls)).flat()).size).toBe(3_000);
+    expect(await other.info()).toMatchObject({ name: 'opened', durability: 'relaxed', enqueued: 3_000 });
+    const seen: number[] = [];
+    const stop = new AbortController();
+    await other.consume(
+      ({ payload }) => {
+        seen.push(Number(payload.toString()));
+        if (seen.length === 300) stop.abort();
+      },
+      { signal: stop.signal },
+    );
+    expect(seen).toEqual(Array.from({ length: 300 }, (_, index) => index));
+    await Promise.all([queue.close(), other.close()]);
+  });
+
+  it('is reached by a client of all queues', async () => {
+    const store = await connectCluster({ nats: [...servers.cluster.urls] });
+    await store.createQueue({ name: 'of-client' });
+    expect(store.capabilities.sqlRows).toEqual({ support: 'no' });
+    expect((await store.queues()).map(({ name }) => name)).toContain('of-client');
+    await store.close();
+  });
+
+  it('shows no credentials in the error of a specification', async () => {
+    const opening = openQueue({ nats: [...servers.cluster.urls], name: '1', password: 'secret' });
+    const error = await opening.then(
+      () => undefined,
+      (refusal: unknown) => refusal,
+    );
+    expect(error).toMatchObject({ code: 'QUEUE_SPEC_INVALID' });
+    expect(JSON.stringify(error)).not.toContain('secret');
+  });
+});

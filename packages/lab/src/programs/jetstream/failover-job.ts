@@ -1,0 +1,29 @@
+/** What the process of a trial of the program `jetstream-failover` is told, and what it reports. */
+export const faults = ['none', 'kill', 'pause', 'partition'] as const;
+export type Fault = (typeof faults)[number];
+
+export interface FailoverJob {
+  dir: string;
+  fault: Fault;
+  /** Whether the servers sync before they acknowledge. */
+  synced: boolean;
+  /** How long each server is faulty, ms; without a fault, a third of the time that is measured. */
+  faultMs: number;
+  sessions: number;
+}
+
+export interface FailoverResult {
+  acknowledged: number;
+  consumed: number;
+  /** Commits whose outcome the session was not told. */
+  unknown: number;
+  /** Acknowledged, and neither consumed nor of an unknown consumption. */
+  lost: number;
+  /** Consumptions that were confirmed twice. */
+  doubled: number;
+  /** Still in the queue at the end. */
+  left: number;
+  /** Longest time without an acknowledged enqueue, ms. */
+  gapMs: number;
+  measuredMs: number;
+}

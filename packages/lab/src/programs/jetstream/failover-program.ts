@@ -1,0 +1,103 @@
+/** The program `jetstream-failover`: sessions at work on three NATS servers while each is killed, suspended or cut off in turn. */
+import { fileURLToPath } from 'node:url';
+import type { FigureInfo, Params } from '@shardlab/contract';
+import Type from 'typebox';
+import { missingFor } from '../../systems/missing.ts';
+import { systemOf, systems } from '../../systems/systems.ts';
+import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { countOf } from '../count-of.ts';
+import { count, milliseconds } from '../figure-info.ts';
+import { runHost } from '../listen/run-host.ts';
+import type { Parameter, Program } from '../program.ts';
+import { type FailoverJob, type FailoverResult, faults } from './failover-job.ts';
+
+const hostFile = fileURLToPath(new URL('./failover-host.ts', import.meta.url));
+
+interface FailoverParams extends Pick<FailoverJob, 'fault' | 'sessions'> {
+  faultMs: number;
+}
+
+const failoverParamsOf = (params: Params) => params as unknown as FailoverParams;
+
+const parameters: readonly Parameter[] = [
+  {
+    name: 'fault',
+    title: 'what happens to each server in turn',
+    over: 'faults',
+    one: '{}',
+    many: '{}',
+    schema: Type.Enum([...faults], {
+      description:
+        'none; kill: SIGKILL, and started again; pause: SIGSTOP; partition: cut off from the others',
+    }),
+  },
+  {
+    name: 'faultMs',
+    title: 'milliseconds that each server is faulty',
+    over: 'milliseconds of a fault',
+    one: '{} ms of a fault',
+    many: '{} ms of a fault',
+    schema: countOf(100, 60_000, 'Per server; an election takes some 5 s'),
+    default: 8_000,
+  },
+  {
+    name: 'sessions',
+    title: 'sessions of each kind',
+    over: 'sessions',
+    one: '{} session of each kind',
+    many: '{} sessions of each kind',
+    schema: countOf(1, 64, 'That enqueue, and as many that consume'),
+    default: 4,
+  },
+];
+
+const figures: readonly FigureInfo[] = [
+  milliseconds('gapMs', 'Longest time without an acknowledged enqueue'),
+  count('acknowledged', 'Messages whose enqueue was acknowledged', {
+    label: 'Acknowledged',
+    unit: 'messages',
+  }),
+  count('consumed', 'Messages whose consumption was confirmed', { label: 'Consumed', unit: 'messages' }),
+  count('unknown', 'Commits of unknown outcome', { label: 'Unknown', unit: 'commits' }),
+  count('lost', 'Messages that were acknowledged and lost', { label: 'Lost', unit: 'messages' }),
+  count('doubled', 'Confirmed consumptions of a message consumed before', {
+    label: 'Doubled',
+    unit: 'messages',
+  }),
+];
+
+const startMs = 4_000;
+const healthyMs = 4_000;
+const fixedBytes = 512 * 1024 ** 2;
+
+export const failoverProgram: Program = {
+  id: 'jetstream-failover',
+  title: 'NATS servers that fail one after the other',
+  parameters,
+  figures,
+  systems: systems
+    .filter(({ info: { id } }) => ['jetstream-r3', 'jetstream-r3-synced'].includes(id))
+    .map((system) => system.info),
+  missing: missingFor,
+  check: () => [],
+  estimateTrialMs: ({ params }) => startMs + 3 * (failoverParamsOf(params).faultMs + healthyMs),
+  trialBytesMax: () => fixedBytes,
+  run,
+};
+
+async function run(options: TrialOptions): Promise<TrialOutcome> {
+  const { trial, dir } = options;
+  const { synced } = systemOf(trial.system);
+  const job: FailoverJob = { ...failoverParamsOf(trial.params), dir, synced };
+  const result = await runHost<FailoverResult, FailoverJob>(options, hostFile, job);
+  const { measuredMs, left, ...counted } = result;
+  return {
+    figures: counted,
+    provenance: 'measured',
+    latencies: {},
+    byInstance: {},
+    waits: [],
+    integrity: { lost: counted.lost, duplicated: counted.doubled, damaged: 0, outOfOrder: 0, left },
+    measuredMs,
+  };
+}

@@ -1,0 +1,56 @@
+/** Judges of what `docs/distributed.md` says of servers that fail (J1 to J3). */
+import type { ClaimClause, Point } from '@shardlab/contract';
+import { clauseOf, needs } from '../../../judging/clause.ts';
+import type { Judge } from '../../../judging/judgement.ts';
+import { sampleOf } from '../../../judging/sample.ts';
+
+const conditions: Readonly<Record<string, string>> = {
+  none: 'without a fault',
+  kill: 'each server killed in turn',
+  pause: 'each server suspended in turn',
+  partition: 'each server cut off in turn',
+};
+
+/** The document's own number. */
+const electionMsMax = 6_000;
+
+const pointsOf = (all: readonly Point[]) => all.filter(({ program }) => program === 'jetstream-failover');
+const conditionOf = ({ params, system }: Point) =>
+  `${conditions[String(params.fault)] ?? String(params.fault)}, ${system}`;
+
+/** Faults are needed: without one, any system loses and doubles nothing. */
+const judgeOf =
+  (clause: (point: Point) => ClaimClause): Judge =>
+  (all) => {
+    const points = pointsOf(all).filter(({ params }) => params.fault !== 'none');
+    return points.length > 0 ? points.map(clause) : needs('Needs points with faults.');
+  };
+
+const none = (name: string, statement: string, unit: string): Judge =>
+  judgeOf((point) =>
+    clauseOf({
+      condition: conditionOf(point),
+      statement,
+      unit,
+      sample: sampleOf(point.figures[name]?.repeats ?? []),
+      over: -0.5,
+      under: 0.5,
+      noise: 0.25,
+      provenance: 'measured',
+    }),
+  );
+
+export const judgeJ1 = none('lost', 'no acknowledged message is lost', 'messages lost');
+export const judgeJ2 = none('doubled', 'none is consumed again after a confirmation', 'messages doubled');
+
+export const judgeJ3: Judge = judgeOf((point) =>
+  clauseOf({
+    condition: conditionOf(point),
+    statement: 'enqueues are acknowledged again',
+    unit: 'ms without one, at most',
+    sample: sampleOf(point.figures.gapMs?.repeats ?? []),
+    under: electionMsMax,
+    provenance: 'measured',
+    digits: 0,
+  }),
+);

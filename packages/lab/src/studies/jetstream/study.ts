@@ -1,0 +1,20 @@
+/** The study of what our own documentation says of queues on NATS JetStream. */
+import { failoverProgram } from '../../programs/jetstream/failover-program.ts';
+import type { Study } from '../study.ts';
+import { claims } from './claims.ts';
+import { notMeasured } from './not-measured.ts';
+
+export const study: Study = {
+  id: 'jetstream',
+  document: {
+    letter: 'J',
+    title: 'Queues on NATS JetStream',
+    kind: "This project's own documentation (docs/distributed.md)",
+    date: '2026-11',
+    about:
+      'What the same sessions promise on three servers that replicate each queue: nothing that was acknowledged is lost while one of them fails, and service is back within seconds.',
+  },
+  claims,
+  notMeasured,
+  programs: [failoverProgram],
+};
