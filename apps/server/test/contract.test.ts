@@ -165,6 +165,7 @@ describe('the description of the API', () => {
         'POST /api/cluster/instances/{instance}/stop',
         'POST /api/cluster/instances/{instance}/start',
         'GET /api/claims',
+        'GET /api/store',
         'GET /api/studies',
         'GET /api/waits',
         'GET /api/services',
