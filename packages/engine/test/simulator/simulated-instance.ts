@@ -81,7 +81,8 @@ export class SimulatedInstance {
       outcomes: new CommitOutcomes(ports.clock),
       queues,
       everExisted: () => true,
-      sqlInstance: () => undefined,
+      // Each has tables of its own, as instances of different folders have.
+      sqlInstance: () => instance,
       queueById: (queueId) => queues.find((queue) => queue.queueId === queueId),
       subscribers: () => [],
       freeDiskBytes: async () => Number.POSITIVE_INFINITY,
