@@ -92,6 +92,8 @@ describe.each<[QueueKind, Placement]>([
       {
         numRuns: placement !== 'embedded' || kind === 'unsharded-grouped' ? runs.few : runs.many,
         examples: [[walk]],
+        // A failure is shrunk for as long, and is told before the test would exceed its own limit.
+        interruptAfterTimeLimit: 240_000,
       },
     );
     expect(
