@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { APIRequestContext, Download } from '@playwright/test';
 import { expect, test } from './journey.ts';
-import { expectReadable, keepPicture, showIn, sizes, themes } from './readable.ts';
+import { expectReadable, showIn, sizes, themes } from './readable.ts';
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8');
 
@@ -51,7 +51,6 @@ for (const { name, address } of pages) {
       await expect(page.getByRole('button', { name: 'Save report' })).toBeVisible();
       for (const theme of themes) {
         await showIn(page, theme, size);
-        await keepPicture(page, `${name}-${theme}-${size}`);
         await expectReadable(page, theme);
         expect(errors, 'errors in the page').toEqual([]);
       }

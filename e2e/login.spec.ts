@@ -1,7 +1,7 @@
 /** A server with a key, in a browser: the login, the session on every page and stream, and the way out. */
 import type { Page } from '@playwright/test';
 import { test as base, expect } from './journey.ts';
-import { expectReadable, keepPicture, showIn, sizes, themes } from './readable.ts';
+import { expectReadable, showIn, sizes, themes } from './readable.ts';
 import { LabServer } from './server.ts';
 
 const key = 'a key for journeys';
@@ -68,7 +68,6 @@ for (const theme of themes) {
       await showIn(page, theme, size);
       await page.goto('/login');
       await expect(page.getByLabel('Key')).toBeVisible();
-      await keepPicture(page, `login-${theme}-${size}`);
       await expectReadable(page, theme);
     });
   }

@@ -1,7 +1,7 @@
 /** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, never wider than the screen. */
 import { expect, test } from './journey.ts';
 import { furnish, open, pages, routesOf } from './pages.ts';
-import { expectReadable, keepPicture, showIn, sizes, themes } from './readable.ts';
+import { expectReadable, showIn, sizes, themes } from './readable.ts';
 
 test('the list of pages has every path of the router', async ({ page }) => {
   await open(page, '/');
@@ -24,7 +24,6 @@ for (const { name, address } of pages) {
       for (const theme of themes) {
         await test.step(`in ${theme} on a ${size}`, async () => {
           await showIn(page, theme, size);
-          await keepPicture(page, `${name}-${theme}-${size}`);
           await expectReadable(page, theme);
           expect(errors, 'errors in the page').toEqual([]);
         });

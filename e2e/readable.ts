@@ -11,12 +11,6 @@ export async function showIn(page: Page, theme: (typeof themes)[number], size: (
   await page.setViewportSize(viewports[size]);
 }
 
-/** `npm run e2e -- pages` with `SHARDLAB_SCREENS=1` keeps a picture of each page: drawing them takes as long as looking at the pages. */
-export async function keepPicture(page: Page, name: string) {
-  if (process.env.SHARDLAB_SCREENS === undefined) return;
-  await page.screenshot({ path: `test-results/screens/${name}.png`, fullPage: true });
-}
-
 /** What depends on colours, in which alone the themes differ. */
 const rulesOfColours = ['color-contrast', 'link-in-text-block'];
 
