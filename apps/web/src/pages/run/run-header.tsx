@@ -47,7 +47,17 @@ export function RunHeader(props: {
             <Link to="/scenarios/$scenarioId" params={{ scenarioId: run.scenario.id }} className="muted">
               {run.scenario.id}
             </Link>
-            {finished ? <Outcome run={run} /> : null}
+            {finished ? (
+              <>
+                <Outcome run={run} />
+                <a className="muted" href={exportHref(run.id, 'json')}>
+                  Export JSON
+                </a>
+                <a className="muted" href={exportHref(run.id, 'csv')}>
+                  Export CSV
+                </a>
+              </>
+            ) : null}
           </p>
         </div>
         <div className="row run-actions">
@@ -76,12 +86,6 @@ export function RunHeader(props: {
               <Link className="button" to="/compare" search={{ runs: [run.id] }}>
                 Compare
               </Link>
-              <a className="button" href={exportHref(run.id, 'json')}>
-                Export JSON
-              </a>
-              <a className="button" href={exportHref(run.id, 'csv')}>
-                Export CSV
-              </a>
             </>
           ) : (
             <CancelRun id={run.id} />
