@@ -92,8 +92,9 @@ describe.each<[QueueKind, Placement]>([
       {
         numRuns: placement !== 'embedded' || kind === 'unsharded-grouped' ? runs.few : runs.many,
         examples: [[walk]],
-        // A failure is shrunk for as long, and is told before the test would exceed its own limit.
+        // A failure, or a run that hangs, is shrunk and told before the test would exceed its own limit.
         interruptAfterTimeLimit: 240_000,
+        timeout: 90_000,
       },
     );
     expect(
