@@ -89,6 +89,8 @@ test('Figure 3, quick, from the start page to its verdicts and back', async ({ p
   const folder = process.env.UPDATE_IMAGES === undefined ? 'test-results/screens' : 'docs/images';
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.mouse.move(0, 0);
+  await page.reload(); // shows the largest point again, at which sessions meet
+  await expect(page.getByRole('slider', { name: 'Trials: time that is shown' })).toBeVisible();
   await page.evaluate(() => scrollTo(0, 0));
   await page.screenshot({ path: `${folder}/run.png` });
 

@@ -19,7 +19,7 @@ const test = base.extend<object, { server: LabServer }>({
 });
 
 async function logIn(page: Page, typed = key) {
-  await page.getByLabel('Key').fill(typed);
+  await page.getByLabel('Key', { exact: true }).fill(typed);
   await page.getByRole('button', { name: 'Log in' }).click();
 }
 
@@ -67,7 +67,7 @@ for (const theme of themes) {
     test(`the login in ${theme} on a ${size}`, async ({ page }) => {
       await showIn(page, theme, size);
       await page.goto('/login');
-      await expect(page.getByLabel('Key')).toBeVisible();
+      await expect(page.getByLabel('Key', { exact: true })).toBeVisible();
       await expectReadable(page, theme);
     });
   }

@@ -49,13 +49,13 @@ export function RunHeader(props: {
             </Link>
             {finished ? (
               <>
-                <Outcome run={run} />
                 <a className="muted" href={exportHref(run.id, 'json')}>
                   Export JSON
                 </a>
                 <a className="muted" href={exportHref(run.id, 'csv')}>
                   Export CSV
                 </a>
+                <Outcome run={run} />
               </>
             ) : null}
           </p>

@@ -20,7 +20,7 @@ export interface RunScalingProps {
   onSearch(change: { metric?: string; point?: string | undefined }): void;
 }
 
-const heightPx = 238;
+const heightPx = 230;
 /** Of each plot where they stand one above the other. */
 const stackedPx = 280;
 
