@@ -1,29 +1,18 @@
 /** Parses and validates a hardware file: JSON, schema, and consistency between its parts. */
-import { findFaults, Hardware } from '@shardlab/contract';
+import { Hardware } from '@shardlab/contract';
 import { type HardwareFile, sourcesOf } from '@shardlab/model';
 import { LabError } from '../errors.ts';
-import { locateJsonError } from '../scenario/locate-json-error.ts';
+import { readDocument } from '../scenario/read-document.ts';
 import {
   problemDetails,
   problemsInWords,
   type ScenarioProblem,
   type ScenarioProblems,
-  toProblems,
 } from '../scenario/scenario-problems.ts';
 
 /** Throws `HARDWARE_INVALID`, whose `details.errors` list faults with their JSON pointers. */
 export function parseHardware(text: string): HardwareFile {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    const fault = locateJsonError(text);
-    const message = fault?.message ?? `Not JSON: ${(cause as Error).message}`;
-    throw invalid({ faults: [{ path: '', message }], more: false });
-  }
-  const found = findFaults(Hardware, value);
-  if (found.faults.length > 0) throw invalid(toProblems(found));
-  const hardware = value as HardwareFile;
+  const hardware = readDocument(text, Hardware, invalid);
   const faults = crossCheck(hardware);
   if (faults.length > 0) throw invalid({ faults, more: false });
   return hardware;

@@ -1,23 +1,15 @@
 /** Parses and validates a lesson: JSON, schema, its scenario, and whether its run will yield every quantity it names. */
-import {
-  findFaults,
-  Lesson,
-  lessonLimits,
-  type PointSelector,
-  type Quantity,
-  type Sentence,
-} from '@shardlab/contract';
+import { Lesson, lessonLimits, type PointSelector, type Quantity, type Sentence } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 import { planFigures } from '../run/plan-run.ts';
 import { expandSweep } from '../scenario/expand-sweep.ts';
-import { locateJsonError } from '../scenario/locate-json-error.ts';
 import { parseScenario } from '../scenario/parse-scenario.ts';
+import { readDocument } from '../scenario/read-document.ts';
 import {
   problemDetails,
   problemsInWords,
   type ScenarioProblem,
   type ScenarioProblems,
-  toProblems,
 } from '../scenario/scenario-problems.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 
@@ -26,17 +18,7 @@ const scale = 'quick';
 
 /** Throws `LESSON_INVALID`, whose `details.errors` list faults with their JSON pointers. */
 export function parseLesson(text: string, studies: StudyRegistry = bundledStudies): Lesson {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    const fault = locateJsonError(text);
-    const message = fault?.message ?? `Not JSON: ${(cause as Error).message}`;
-    throw invalid({ faults: [{ path: '', message }], more: false });
-  }
-  const found = findFaults(Lesson, value);
-  if (found.faults.length > 0) throw invalid(toProblems(found));
-  const lesson = value as Lesson;
+  const lesson = readDocument(text, Lesson, invalid);
   const parsed = parseScenario(lesson.scenario, studies);
   if (!parsed.ok) {
     const faults = parsed.faults.map(({ path, message }) => ({ path: `/scenario${path}`, message }));
