@@ -15,10 +15,10 @@ import {
   type StreamedMessage,
 } from '@shardlab/engine';
 import type { QueueHost } from '../cluster/backend.ts';
-import { ServerError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { type Connection, ConnectionSessions } from './connection-sessions.ts';
 import { fromWire, toWire } from './message-codec.ts';
+import { explainClosedSession } from './moved-instance.ts';
 
 export interface Delivery {
   messages: MessageOut[];
@@ -77,8 +77,7 @@ export class QueueService {
           const { ids, replayed } = await session.commit(options);
           return { ids, replayed };
         } catch (error) {
-          // The session was closed during this call because its instance is being moved.
-          if (isCode(error, 'SESSION_CLOSED')) throw new ServerError('TOPOLOGY_CHANGING', { cause: error });
+          if (isCode(error, 'SESSION_CLOSED')) throw explainClosedSession(error);
           await session.rollback();
           const retry = isCode(error, 'TX_NOT_COMMITTED') || this.#learnVisibility(queue, error);
           if (!retry || attempt === limits.enqueueAttemptsMax) throw error;

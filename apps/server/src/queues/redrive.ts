@@ -4,12 +4,12 @@ import {
   exceptionProperties,
   type Message,
   type NewMessage,
-  QueueError,
   type QueueInfo,
   type Session,
 } from '@shardlab/engine';
 import type { QueueHost } from '../cluster/backend.ts';
 import { ServerError } from '../errors.ts';
+import { explainClosedSession } from './moved-instance.ts';
 
 const defaultMax = 100;
 const notes: readonly string[] = Object.values(exceptionProperties);
@@ -31,8 +31,7 @@ export async function redrive(host: QueueHost, from: string, options: Redrive): 
     const { ready } = await host.queue(from);
     return { to: target.name, messages: messages.length, left: ready };
   } catch (error) {
-    const isClosed = error instanceof QueueError && error.code === 'SESSION_CLOSED';
-    throw isClosed ? new ServerError('TOPOLOGY_CHANGING', { cause: error }) : error;
+    throw explainClosedSession(error);
   } finally {
     await session.close();
   }

@@ -2,7 +2,6 @@
 import type { Committed, Statement, StatementResult, Transaction } from '@shardlab/contract';
 import {
   type CommitResult,
-  QueueError,
   type Session,
   type SqlParameters,
   type SqlResult,
@@ -10,8 +9,8 @@ import {
   valueToJson,
 } from '@shardlab/engine';
 import type { QueueHost } from '../cluster/backend.ts';
-import { ServerError } from '../errors.ts';
 import { fromWire } from './message-codec.ts';
+import { explainClosedSession } from './moved-instance.ts';
 
 export class TransactionService {
   readonly #cluster: { readonly queues: QueueHost };
@@ -35,9 +34,7 @@ export class TransactionService {
       const result = await session.commit(options);
       return { committed: toCommitted(result, transaction), replayed: result.replayed };
     } catch (error) {
-      // The session was closed during this call because its instance is being moved.
-      const isClosed = error instanceof QueueError && error.code === 'SESSION_CLOSED';
-      throw isClosed ? new ServerError('TOPOLOGY_CHANGING', { cause: error }) : error;
+      throw explainClosedSession(error);
     } finally {
       await session.close();
     }
