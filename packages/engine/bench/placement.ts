@@ -11,7 +11,7 @@ export interface Reading {
 }
 
 export interface Placement {
-  openSession(): Engine.Session;
+  openSession(options?: Engine.ClientSessionOptions): Engine.Session;
   read(): Promise<Reading>;
   close(): Promise<void>;
 }
@@ -44,9 +44,9 @@ export async function remote(
   const clients = await Promise.all(Array.from({ length: connections }, () => connect({ dir })));
   let turn = 0;
   return {
-    openSession: () => {
+    openSession: (options) => {
       turn += 1;
-      return clients[turn % connections]!.openSession();
+      return clients[turn % connections]!.openSession(options);
     },
     read: async () => {
       const stats = await clients[0]!.stats();

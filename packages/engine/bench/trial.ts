@@ -21,6 +21,8 @@ export interface TrialOptions {
   subscribers?: number;
   /** Connections to a process that serves the instance; 0, the default, embeds it in this one. */
   connections?: number;
+  /** Messages that remote dequeuers may have ahead; default 0. */
+  prefetch?: number;
   payloadBytes?: number;
   measureMs?: number;
   /** Default half of `measureMs`. V8 compiles for about a second of CPU, which a short warm-up leaves to the window. */
@@ -51,6 +53,7 @@ async function runTrial({
   enqueueOnly = false,
   subscribers = 0,
   connections = 0,
+  prefetch = 0,
   payloadBytes = 512,
   measureMs = 1_000,
   warmUpMs = measureMs / 2,
@@ -90,7 +93,7 @@ async function runTrial({
 
   /** Of a topic, each delivery to a subscriber counts as one message consumed. */
   async function dequeuer(subscriber?: string): Promise<void> {
-    const session = placement.openSession();
+    const session = placement.openSession({ prefetch });
     const options = { max: operations, waitMs: 100, ...(subscriber !== undefined && { subscriber }) };
     while (!stopped) {
       const messages = await session.dequeue('q', options);

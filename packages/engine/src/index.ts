@@ -26,6 +26,8 @@ export { type ErrorKind, errorRegistry, QueueError, type QueueErrorCode } from '
 export type * from './api/instance.ts';
 export type * from './api/instance-stats.ts';
 export type * from './api/message.ts';
+export { type MessageEventKind, messageEventKinds } from './api/message-event-kinds.ts';
+export type * from './api/message-trace.ts';
 export type * from './api/queue.ts';
 export type * from './api/queue-stats.ts';
 export type * from './api/service.ts';
@@ -50,6 +52,8 @@ export {
   waitQuantileMs,
 } from './api/waits.ts';
 export {
+  type XaBranchPlace,
+  type XaCommitOptions,
   type XaEnd,
   type XaResource,
   type XaSession,
@@ -58,6 +62,7 @@ export {
   type Xid,
   xaCodes,
 } from './api/xa.ts';
+export { splitReceipts, withInstancePrefix } from './client/cluster-receipts.ts';
 export { checkFolder, type FolderCheck, type FolderRepair, repairFolder } from './cluster/check-folder.ts';
 export type * from './cluster/cluster.ts';
 export type { ClusterEvent, ClusterEventType } from './cluster/cluster-events.ts';
@@ -89,5 +94,7 @@ export type {
   DamagedPartition,
   InstanceFileCheck,
 } from './storage/instance-file/recovery/check-instance-file.ts';
+export { socketPath } from './storage/socket-path.ts';
 export { sqliteVersion } from './storage/sqlite/open-sqlite.ts';
 export { type SqlValueJson, valueFromJson, valueToJson } from './wire/sql-json.ts';
+export { preparesPassedOn } from './xa/passed-on-calls.ts';

@@ -12,7 +12,8 @@ import { SessionThreadWriter } from '../src/storage/threads/session-thread-write
 import { WriterThread } from '../src/storage/threads/writer-thread-client.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 import { rowsOf } from './sql/application.ts';
-import { ChangingPlacement, openWithPlacement } from './support/changing-placement.ts';
+import { ChangingPlacement } from './support/changing-placement.ts';
+import { openWithPlacement } from './support/open-with-placement.ts';
 
 async function open(placement: CommitPlacement, dir = makeFolder()): Promise<Instance> {
   const instance = await openWithPlacement({ dir, partitionMessagesMax: 5 }, placement);

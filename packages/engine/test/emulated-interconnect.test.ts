@@ -42,6 +42,20 @@ it('makes calls to the home instance of a tightly coupled branch later, and mark
   expect(lock).toMatchObject({ emulated: true, waits: 1 });
 });
 
+it('makes calls that are passed on to the instance of a branch later, and marks the wait', async () => {
+  const dir = makeFolder();
+  const owner = await serve(dir, 1, { emulatedInterconnectMs });
+  const other = await serve(dir, 2, { emulatedInterconnectMs });
+  const session = owner.openSession();
+  await session.xa!.start(xidOf('a'));
+  await session.xa!.end(xidOf('a'));
+  const startedMs = performance.now();
+  expect(await other.xa.prepare(xidOf('a'), { instance: 1 })).toBe('read-only');
+  expect(performance.now() - startedMs).toBeGreaterThanOrEqual(emulatedInterconnectMs - 1);
+  const call = other.waits.snapshot().find(({ event }) => event === 'passed-on call');
+  expect(call).toMatchObject({ emulated: true, waits: 1 });
+});
+
 it.each([-1, 1_001])('of %s ms is refused', async (ms) => {
   await expect(openTestInstance({ emulatedInterconnectMs: ms })).rejects.toMatchObject({
     code: 'OPTIONS_INVALID',

@@ -1,7 +1,8 @@
 /** A slow disk, emulated in the writer thread: a commit waits for it, the thread that runs sessions does not. */
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Instance } from '../src/index.ts';
+import { openEmulatedDisk } from '../src/storage/emulated-disk.ts';
 import { makeFolder, openTestInstance } from './folder.ts';
 
 const syncMs = 50;
@@ -73,6 +74,63 @@ describe('an emulated disk', () => {
     const startedMs = performance.now();
     await session.commit();
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(150);
+  });
+
+  describe('takes the longer of its own time and that of the real disk', () => {
+    /** Disks on a clock that only the test and their own pauses move; what each has waited for, ms. */
+    function openDisks(sync: { times: number[]; device?: string }, count: number) {
+      let nowMs = 1_000;
+      const disks = Array.from({ length: count }, () => {
+        const paused: number[] = [];
+        const disk = openEmulatedDisk({ device: undefined, ...sync }, { nowMs: () => nowMs }, (ms) =>
+          paused.push(ms),
+        )!;
+        onTestFinished(() => disk.close());
+        return { disk, paused };
+      });
+      const real = (ms: number) => {
+        nowMs += ms;
+      };
+      return { disks, real };
+    }
+
+    it('and waits for nothing but what is left of it when the real sync is over', () => {
+      const { disks, real } = openDisks({ times: [50] }, 1);
+      const { disk, paused } = disks[0]!;
+      disk.begin();
+      real(30);
+      disk.end();
+      expect(paused).toEqual([20]);
+      real(20);
+      disk.begin();
+      real(80);
+      disk.end();
+      expect(paused).toEqual([20]);
+    });
+
+    it('which it begins behind the syncs of other instances that share it', () => {
+      const { disks, real } = openDisks({ times: [150], device: join(makeFolder(), 'redo') }, 2);
+      const [one, two] = disks as [(typeof disks)[0], (typeof disks)[0]];
+      one.disk.begin();
+      real(10);
+      two.disk.begin();
+      real(90);
+      one.disk.end();
+      two.disk.end();
+      expect([one.paused, two.paused]).toEqual([[50], [200]]);
+    });
+
+    it('and does not wait for another whose real sync takes longer', () => {
+      const { disks, real } = openDisks({ times: [20], device: join(makeFolder(), 'redo') }, 2);
+      const [one, two] = disks as [(typeof disks)[0], (typeof disks)[0]];
+      one.disk.begin();
+      real(100);
+      two.disk.begin();
+      real(15);
+      two.disk.end();
+      one.disk.end();
+      expect([one.paused, two.paused]).toEqual([[], [5]]);
+    });
   });
 
   it.each([[], [1, -1], [0, 1_001]])('with the times %j is refused', async (...emulatedSyncMs) => {

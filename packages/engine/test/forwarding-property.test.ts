@@ -210,6 +210,6 @@ it('two instances that forward agree with a model of one queue', { timeout: 300_
         for (const index of indexes) await real.close(index);
       }
     }),
-    { numRuns: isTorture ? 15 : 8 },
+    { numRuns: isTorture ? 15 : 5 },
   );
 });

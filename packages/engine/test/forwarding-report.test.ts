@@ -31,6 +31,7 @@ it('a batch that arrives during a report is not reported as delivered before it 
     peers: () => [],
     peer: unreachable,
     callHome: unreachable,
+    callBranch: unreachable,
   });
   const session = instance.openSession();
   const { forwarding } = instance;

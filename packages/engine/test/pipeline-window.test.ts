@@ -1,7 +1,7 @@
 /** How many messages a fair pipeline holds, from how fast its consumer takes them. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../src/api/limits.ts';
-import { PipelineWindow } from '../src/server/pipeline-window.ts';
+import { PipelineWindow } from '../src/model/pipeline-window.ts';
 
 function openWindow(messagesMaximum: number, fair = true) {
   let nowMs = 0;

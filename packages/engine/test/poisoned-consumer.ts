@@ -1,9 +1,13 @@
-/** Takes a message, reports it, and crashes on a poisoned one: forked by retries.test.ts. */
+/** Takes a message, reports it, and crashes on a poisoned one: forked by retries.test.ts and, for a topic, unsharded-retries.test.ts. */
 import { openInstance } from '../src/index.ts';
 
-const instance = await openInstance({ dir: process.argv[2]! });
+const [dir, queue = 'orders', subscriber] = process.argv.slice(2);
+const instance = await openInstance({ dir: dir! });
 const session = instance.openSession();
-const [message] = await session.dequeue('orders', { waitMs: 30_000 });
+const [message] = await session.dequeue(queue, {
+  waitMs: 30_000,
+  ...(subscriber !== undefined && { subscriber }),
+});
 const payload = message!.payload.toString();
 process.send!({ payload, deliveryCount: message!.deliveryCount }, () => {
   if (payload !== 'fine') process.kill(process.pid, 'SIGKILL');

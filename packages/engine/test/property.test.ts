@@ -15,7 +15,8 @@ import {
   withReopen,
 } from './queue-model.ts';
 import { isTorture } from './random.ts';
-import { ChangingPlacement, openWithPlacement } from './support/changing-placement.ts';
+import { ChangingPlacement } from './support/changing-placement.ts';
+import { openWithPlacement } from './support/open-with-placement.ts';
 
 class RealEngine implements Real {
   readonly promises = { orderAfterReturn: true, exactCounts: true };
@@ -57,7 +58,7 @@ class RealEngine implements Real {
 }
 
 /** Random runs, the walk among them; `npm run torture` has more. */
-const runsInGate = { many: 6, few: 3 };
+const runsInGate = { many: 4, few: 2 };
 const runsInTorture = { many: 60, few: 16 };
 
 /** `served only`: remote, and each group is committed on another thread than the one before. */

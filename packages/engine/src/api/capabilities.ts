@@ -1,7 +1,7 @@
 /** What a store promises behind the session API, feature by feature: `docs/distributed.md` shows it, equal by a test. */
 
 export const storeFeatures = {
-  machineFailure: 'The queue goes on when a machine dies',
+  machineFailure: 'The queue stays available when a machine fails',
   enqueueOnce: 'A commit is stored once, whatever is lost on the way',
   syncedAcknowledgement: 'An acknowledged commit survives a power cut',
   enqueueTogether: 'The messages that a transaction enqueues to one queue: all or none',
@@ -9,6 +9,7 @@ export const storeFeatures = {
   consumeTogether: 'The messages that a transaction consumes: all or none',
   consumeAndEnqueue: 'What a transaction consumes and what it enqueues: all or none',
   sqlRows: "Rows of the application's tables in the same commit",
+  unshardedQueues: 'Queues without shards',
   orderInShard: 'First deliveries of a shard in the order of their commits',
   orderAfterRedelivery: 'A message that is returned comes before later ones of its shard',
   oneHolder: 'A message has one holder at a time, and a late commit is refused',
@@ -22,6 +23,7 @@ export const storeFeatures = {
   topics: 'Topics with durable and nondurable subscribers, and messages for some of them',
   temporarySubscribers: 'Recipients that become temporary subscribers',
   browse: 'Browse, and search by correlation id',
+  correlationIndex: 'An index of correlation ids',
   browseTopics: 'Browse what one subscriber has before it',
   startStop: 'Start and stop for enqueue and dequeue',
   retention: 'Consumed messages that are kept for a time',
@@ -57,6 +59,7 @@ export const localCapabilities: StoreCapabilities = {
   consumeTogether: yes,
   consumeAndEnqueue: yes,
   sqlRows: yes,
+  unshardedQueues: yes,
   orderInShard: yes,
   orderAfterRedelivery: yes,
   oneHolder: yes,
@@ -70,6 +73,7 @@ export const localCapabilities: StoreCapabilities = {
   topics: yes,
   temporarySubscribers: { support: 'yes', note: 'Unsharded topics' },
   browse: yes,
+  correlationIndex: yes,
   browseTopics: yes,
   startStop: yes,
   retention: yes,

@@ -103,6 +103,21 @@ export interface Producer {
   close(): Promise<void>;
 }
 
+export interface ClientSessionOptions {
+  /**
+   * Messages that may come with a commit, ahead of the next dequeues, 0 (the default) to 10,000: those of the queue and subscriber
+   * of the session's first dequeue, while no other call waits for them, one transaction's or up to 64 of small ones. A dequeue
+   * that finds some takes up to `max` of these, and no round trip. They are held as what was dequeued: what the session leaves
+   * for a second, and what it has not taken at its rollback or close, goes back in order and does not count as delivered; of a
+   * lost connection all counts. Meanwhile other sessions do not find them, and more urgent ones that are enqueued come after them.
+   *
+   * For sharded queues and topics without `attemptsMax` whose visibility is `commit`; on others, in a branch of a distributed
+   * transaction and in a session that has a consumer by then, each dequeue is a round trip. Once the session prefetches, starting a
+   * branch and opening a consumer fail with `PREFETCH_ACTIVE`.
+   */
+  prefetch?: number;
+}
+
 /** A session of a client: it can do what any session does, and has consumers and producers. */
 export interface ClientSession extends Session {
   /** Rejects with `QUEUE_NOT_FOUND`, `SUBSCRIBER_NOT_FOUND`, `CONSUMER_UNSUPPORTED`, `PREFETCH_ACTIVE`, `DEQUEUE_STOPPED`. */

@@ -47,7 +47,7 @@ const definitions = {
   QUEUE_NOT_CONVERTIBLE: {
     kind: 'conflict',
     retryable: false,
-    message: 'Only a queue of the kind unsharded can be converted, and no topic',
+    message: 'Only an unsharded queue can be converted, and not a topic',
   },
   QUEUE_NOT_DRAINED: {
     kind: 'conflict',
@@ -138,17 +138,20 @@ const definitions = {
   SQL_NOT_RUN: {
     kind: 'unavailable',
     retryable: true,
-    message: 'Statements of other transactions took all of the time; nothing of this transaction is done',
+    message:
+      'Statements of other transactions in the same group used up the time limit; nothing of this transaction was done',
   },
   SQL_LOCKED: {
     kind: 'conflict',
     retryable: true,
-    message: 'The statement writes to what a branch in doubt has locked; it was rolled back',
+    message:
+      'The statement writes to rows or unique values that a branch in doubt has locked; it was rolled back',
   },
   SQL_LOCK_TIMEOUT: {
     kind: 'conflict',
     retryable: true,
-    message: 'A branch in doubt kept locked for too long what the transaction writes to; it was rolled back',
+    message:
+      'A branch in doubt kept rows locked for too long that the transaction writes to; the transaction was rolled back',
   },
   SQL_ELSEWHERE: {
     kind: 'conflict',
@@ -240,7 +243,7 @@ const definitions = {
     kind: 'failed',
     retryable: false,
     message:
-      'A thread holds a latch or mutex of the shared queue and has ended or hangs: share the queue again',
+      'A thread that holds a latch or mutex of the shared queue has ended or hangs; share the queue again',
   },
   WAITERS_FULL: {
     kind: 'unavailable',
@@ -362,13 +365,12 @@ const definitions = {
     kind: 'conflict',
     retryable: true,
     message:
-      'The connection was lost while the branch was active, or its home instance, and the branch was rolled back',
+      'The connection or the home instance of the branch was lost while the branch was active, and the branch was rolled back',
   },
   XA_RBDEADLOCK: {
     kind: 'conflict',
     retryable: true,
-    message:
-      'The branch waited for a lock that another transaction keeps, which may wait for it, and was rolled back',
+    message: 'The branch needs a lock of another transaction that may be waiting for it, and was rolled back',
   },
   XA_RBINTEGRITY: {
     kind: 'conflict',
@@ -396,40 +398,6 @@ const definitions = {
     retryable: false,
     message: 'The instance cannot take the branch',
   },
-  SERVICE_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no service of this name' },
-  SERVICE_SPEC_INVALID: {
-    kind: 'invalid',
-    retryable: false,
-    message: 'The definition of a service is invalid',
-  },
-  SERVICE_NOT_ACTIVE: {
-    kind: 'unavailable',
-    retryable: true,
-    message: 'The service is not active at the moment; the call was not begun',
-  },
-  SERVICE_BUSY: {
-    kind: 'unavailable',
-    retryable: true,
-    message: 'Too many calls wait for the service; the call was not begun',
-  },
-  SERVICE_CALL_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'The service has no such call' },
-  SERVICE_CALL_INVALID: {
-    kind: 'invalid',
-    retryable: false,
-    message: 'The argument of the call is no JSON, or too large',
-  },
-  SERVICE_CALL_FAILED: { kind: 'failed', retryable: false, message: 'The service failed to answer the call' },
-  SERVICE_CALL_UNKNOWN: {
-    kind: 'unavailable',
-    retryable: false,
-    message: 'The answer of the service was lost: the call may have taken effect',
-  },
-  SERVICE_FAILED: { kind: 'failed', retryable: true, message: 'The service could not be activated' },
-  SERVICE_STATE_TOO_LARGE: {
-    kind: 'too-large',
-    retryable: false,
-    message: 'The state of the service is larger than it may be',
-  },
   XAER_NOTA: { kind: 'not-found', retryable: false, message: 'There is no branch of this xid' },
   XAER_INVAL: { kind: 'invalid', retryable: false, message: 'The xid or an option of the call is invalid' },
   XAER_PROTO: {
@@ -453,6 +421,40 @@ const definitions = {
     kind: 'unsupported',
     retryable: false,
     message: 'A branch with this content cannot be prepared',
+  },
+  SERVICE_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no service of this name' },
+  SERVICE_SPEC_INVALID: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The definition of a service is invalid',
+  },
+  SERVICE_NOT_ACTIVE: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'The service is not active at the moment; the call was not begun',
+  },
+  SERVICE_BUSY: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'Too many calls wait for the service; the call was not begun',
+  },
+  SERVICE_CALL_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'The service has no such call' },
+  SERVICE_CALL_INVALID: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The argument of the call is not JSON, or is too large',
+  },
+  SERVICE_CALL_FAILED: { kind: 'failed', retryable: false, message: 'The service failed to answer the call' },
+  SERVICE_CALL_UNKNOWN: {
+    kind: 'unavailable',
+    retryable: false,
+    message: 'The answer of the service was lost: the call may have taken effect',
+  },
+  SERVICE_FAILED: { kind: 'failed', retryable: true, message: 'The service could not be activated' },
+  SERVICE_STATE_TOO_LARGE: {
+    kind: 'too-large',
+    retryable: false,
+    message: 'The state of the service exceeds the limit',
   },
   INSTANCE_NOT_FOUND: {
     kind: 'not-found',
@@ -478,7 +480,7 @@ const definitions = {
   PROCESS_RESTARTS_EXHAUSTED: {
     kind: 'failed',
     retryable: false,
-    message: 'No process of the instance lasts, and no other process can host it',
+    message: 'The processes of the instance keep ending, and no other process can host it',
   },
   CLUSTER_DEPOSED: {
     kind: 'failed',
@@ -519,7 +521,7 @@ const definitions = {
     kind: 'conflict',
     retryable: false,
     message:
-      'A stream that is no queue of ours has the name or the subjects of the queue; it was not touched',
+      'A stream that this store did not create has the name or the subjects of the queue; it was not changed',
   },
   REPLICAS_UNAVAILABLE: {
     kind: 'unavailable',

@@ -1,9 +1,10 @@
 /** An instance, hosted in this process or by another one, and a client of all instances of a cluster. */
-import type { ClientSession } from './consumer.ts';
+import type { ClientSession, ClientSessionOptions } from './consumer.ts';
 import type { TransactionCoordinator } from './coordinator.ts';
 import type { QueueError } from './errors.ts';
 import type { InstanceStats } from './instance-stats.ts';
 import type { BrowsedMessage } from './message.ts';
+import type { MessageTrace, TracedMessage } from './message-trace.ts';
 import type { QueueInfo, QueueSpec } from './queue.ts';
 import type { QueueStats } from './queue-stats.ts';
 import type { Json, ServiceInfo, ServiceSpec } from './service.ts';
@@ -21,7 +22,10 @@ export interface InstanceOptions {
   cacheBytesMax?: number;
   /** Messages after which a partition is full, 1 to 32,768 (the default). Smaller ones are truncated sooner and more often. */
   partitionMessagesMax?: number;
-  /** Time added to each sync to emulate a slower disk, 0 (the default) to 1,000 ms; of several, syncs take one after the other in turn. */
+  /**
+   * Emulates a slower disk: a sync takes this long if the real one is over sooner, 0 (the default: the disk is as it is) to 1,000 ms; of
+   * several, syncs take one after the other in turn.
+   */
   emulatedSyncMs?: number | readonly number[];
   /**
    * Path of a file, created if it is missing: instances that name the same one share the emulated disk, which serves one sync after
@@ -34,6 +38,11 @@ export interface InstanceOptions {
   logBytesMax?: number;
   /** How often changed metrics are written to the instance's file for its views; 10 to 3,600,000 ms, default 1,000. */
   sampleIntervalMs?: number;
+  /**
+   * One message in so many is traced (`messageTrace`): a power of two from 64 to 1,048,576, default 512; 0: only those that
+   * `traceNext` asks for.
+   */
+  traceEvery?: number;
   /** Pause between two scrubs, which read all files in the background; 100 ms to 30 days, default 1 hour. */
   scrubIntervalMs?: number;
   /** How long a session may reserve the writer, from its first `query` to its commit; 1 to 10,000 ms, default 1,000. */
@@ -96,6 +105,19 @@ export interface Instance {
       processed?: boolean;
     },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
+  /**
+   * What was recorded of a message of a sharded queue since the instance opened, and where it is now. Recorded are one of
+   * `traceEvery` messages and those of `traceNext`; where the message is, and why it waits there, is told of every one.
+   * Throws `QUEUE_NOT_FOUND`, `FEATURE_UNSUPPORTED` for an unsharded queue, `OPTIONS_INVALID` for what is no id.
+   */
+  messageTrace(queue: string, id: string): Promise<MessageTrace>;
+  /** The messages of a queue that had the latest events in the trace, the last first; `limit` 1 to 100, default 20. */
+  tracedMessages(queue: string, options?: { limit?: number }): TracedMessage[];
+  /**
+   * Traces the next `count` messages that any session enqueues to the queue on this instance, 1 (the default) to 100, instead
+   * of those that an earlier call asked for and that have not come.
+   */
+  traceNext(queue: string, count?: number): void;
   stats(): InstanceStats;
   /**
    * Commits a row of its own, with a full sync. Calls within a second share one. Rejects with what keeps the instance from
@@ -157,13 +179,17 @@ export interface RemoteInstance
     | 'unsubscribe'
     | 'browse'
     | 'callService'
+    | 'messageTrace'
     | 'xa'
   > {
-  openSession(): ClientSession;
+  /** Throws `OPTIONS_INVALID`, `SESSIONS_FULL`, `INSTANCE_CLOSED`. */
+  openSession(options?: ClientSessionOptions): ClientSession;
   queues(): Promise<QueueInfo[]>;
   /** Rejects with `QUEUE_NOT_FOUND`. */
   queue(name: string): Promise<QueueInfo>;
   subscribers(topic: string): Promise<SubscriberInfo[]>;
+  tracedMessages(queue: string, options?: { limit?: number }): Promise<TracedMessage[]>;
+  traceNext(queue: string, count?: number): Promise<void>;
   stats(): Promise<InstanceStats>;
   /** As `Instance.probe`. */
   probe(): Promise<void>;

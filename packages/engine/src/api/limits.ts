@@ -80,6 +80,21 @@ export const limits = {
   commitStallMs: 100,
   /** Operations of the transactions whose callers resume in one turn of the event loop: 1 to 2 ms of work. */
   resumedOperationsPerTurnMax: 320,
+  /** Events of traced messages that are kept: 76 bytes each, 2.5 MB, or some seconds of them at full speed. */
+  messageEventsMax: 32_768,
+  /**
+   * One message in so many is traced. At one in 512 that takes about 1 % of the CPU of the cheapest queue, at one in 128 3.4 %;
+   * below one in 64 it would be more than 2 % of the messages.
+   */
+  traceEveryDefault: 512,
+  traceEveryMin: 64,
+  traceEveryMax: 2 ** 20,
+  /** Messages that are traced because somebody asked, of one log and in all: a run of messages is compared with each. */
+  tracesAskedMax: 1_024,
+  /** So many of the next messages of a queue can be asked for. */
+  tracesPendingMax: 100,
+  /** A page of traced messages. */
+  tracedMessagesMax: 100,
   /** Size of a run of messages in one row of a partition: large enough to save rows, small enough to read at once. */
   blockBytesMax: 128 * 1024,
   blockMessagesMax: 1_024,
@@ -104,7 +119,7 @@ export const limits = {
   /** Twice the length at which a checkpoint starts. */
   logBytesMaxMin: 64 * 1024 ** 2,
   logBytesMaxMax: 64 * 1024 ** 3,
-  /** Latency added to each sync to emulate a slow disk. */
+  /** The least time of a sync on an emulated slow disk. */
   emulatedSyncMsMax: 1_000,
   /** Latency added to each request between instances. */
   emulatedInterconnectMsMax: 1_000,
@@ -144,6 +159,10 @@ export const limits = {
   pipelineBytesMax: 16 * 1024 * 1024,
   /** A fair pipeline holds what its consumer takes in this time. */
   pipelineTargetMs: 100,
+  /** Messages that a session prefetches where that is more than its next transaction: more would save few requests. */
+  prefetchWindowMax: 64,
+  /** What a session has prefetched and does not take for so long goes back to its queue. */
+  prefetchIdleMs: 1_000,
   /** Open consumers of one session. */
   consumersPerSessionMax: 64,
   /** One-way sends without an answer. */

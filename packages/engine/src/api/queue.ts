@@ -45,10 +45,10 @@ export interface QueueSpec {
   /**
    * Deliveries of a message before it moves to the exception queue, 1 to 1,000; default: no limit. With a limit, each
    * delivery is made durable before the message is handed over, so a message that crashes its consumer is counted. The
-   * exception queue is created with the queue and named `<name>.exceptions`.
+   * exception queue is created with the queue and named `<name>.exceptions`. Sharded queues and all topics.
    */
   attemptsMax?: number;
-  /** Delay before a returned message is delivered again, doubled each time; default 0, at most an hour. */
+  /** Delay before a returned message is delivered again, doubled each time; default 0, at most an hour. Sharded queues and all topics. */
   retryDelayMs?: number;
   /**
    * How long consumed messages are kept at least, for `browse` with `processed`; default 0, at most two weeks. They keep their

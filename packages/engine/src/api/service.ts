@@ -44,7 +44,7 @@ export interface ServiceContext<State extends Json = Json> {
   nowMs(): number;
   /** Resolves after so many milliseconds, or when `signal` is aborted. */
   pause(ms: number): Promise<void>;
-  /** The service cannot go on: it is deactivated, and activated again after a pause of 0.1 s that doubles up to 5 s. */
+  /** For a service that cannot continue: it is deactivated, and activated again after a pause of 0.1 s that doubles up to 5 s. */
   fail(error: unknown): void;
 }
 

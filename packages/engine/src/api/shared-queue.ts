@@ -57,8 +57,11 @@ export interface SharedQueue {
   /** Adds a subscriber to the topic and to the shared table. Throws `SUBSCRIBERS_FULL`, and what `Instance.subscribe` does. */
   subscribe(subscriber: SubscriberSpec): Promise<void>;
   statistics(): SharedQueueStatistics;
-  /** Waits of its sessions since they were opened: for each other, and for messages. */
-  waits(): WaitStats[];
+  /**
+   * Waits of its sessions since they were opened: for each other, for messages and for their instance. `sessions`: of those with
+   * these numbers only.
+   */
+  waits(sessions?: readonly number[]): WaitStats[];
   /** What sessions kept of the latest events, in the order of their times: see `traceEventsMax`. */
   trace(): SessionEvent[];
   /** Ends waits and later calls of all sessions with `INSTANCE_CLOSED`. The instance stays open. */
@@ -98,7 +101,7 @@ export interface ThreadSession {
   dequeue(subscriber: string, options?: SharedDequeueOptions): Promise<Message | undefined>;
   /** Commits what was enqueued and dequeued with visibility `commit`. */
   commit(): Promise<void>;
-  /** Messages that were dequeued return, and whoever listens is woken for them. */
+  /** Messages that were dequeued return, and sessions that listen are woken for them. */
   rollback(): Promise<void>;
   /** Rolls back and ends the session. */
   close(): Promise<void>;
@@ -115,9 +118,9 @@ export interface GuardStatistics {
   sleeps: number;
   /** Sleeps of a get after its first: misses = spinGets + sleeps − recurrentSleeps. */
   recurrentSleeps: number;
-  /** Time asleep, ms. */
+  /** Time asleep, ms, up to when it was woken: what it then waits for a core is in `runnableMs` of the session. */
   sleepMs: number;
-  /** From the call to the release, ms. Divided by the gets it is the documents' "ns per get". */
+  /** From the call to the release, ms, times without a core included. Divided by the gets it is the documents' "ns per get". */
   totalMs: number;
   maxMs: number;
   /** Gets by that time: element i counts those of 2^i up to 2^(i+1) ns. */
@@ -157,6 +160,20 @@ export interface ThreadSessionStatistics {
   listenMs: number;
   dequeueSleeps: number;
   dequeueMs: number;
+  /** Waits for answers of the instance to commits, and to other calls, and their time, ms. */
+  commits: number;
+  commitMs: number;
+  calls: number;
+  callMs: number;
+  /** Since it was opened, up to now if it is in a wait, else to the latest beginning or end of one, ms. */
+  elapsedMs: number;
+  /**
+   * CPU time of its thread meanwhile, ms, and the time in which the thread was runnable and waited for a core; of `runnableMs`,
+   * `preemptedMs` is that in which it lost its core while it was in no wait. As the kernel's scheduler said then. Sessions that share a thread have the times of all of it; on other systems than Linux nothing is runnable.
+   */
+  cpuMs: number;
+  runnableMs: number;
+  preemptedMs: number;
 }
 
 export interface SharedQueueStatistics {

@@ -45,6 +45,20 @@ export type XaEnd = 'success' | 'fail' | 'suspend';
 /** `read-only`: the branch has no work of its own that needs a commit; it is forgotten and the commit must not name it. */
 export type XaVote = 'ok' | 'read-only';
 
+/** Which instance a call about a branch is for. */
+export interface XaBranchPlace {
+  /**
+   * The instance that has the branch, 1 to 64. Default: the one that is called. Another one passes the call on over the interconnect and answers
+   * as that one does; both must be served, and of one cluster. `XAER_RMFAIL`: no answer came within 10 s, and the call may have taken effect.
+   */
+  instance?: number;
+}
+
+export interface XaCommitOptions extends XaBranchPlace {
+  /** The branch has ended and is not prepared. */
+  onePhase?: boolean;
+}
+
 /**
  * What a transaction manager asks of a resource manager about branches that have ended. Errors are `QueueError`s whose codes are
  * those of the specification; `xaCodes` has their numbers.
@@ -56,16 +70,16 @@ export interface XaResource {
    * crashes. Rejects with `XA_RB…` if the branch was rolled back instead, `XAER_NOTA`, `XAER_PROTO`, and with `XAER_RMFAIL` if
    * the instance ended meanwhile, so that only `recover` tells.
    */
-  prepare(xid: Xid): Promise<XaVote>;
+  prepare(xid: Xid, place?: XaBranchPlace): Promise<XaVote>;
   /**
    * Commits a prepared branch, or with `onePhase` one that has ended and is not prepared. Rejects with `XAER_NOTA` (also for
    * one that is committed already), `XAER_PROTO`, `XA_RETRY` (it stays prepared: call again), `XAER_RMFAIL`, and in one phase with
    * `XA_RB…`.
    */
-  commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void>;
+  commit(xid: Xid, options?: XaCommitOptions): Promise<void>;
   /** Rolls back a branch that is not active, prepared or not. Rejects with `XAER_NOTA`, `XAER_PROTO`, `XAER_RMFAIL`. */
-  rollback(xid: Xid): Promise<void>;
-  /** The branches in doubt: prepared, and neither committed nor rolled back. */
+  rollback(xid: Xid, place?: XaBranchPlace): Promise<void>;
+  /** The branches in doubt of this instance: prepared, and neither committed nor rolled back. */
   recover(): Promise<Xid[]>;
   /** No branch is ever completed heuristically: rejects with `XAER_NOTA`, or `XAER_PROTO` if there is a branch of this name. */
   forget(xid: Xid): Promise<void>;

@@ -4,7 +4,15 @@
  * started ask the members in turn.
  */
 import { QueueError } from '../api/errors.ts';
-import type { XaEnd, XaSession, XaStartOptions, XaVote, Xid } from '../api/xa.ts';
+import type {
+  XaBranchPlace,
+  XaCommitOptions,
+  XaEnd,
+  XaSession,
+  XaStartOptions,
+  XaVote,
+  Xid,
+} from '../api/xa.ts';
 import type { SessionGuard } from '../model/session-calls.ts';
 import { validateXid, xidKey } from '../model/xid.ts';
 
@@ -91,19 +99,20 @@ export class ClusterBranches implements XaSession {
     this.#host.onEnded();
   }
 
-  async prepare(xid: Xid): Promise<XaVote> {
-    const vote = await this.#call(() => this.#atBranch(xid, (branches) => branches.prepare(xid)));
+  async prepare(xid: Xid, place?: XaBranchPlace): Promise<XaVote> {
+    const vote = await this.#call(() => this.#atBranch(xid, (branches) => branches.prepare(xid), place));
     if (vote === 'read-only') this.#forgetInstance(xid);
     return vote;
   }
 
-  async commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
-    await this.#call(() => this.#atBranch(xid, (branches) => branches.commit(xid, options)));
+  async commit(xid: Xid, { instance, ...options }: XaCommitOptions = {}): Promise<void> {
+    const place = instance === undefined ? {} : { instance };
+    await this.#call(() => this.#atBranch(xid, (branches) => branches.commit(xid, options), place));
     this.#forgetInstance(xid);
   }
 
-  async rollback(xid: Xid): Promise<void> {
-    await this.#call(() => this.#atBranch(xid, (branches) => branches.rollback(xid)));
+  async rollback(xid: Xid, place?: XaBranchPlace): Promise<void> {
+    await this.#call(() => this.#atBranch(xid, (branches) => branches.rollback(xid), place));
     this.#forgetInstance(xid);
   }
 
@@ -125,13 +134,17 @@ export class ClusterBranches implements XaSession {
     this.#instances.delete(xidKey(validateXid(xid)));
   }
 
-  /** Calls the instance of the branch. `XAER_NOTA` only if every member says so, since to a commit it means that it is done. */
+  /**
+   * Calls the instance that has the branch, so that none passes the call on. Rejects with `XAER_NOTA` only if every member does,
+   * since that tells a commit that the branch is committed already.
+   */
   async #atBranch<T>(
     xid: Xid,
     call: (branches: BranchesOfInstance, instance: number) => Promise<T>,
+    { instance: named }: XaBranchPlace = {},
   ): Promise<T> {
     const key = xidKey(validateXid(xid));
-    const known = this.#instances.get(key);
+    const known = named ?? this.#instances.get(key);
     let failure: unknown;
     for (const instance of known === undefined ? this.#host.memberInstances() : [known]) {
       try {

@@ -19,6 +19,7 @@ import type { SqlParameters } from '../api/sql.ts';
 import type { Clock, Ports } from '../model/ports.ts';
 import { LazyCommitResult, SessionGuard, validateIdempotencyKey } from '../model/session-calls.ts';
 import { ClusterBranches } from './cluster-branches.ts';
+import { splitReceipts, withInstancePrefix } from './cluster-receipts.ts';
 import type { RemoteSession } from './remote-session.ts';
 
 export interface ClusterConnections {
@@ -341,43 +342,4 @@ export class ClusterSession implements Session {
 
 function hasCode(error: unknown, codes: readonly QueueErrorCode[]): boolean {
   return error instanceof QueueError && codes.includes(error.code);
-}
-
-function withInstancePrefix(instance: number, message: Message): Message {
-  const { id, correlationId, groupKey, properties, recipients, priority } = message;
-  const { payloadBytes, streamed, enqueuedAtMs, deliveryCount } = message;
-  return {
-    id,
-    get payload() {
-      return message.payload;
-    },
-    payloadBytes,
-    streamed,
-    payloadStream: () => message.payloadStream(),
-    correlationId,
-    groupKey,
-    properties,
-    recipients,
-    priority,
-    enqueuedAtMs,
-    deliveryCount,
-    receipt: `${instance}/${message.receipt}`,
-  };
-}
-
-/** Returns the instance of the receipts, and the receipts without its number. Throws `RECEIPT_STALE`, `TX_SPANS_INSTANCES`. */
-function splitReceipts(receipts: readonly string[]): [instance: number, instanceReceipts: string[]] {
-  const split = receipts.map((receipt) => {
-    const [, instance, instanceReceipt] = /^([1-9]\d?)\/(.+)$/.exec(receipt) ?? [];
-    if (instance === undefined || instanceReceipt === undefined) {
-      throw new QueueError('RECEIPT_STALE', { details: { receipt } });
-    }
-    return { instance: Number(instance), instanceReceipt };
-  });
-  const instances = new Set(split.map(({ instance }) => instance));
-  const [instance] = instances;
-  if (instance === undefined) throw new QueueError('OPTIONS_INVALID', { message: 'receipts is empty' });
-  if (instances.size > 1)
-    throw new QueueError('TX_SPANS_INSTANCES', { details: { instances: [...instances] } });
-  return [instance, split.map(({ instanceReceipt }) => instanceReceipt)];
 }

@@ -1,4 +1,5 @@
 /** An instance that another process serves, as its client sees it. */
+import type { ClientSessionOptions } from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
 import type { Instance, RemoteInstance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
@@ -40,14 +41,17 @@ export class LinkedRemoteInstance implements RemoteInstance {
     this.id = id;
   }
 
-  openSession(): RemoteSession {
+  openSession(options?: ClientSessionOptions): RemoteSession {
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { message: 'The connection was closed' });
     if (this.#sessions.size >= limits.sessionsMax) {
       throw new QueueError('SESSIONS_FULL', { details: { sessionsMax: limits.sessionsMax } });
     }
-    const session = new RemoteSession(this.#link, this.#sessionIds, (closed) =>
-      this.#sessions.delete(closed),
-    );
+    const context = {
+      link: this.#link,
+      ids: this.#sessionIds,
+      onClosed: (closed: Session) => this.#sessions.delete(closed),
+    };
+    const session = new RemoteSession(context, options);
     this.#sessions.add(session);
     return session;
   }
@@ -109,6 +113,18 @@ export class LinkedRemoteInstance implements RemoteInstance {
         throw new QueueError('SERVICE_CALL_UNKNOWN', { details: { service: args[0] }, cause: error });
       throw error;
     }
+  }
+
+  messageTrace(...args: AdminArguments<'messageTrace'>) {
+    return this.#call('messageTrace', args);
+  }
+
+  tracedMessages(...args: AdminArguments<'tracedMessages'>) {
+    return this.#call('tracedMessages', args);
+  }
+
+  async traceNext(...args: AdminArguments<'traceNext'>) {
+    await this.#call('traceNext', args);
   }
 
   queueStats(...args: AdminArguments<'queueStats'>) {

@@ -1,23 +1,26 @@
 /**
- * One consumer as it is open at the instance, on one connection. What it says about messages that were handed out leaves once in
- * a turn of the event loop, or with the next pull.
+ * One consumer that is open at the instance, over one connection. Acknowledgements and credit are sent once in a turn of the event
+ * loop, or with the next pull.
  */
 import type { Message } from '../api/message.ts';
 import { requests } from '../wire/protocol.ts';
-import type { ClientLink } from './client-link.ts';
+import type { ConsumerSettings } from './consumer-settings.ts';
 import type { PushedMessages } from './pending-requests.ts';
+import type { SessionAttachment } from './session-attachment.ts';
 
-export interface ConsumerSettings {
-  queue: string;
-  subscriber: string | undefined;
-  messagesMaximum: number;
-  fair: boolean;
-  holdMs: number;
+/** A pipeline whose messages the session's transaction consumes. */
+export interface TransactedPart {
+  /** What a commit consumes of it now: the consumer's number, and how many messages. Undefined if none. */
+  readonly toCommit: { consumer: number; messages: number } | undefined;
+  /** A commit that consumes them was sent: they are the transaction's. */
+  onCommitSent(): void;
+  /** The transaction was rolled back: delivery begins again with the oldest message that it had. */
+  recover(): Promise<void>;
+  close(): Promise<void>;
 }
 
 export class ConsumerStream {
-  readonly #link: ClientLink;
-  readonly #sessionNumber: number;
+  readonly #session: SessionAttachment;
   /** Its number at the instance. */
   #number = 0;
   #close: () => void = () => undefined;
@@ -26,9 +29,8 @@ export class ConsumerStream {
   #credit = 0;
   #isScheduled = false;
 
-  constructor(link: ClientLink, sessionNumber: number) {
-    this.#link = link;
-    this.#sessionNumber = sessionNumber;
+  constructor(session: SessionAttachment) {
+    this.#session = session;
   }
 
   get number(): number {
@@ -37,17 +39,17 @@ export class ConsumerStream {
 
   /** The session must be attached. Rejects with what the instance says. */
   async open(settings: ConsumerSettings, pushed: PushedMessages): Promise<void> {
-    const { queue, subscriber, messagesMaximum, fair, holdMs } = settings;
+    const { queue, subscriber, messagesMaximum, mode, holdMs } = settings;
     const onEnded = (error: unknown) => {
       this.#isEnded = true;
       pushed.onEnded(error);
     };
-    const { number, opened, close } = this.#link.openConsumer(
+    const { number, opened, close } = this.#session.openConsumer(
       { onMessages: (messages) => pushed.onMessages(messages), onEnded },
       (writer) => {
-        writer.u32(this.#sessionNumber);
+        writer.u32(this.#session.sessionNumber);
         writer.u32(messagesMaximum);
-        writer.u8(fair ? 1 : 0);
+        writer.u8(mode);
         writer.u32(holdMs);
         writer.text(queue);
         if (subscriber !== undefined) writer.text(subscriber);
@@ -64,24 +66,24 @@ export class ConsumerStream {
     }
   }
 
-  /** The oldest messages are consumed, and so many more may be pushed. */
+  /** Consumes the `acknowledged` oldest messages, and lets the instance push `credit` more. */
   add({ acknowledged, credit }: { acknowledged: number; credit: number }): void {
     this.#acknowledged += acknowledged;
     this.#credit += credit;
     if (this.#isScheduled || this.#acknowledged + this.#credit === 0) return;
     this.#isScheduled = true;
-    this.#link.ports.timers.nextTurn(() => {
+    this.#session.link.ports.timers.nextTurn(() => {
       this.#isScheduled = false;
       this.flush();
     });
   }
 
-  /** Sends what `add` was told now. */
+  /** Sends at once what `add` has collected. */
   flush(): void {
     const { acknowledged, credit } = this.#take();
     if (acknowledged + credit === 0 || this.#isEnded) return;
-    this.#link.sendOneWay(requests.consumerFlow, (writer) => {
-      writer.u32(this.#sessionNumber);
+    this.#session.link.sendOneWay(requests.consumerFlow, (writer) => {
+      writer.u32(this.#session.sessionNumber);
       writer.u32(this.#number);
       writer.u32(acknowledged);
       writer.u32(credit);
@@ -95,21 +97,21 @@ export class ConsumerStream {
     return taken;
   }
 
-  /** Resolves when what `add` was told is done, and what was ready has come. */
+  /** The same as a request: resolves when the messages are consumed, and those that were ready have arrived. */
   async settle(): Promise<void> {
     const { acknowledged, credit } = this.#take();
     await this.#request(requests.consumerFlow, [acknowledged, credit]);
   }
 
-  async pull(max: number, waitMs: number): Promise<Message[]> {
+  pull(max: number, waitMs: number): Promise<Message[]> {
     const { acknowledged } = this.#take();
-    return await this.#request<Message[]>(requests.pull, [acknowledged, max, waitMs]);
+    return this.#request<Message[]>(requests.pull, [acknowledged, max, waitMs]);
   }
 
   cancelPull(): void {
     if (this.#isEnded) return;
-    this.#link.sendOneWay(requests.cancelPull, (writer) => {
-      writer.u32(this.#sessionNumber);
+    this.#session.link.sendOneWay(requests.cancelPull, (writer) => {
+      writer.u32(this.#session.sessionNumber);
       writer.u32(this.#number);
     });
   }
@@ -121,6 +123,11 @@ export class ConsumerStream {
     await this.#request(requests.recoverConsumer, [seen]);
   }
 
+  /** Returns what the application was not given: all behind the first `seen`. */
+  async returnUnseen(seen: number): Promise<void> {
+    await this.#request(requests.returnUnseen, [seen]);
+  }
+
   async close(seen: number): Promise<void> {
     this.#credit = 0;
     this.flush();
@@ -130,8 +137,8 @@ export class ConsumerStream {
   }
 
   #request<T = void>(kind: number, fields: readonly number[]): Promise<T> {
-    return this.#link.request<T>(kind, (writer) => {
-      writer.u32(this.#sessionNumber);
+    return this.#session.request<T>(kind, (writer) => {
+      writer.u32(this.#session.sessionNumber);
       writer.u32(this.#number);
       for (const field of fields) writer.u32(field);
     });

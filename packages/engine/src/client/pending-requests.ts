@@ -1,7 +1,7 @@
 /** The requests of one connection that are not answered yet, and the decoding of their answers. */
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
-import { readIdRuns } from '../model/id-runs.ts';
+import { idRunBytes, readIdRuns } from '../model/id-runs.ts';
 import { LazyCommitResult } from '../model/session-calls.ts';
 import type { ReadChunk } from '../payloads/payload-stream.ts';
 import { BodyReader } from '../wire/body-reader.ts';
@@ -61,11 +61,15 @@ export class PendingRequests {
     const kind = source[start]!;
     const request = source.readUInt32LE(start + 1);
     const body = new BodyReader(source, start + 5, end);
+    if (kind === replies.committed) {
+      this.#onCommitted(body);
+      return;
+    }
     const pending = this.#requests.get(request);
     if (pending === undefined) {
       if (this.#onConsumerFrame(kind, request, body)) return;
       if (kind === replies.failed) throw errorFromJson(body.remainingText());
-      throw protocolError('An answer has the number of no pending request');
+      throw unknownRequest();
     }
     if (kind === replies.deliveryPart || kind === replies.delivered) {
       pending.messages ??= [];
@@ -77,6 +81,19 @@ export class PendingRequests {
     else if (kind === replies.failed) pending.reject(errorFromJson(body.remainingText()));
     else pending.resolve(readReply(kind, body));
   };
+
+  /** The answers to some commits. */
+  #onCommitted(body: BodyReader): void {
+    while (body.bytesLeft > 0) {
+      const request = body.u32();
+      const runsBytes = body.u32() * idRunBytes;
+      const runsStart = body.skip(runsBytes);
+      const pending = this.#requests.get(request);
+      if (pending === undefined) throw unknownRequest();
+      this.#requests.delete(request);
+      pending.resolve(new LazyCommitResult(readIdRuns(body.source, runsStart, runsStart + runsBytes)));
+    }
+  }
 
   /** Returns false if the frame is for no consumer. */
   #onConsumerFrame(kind: number, request: number, body: BodyReader): boolean {
@@ -94,11 +111,10 @@ export class PendingRequests {
   }
 }
 
+const unknownRequest = () => protocolError('An answer has the number of no pending request');
+
 function readReply(kind: number, body: BodyReader): unknown {
   switch (kind) {
-    case replies.committed:
-      if (body.bytesLeft % 16 !== 0) throw protocolError('The ids of a commit end within an id run');
-      return new LazyCommitResult(readIdRuns(body.source, body.offset, body.end));
     case replies.committedWithSqlResults: {
       const bytes = body.u32();
       const start = body.skip(bytes);

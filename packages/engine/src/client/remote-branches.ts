@@ -1,6 +1,15 @@
 /** Branches of distributed transactions on an instance in another process. */
 import { QueueError } from '../api/errors.ts';
-import type { XaEnd, XaResource, XaSession, XaStartOptions, XaVote, Xid } from '../api/xa.ts';
+import type {
+  XaBranchPlace,
+  XaCommitOptions,
+  XaEnd,
+  XaResource,
+  XaSession,
+  XaStartOptions,
+  XaVote,
+  Xid,
+} from '../api/xa.ts';
 import type { SessionGuard } from '../model/session-calls.ts';
 import { xaError } from '../model/xa-error.ts';
 import { validateXid, xidKey } from '../model/xid.ts';
@@ -19,16 +28,16 @@ export class RemoteResource implements XaResource {
     this.#link = link;
   }
 
-  prepare(xid: Xid): Promise<XaVote> {
-    return this.#request({ call: 'prepare', xid });
+  prepare(xid: Xid, place?: XaBranchPlace): Promise<XaVote> {
+    return this.#request({ call: 'prepare', xid, ...place });
   }
 
-  async commit(xid: Xid, { onePhase = false }: { onePhase?: boolean } = {}): Promise<void> {
-    await this.#request({ call: 'commit', xid, onePhase });
+  async commit(xid: Xid, { onePhase = false, ...place }: XaCommitOptions = {}): Promise<void> {
+    await this.#request({ call: 'commit', xid, onePhase, ...place });
   }
 
-  async rollback(xid: Xid): Promise<void> {
-    await this.#request({ call: 'rollback', xid });
+  async rollback(xid: Xid, place?: XaBranchPlace): Promise<void> {
+    await this.#request({ call: 'rollback', xid, ...place });
   }
 
   async recover(): Promise<Xid[]> {
@@ -152,16 +161,16 @@ export class RemoteBranches implements XaSession {
     }
   }
 
-  prepare(xid: Xid): Promise<XaVote> {
-    return this.#whenFree(() => this.#resource.prepare(xid));
+  prepare(xid: Xid, place?: XaBranchPlace): Promise<XaVote> {
+    return this.#whenFree(() => this.#resource.prepare(xid, place));
   }
 
-  commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
+  commit(xid: Xid, options?: XaCommitOptions): Promise<void> {
     return this.#whenFree(() => this.#resource.commit(xid, options));
   }
 
-  rollback(xid: Xid): Promise<void> {
-    return this.#whenFree(() => this.#resource.rollback(xid));
+  rollback(xid: Xid, place?: XaBranchPlace): Promise<void> {
+    return this.#whenFree(() => this.#resource.rollback(xid, place));
   }
 
   recover(): Promise<Xid[]> {

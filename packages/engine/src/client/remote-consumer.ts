@@ -8,16 +8,15 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
 import type { DequeueOptions } from '../api/session.ts';
-import { validateHoldMs, validateMaxAndWait } from '../model/session-calls.ts';
-import { assertText } from '../wire/protocol.ts';
-import type { ClientLink } from './client-link.ts';
-import { type ConsumerSettings, ConsumerStream } from './consumer-stream.ts';
+import { validateMaxAndWait } from '../model/session-calls.ts';
+import { type ConsumerSettings, validateConsumer } from './consumer-settings.ts';
+import { ConsumerStream, type TransactedPart } from './consumer-stream.ts';
 import { ConnectionLost } from './pending-requests.ts';
+import type { SessionAttachment } from './session-attachment.ts';
 
 /** The session, as its consumers need it. */
 export interface ConsumerSession {
-  readonly link: ClientLink;
-  readonly sessionNumber: number;
+  readonly attachment: SessionAttachment;
   /** Whether its work belongs to a branch of a distributed transaction. */
   readonly isInBranch: boolean;
   /** Opens the session on the current connection. Throws `INSTANCE_UNREACHABLE`, `TX_NOT_COMMITTED`. */
@@ -31,10 +30,12 @@ export interface ConsumerHost {
   readonly session: ConsumerSession;
   /** Whether the session's consumer may prefetch; the first call decides it. */
   decidePrefetch(isWanted: boolean): boolean;
+  /** The instance has returned messages that the session's transaction is to consume. */
+  onTransactedLost(error: unknown): void;
   onClosed(consumer: RemoteConsumer): void;
 }
 
-export class RemoteConsumer implements Consumer {
+export class RemoteConsumer implements Consumer, TransactedPart {
   readonly ackMode: AckMode;
   readonly #host: ConsumerHost;
   readonly #settings: ConsumerSettings;
@@ -46,11 +47,11 @@ export class RemoteConsumer implements Consumer {
   #prefetching: boolean | undefined;
   #buffer: Message[] = [];
   #firstInBuffer = 0;
-  /** Messages that the application was given and nobody acknowledged. */
+  /** Number of messages that the application was given and that are not acknowledged. */
   #unacknowledged = 0;
   /** Set if such messages were lost with a connection: they are delivered again. */
   #hasLostMessages = false;
-  /** What comes was returned to the queue meanwhile. */
+  /** A recovery is under way: messages that arrive were returned to the queue before. */
   #isRecovering = false;
   #isReceiving = false;
   #isDispatching = false;
@@ -61,21 +62,11 @@ export class RemoteConsumer implements Consumer {
   #onChange: (() => void) | undefined;
 
   constructor(host: ConsumerHost, queue: string, options: ConsumerOptions) {
-    const { subscriber, ackMode = 'auto', messagesMaximum = limits.pipelineMessagesDefault } = options;
-    const { prefetch = false, fair = true, holdMs = limits.holdMsDefault } = options;
-    assertText('queue', queue);
-    if (subscriber !== undefined) assertText('subscriber', subscriber);
-    validateMaxAndWait(messagesMaximum, 0);
-    validateHoldMs(holdMs);
-    if (!ackModes.includes(ackMode))
-      throw new QueueError('OPTIONS_INVALID', {
-        message: `ackMode must be one of ${ackModes.join(', ')}`,
-        details: { option: 'ackMode' },
-      });
+    const { settings, ackMode, isPrefetchWanted } = validateConsumer(queue, options);
     this.#host = host;
     this.ackMode = ackMode;
-    this.#settings = { queue, subscriber, messagesMaximum, fair, holdMs };
-    this.#isPrefetchWanted = prefetch && messagesMaximum > 1;
+    this.#settings = settings;
+    this.#isPrefetchWanted = isPrefetchWanted;
     this.#listener = options.listener;
     this.#onError = options.onError ?? (() => undefined);
     if (this.#listener !== undefined) this.#prefetching = true;
@@ -98,7 +89,7 @@ export class RemoteConsumer implements Consumer {
     this.#assertUsable();
     if (this.#stream !== undefined) return this.#stream;
     await this.#host.session.attach();
-    const stream = new ConsumerStream(this.#host.session.link, this.#host.session.sessionNumber);
+    const stream = new ConsumerStream(this.#host.session.attachment);
     this.#stream = stream;
     try {
       await stream.open(this.#settings, {
@@ -136,9 +127,11 @@ export class RemoteConsumer implements Consumer {
     if (this.#stream !== stream) return;
     this.#stream = undefined;
     this.#dropBuffer();
-    if (this.#unacknowledged > 0) this.#hasLostMessages = true;
+    const hasLost = this.#unacknowledged > 0;
+    if (hasLost) this.#hasLostMessages = true;
     this.#unacknowledged = 0;
     if (!(error instanceof ConnectionLost)) {
+      if (hasLost && this.ackMode === 'transacted') this.#host.onTransactedLost(error);
       this.#failure = { error };
       this.#host.onClosed(this);
       stream.close(0).catch(() => undefined); // the instance has returned its messages
@@ -200,7 +193,10 @@ export class RemoteConsumer implements Consumer {
     if (this.ackMode === 'transacted') this.#host.session.onTransacted();
   }
 
-  /** The consumer acknowledges by itself what the application was given: `dups-ok` when there is much of it, or nothing else to do. */
+  /**
+   * Acknowledges what the application was given, where the mode leaves that to the consumer. With `dups-ok` it waits until half of a
+   * pipeline is unacknowledged or the buffer is empty.
+   */
   #acknowledgeHandedOut(): void {
     if (!this.#acknowledgesItself) return;
     const isLazy = this.ackMode === 'dups-ok' && this.#buffered > 0;
@@ -248,7 +244,7 @@ export class RemoteConsumer implements Consumer {
 
   /** Waits again over the next connection if one is lost meanwhile. */
   async #receiveSome(max: number, waitMs: number, signal: AbortSignal | undefined): Promise<Message[]> {
-    const { clock } = this.#host.session.link.ports;
+    const { clock } = this.#host.session.attachment.link.ports;
     const untilMs = clock.monotonicMs() + waitMs;
     for (;;) {
       const stream = await this.#ensureOpen();
@@ -305,7 +301,9 @@ export class RemoteConsumer implements Consumer {
   #whenChanged(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted || this.#closing !== undefined) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = this.#host.session.link.ports.timers.deadline(waitMs, () => this.#onChange?.());
+      const timer = this.#host.session.attachment.link.ports.timers.deadline(waitMs, () =>
+        this.#onChange?.(),
+      );
       const onAbort = () => this.#onChange?.();
       this.#onChange = () => {
         this.#onChange = undefined;
@@ -335,14 +333,12 @@ export class RemoteConsumer implements Consumer {
     }
   }
 
-  /** For the session's commit: how many of its messages that consumes, under which number. */
   get toCommit(): { consumer: number; messages: number } | undefined {
     if (this.ackMode !== 'transacted' || this.#unacknowledged === 0 || this.#stream === undefined)
       return undefined;
     return { consumer: this.#stream.number, messages: this.#unacknowledged };
   }
 
-  /** A commit that consumes them was sent: they are the transaction's. */
   onCommitSent(): void {
     this.#unacknowledged = 0;
   }
@@ -403,5 +399,3 @@ export class RemoteConsumer implements Consumer {
     }
   }
 }
-
-const ackModes: readonly AckMode[] = ['auto', 'client', 'dups-ok', 'transacted'];

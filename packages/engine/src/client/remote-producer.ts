@@ -16,7 +16,7 @@ import { StagedOperations } from './staged-operations.ts';
 const frameMessagesMax = 64;
 const frameBytesMax = 256 * 1024;
 
-export type ProducerSession = Pick<ConsumerSession, 'link' | 'sessionNumber' | 'attach'> & {
+export type ProducerSession = Pick<ConsumerSession, 'attachment' | 'attach'> & {
   assertOpen(): void;
   onProducerClosed(producer: RemoteProducer): void;
 };
@@ -31,7 +31,7 @@ export class RemoteProducer implements Producer {
   #isScheduled = false;
   /** Sends since the last answer, those that have not left included. */
   #unanswered = 0;
-  /** Connection on which they left. */
+  /** Generation of the connection on which they were sent. */
   #generation = 0;
   /** The last of the sends that wait to leave, one after the other. */
   #lastWaiting: Promise<void> | undefined;
@@ -49,7 +49,7 @@ export class RemoteProducer implements Producer {
     this.#queue = queue;
     this.#windowMessages = oneWay?.windowMessages ?? 1;
     this.#blockMs = blockMs;
-    this.#staged = new StagedOperations(session.link.ports.clock);
+    this.#staged = new StagedOperations(session.attachment.link.ports.clock);
   }
 
   async send(message: NewMessage): Promise<void> {
@@ -93,13 +93,13 @@ export class RemoteProducer implements Producer {
   }
 
   get #isReady(): boolean {
-    const { link } = this.#session;
+    const { link } = this.#session.attachment;
     return link.isOpen && this.#generation === link.generation && !link.full;
   }
 
   /** Rejects with `COMMIT_OUTCOME_UNKNOWN` if the connection was lost on which sends have no answer. */
   async #whenReady(): Promise<void> {
-    const { link } = this.#session;
+    const { link } = this.#session.attachment;
     if (link.isOpen && this.#generation === link.generation) {
       await link.drained();
       return;
@@ -115,23 +115,23 @@ export class RemoteProducer implements Producer {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    this.#session.link.ports.timers.nextTurn(() => {
+    this.#session.attachment.link.ports.timers.nextTurn(() => {
       this.#isScheduled = false;
       if (this.#staged.count > 0 && this.#isCurrent) this.#sendOneWay();
     });
   }
 
   get #isCurrent(): boolean {
-    const { link } = this.#session;
+    const { link } = this.#session.attachment;
     return link.isOpen && this.#generation === link.generation;
   }
 
   #sendOneWay(): void {
-    this.#session.link.sendOneWay(requests.send, (writer) => this.#write(writer));
+    this.#session.attachment.link.sendOneWay(requests.send, (writer) => this.#write(writer));
   }
 
   #write(writer: FrameWriter): void {
-    writer.u32(this.#session.sessionNumber);
+    writer.u32(this.#session.attachment.sessionNumber);
     writer.u32(this.#number);
     if (this.#staged.count === 0) return;
     writer.u32(this.#blockMs);
@@ -161,7 +161,7 @@ export class RemoteProducer implements Producer {
 
   async #requestAnswer(): Promise<void> {
     try {
-      await this.#session.link.request<void>(requests.send, (writer) => this.#write(writer));
+      await this.#session.attachment.link.request<void>(requests.send, (writer) => this.#write(writer));
     } catch (error) {
       if (error instanceof ConnectionLost) throw new QueueError('COMMIT_OUTCOME_UNKNOWN', { cause: error });
       throw error;
@@ -170,7 +170,7 @@ export class RemoteProducer implements Producer {
     }
   }
 
-  /** The session is closed: what waits to leave leaves now, and nobody learns how it ended. A send that waits for room ends. */
+  /** The session is closed: sends what is staged without asking how it ended. A send that waits for room ends. */
   abandon(): void {
     this.#isClosed = true;
     if (this.#staged.count > 0 && this.#isCurrent) this.#sendOneWay();

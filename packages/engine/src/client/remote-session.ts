@@ -3,14 +3,21 @@
  * one round trip; a dequeue is one round trip, and waits at the instance.
  *
  * The session outlives its connection. A transaction that has dequeued or uploaded ends with the connection, because its
- * messages go back to their queues. The outcome of a commit whose answer was lost is learned over the next connection.
+ * messages go back to their queues (`RemoteTransaction`).
  */
-import type { ClientSession, ConsumerOptions, ProducerOptions } from '../api/consumer.ts';
+import type {
+  ClientSession,
+  ClientSessionOptions,
+  ConsumerOptions,
+  ProducerOptions,
+} from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
 import type { CommitOptions, DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
 import {
+  assertTransactionSize,
   contentOfStreamed,
   LazyCommitResult,
   recordBytes,
@@ -19,50 +26,51 @@ import {
   validateIdempotencyKey,
 } from '../model/session-calls.ts';
 import { validateStatement } from '../model/sql-statement.ts';
-import { uploadAll } from '../payloads/upload-all.ts';
 import { assertReceipts, assertText, requests } from '../wire/protocol.ts';
 import type { ClientLink } from './client-link.ts';
 import { type DeliveryRequest, validateDeliveryRequest, writeDeliveryRequest } from './delivery-request.ts';
-import { learnOutcome, type SentAt, sentNow } from './learn-outcome.ts';
 import { ConnectionLost } from './pending-requests.ts';
 import { RemoteBranches } from './remote-branches.ts';
 import type { ConsumerSession, RemoteConsumer } from './remote-consumer.ts';
 import { type ProducerSession, RemoteProducer } from './remote-producer.ts';
-import { RemoteUpload } from './remote-upload.ts';
+import { RemoteTransaction } from './remote-transaction.ts';
 import { SessionAttachment } from './session-attachment.ts';
 import { SessionConsumers } from './session-consumers.ts';
 import type { SessionIds } from './session-ids.ts';
-import { StagedOperations, writeIdempotencyKey } from './staged-operations.ts';
+import type { SessionPrefetch } from './session-prefetch.ts';
+import { SessionRequests } from './session-requests.ts';
+import { SessionUploads } from './session-uploads.ts';
+
+export interface RemoteSessionContext {
+  link: ClientLink;
+  ids: SessionIds;
+  onClosed(session: RemoteSession): void;
+}
 
 export class RemoteSession implements ClientSession {
   readonly id: string;
-  readonly #link: ClientLink;
-  readonly #sessionNumber: number;
   readonly #attachment: SessionAttachment;
   readonly #guard: SessionGuard;
   readonly #onClosed: (session: RemoteSession) => void;
-  #staged: StagedOperations;
-  /** The messages of an `enqueueNow`, empty between calls; made at the first. */
-  #immediate: StagedOperations | undefined;
-  /** Whether the open transaction has dequeued or uploaded: then a part of it is at the instance, on this connection only. */
-  #isStartedAtServer = false;
-  /** Whether that part has messages or payloads, which are lost to the transaction if the connection is. */
-  #hasServerState = false;
-  #lastTransaction = 0;
-  #lastUpload = 0;
+  readonly #transaction: RemoteTransaction;
+  readonly #requests: SessionRequests;
+  readonly #prefetchMessages: number;
+  #uploads: SessionUploads | undefined;
   #lastProducer = 0;
   readonly #producers = new Set<RemoteProducer>();
   #branches: RemoteBranches | undefined;
   #consumers: SessionConsumers | undefined;
 
-  constructor(link: ClientLink, ids: SessionIds, onClosed: (session: RemoteSession) => void) {
+  /** Throws `OPTIONS_INVALID`. */
+  constructor({ link, ids, onClosed }: RemoteSessionContext, { prefetch = 0 }: ClientSessionOptions = {}) {
+    validatePrefetch(prefetch);
     const { sessionNumber, sessionId } = ids.next();
     this.id = sessionId.toString('hex');
-    this.#link = link;
-    this.#sessionNumber = sessionNumber;
     this.#attachment = new SessionAttachment(link, { sessionNumber, sessionId });
     this.#guard = new SessionGuard(this.id);
-    this.#staged = new StagedOperations(link.ports.clock);
+    this.#transaction = new RemoteTransaction(this.#attachment, this.#guard);
+    this.#requests = new SessionRequests(this.#attachment, this.#transaction);
+    this.#prefetchMessages = prefetch;
     this.#onClosed = onClosed;
   }
 
@@ -76,35 +84,37 @@ export class RemoteSession implements ClientSession {
   }
 
   #createBranches(): RemoteBranches {
-    const session = this;
+    const transaction = this.#transaction;
     return new RemoteBranches(this.#attachment, {
       guard: this.#guard,
       get hasWork() {
-        return session.#staged.count > 0 || session.#hasServerState;
+        return transaction.hasWork;
       },
       beforeStart: () => this.#consumers?.assertMayStartBranch(),
       send: (json, options) => this.#sendBranchCall(json, options),
-      onStarted: () => {
-        this.#isStartedAtServer = this.#hasServerState = true;
-      },
-      onFlushed: () => this.#staged.clear(),
-      onEnded: () => this.#resetTransaction(),
+      onStarted: () => transaction.onServerState(),
+      onFlushed: () => transaction.staged.clear(),
+      onEnded: () => transaction.end(),
     });
   }
 
   async #sendBranchCall(json: string, { withStaged }: { withStaged: boolean }): Promise<void> {
-    await this.#whenSendable();
+    await this.#transaction.whenSendable();
     await this.#attachment.request(requests.branchCall, (writer) => {
-      writer.u32(this.#sessionNumber);
+      writer.u32(this.#attachment.sessionNumber);
       writer.text(json);
-      if (withStaged) this.#staged.writeTo(writer);
+      if (withStaged) this.#transaction.staged.writeTo(writer);
     });
   }
 
   async openConsumer(queue: string, options: ConsumerOptions = {}): Promise<RemoteConsumer> {
     this.#guard.assertOpen();
-    this.#consumers ??= new SessionConsumers(this.#asConsumerSession());
-    return await this.#consumers.open(queue, options);
+    return await this.#ownConsumers().open(queue, options);
+  }
+
+  #ownConsumers(): SessionConsumers {
+    this.#consumers ??= new SessionConsumers(this.#asConsumerSession(), this.#prefetchMessages);
+    return this.#consumers;
   }
 
   openProducer(queue: string, options: ProducerOptions = {}): RemoteProducer {
@@ -118,18 +128,13 @@ export class RemoteSession implements ClientSession {
   #asConsumerSession(): ConsumerSession & ProducerSession {
     const session = this;
     return {
-      link: this.#link,
-      sessionNumber: this.#sessionNumber,
+      attachment: this.#attachment,
       get isInBranch() {
         return session.#branches?.isActive === true;
       },
       assertOpen: () => this.#guard.assertOpen(),
-      attach: async () => {
-        if (!this.#attachment.isCurrent) await this.#attach();
-      },
-      onTransacted: () => {
-        this.#isStartedAtServer = this.#hasServerState = true;
-      },
+      attach: () => this.#transaction.attach(),
+      onTransacted: () => this.#transaction.onServerState(),
       dequeue: (queue, options) => this.dequeue(queue, options),
       onProducerClosed: (producer) => this.#producers.delete(producer),
     };
@@ -143,54 +148,23 @@ export class RemoteSession implements ClientSession {
 
   enqueue(queue: string, message: NewMessage): void {
     this.#guard.assertFree();
-    this.#staged.enqueue(queue, message);
+    this.#transaction.staged.enqueue(queue, message);
   }
 
   async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<LazyCommitResult> {
     this.#guard.assertFree();
     if (messages.length === 0) return new LazyCommitResult([]);
-    return await this.#guard.run(this.#sendEnqueueNow(queue, messages));
-  }
-
-  async #sendEnqueueNow(queue: string, messages: readonly NewMessage[]): Promise<LazyCommitResult> {
-    this.#immediate ??= new StagedOperations(this.#link.ports.clock);
-    const operation = this.#immediate;
-    let isSent = false;
-    try {
-      for (const message of messages) operation.enqueue(queue, message);
-      await this.#whenSendable();
-      isSent = true;
-      return await this.#attachment.request<LazyCommitResult>(requests.enqueueNow, (writer) => {
-        writer.u32(this.#sessionNumber);
-        operation.writeTo(writer);
-      });
-    } catch (error) {
-      if (!isSent || !(error instanceof ConnectionLost)) throw error;
-      throw new QueueError('COMMIT_OUTCOME_UNKNOWN', { details: error.details, cause: error });
-    } finally {
-      operation.clear();
-    }
-  }
-
-  /** Whether the session is attached and the instance reads what is sent. */
-  get #isSendable(): boolean {
-    return this.#attachment.isCurrent && !this.#link.full;
-  }
-
-  async #whenSendable(): Promise<void> {
-    while (!this.#isSendable) {
-      await (this.#attachment.isCurrent ? this.#link.drained() : this.#attach());
-    }
+    return await this.#guard.run(this.#requests.enqueueNow(queue, messages));
   }
 
   acknowledge(queue: string, receipts: string[]): void {
     this.#guard.assertFree();
-    this.#staged.acknowledge(queue, receipts);
+    this.#transaction.staged.acknowledge(queue, receipts);
   }
 
   execute(sql: string, parameters: SqlParameters = []): void {
     this.#guard.assertFree();
-    this.#staged.execute(validateStatement(sql, parameters).statement);
+    this.#transaction.staged.execute(validateStatement(sql, parameters).statement);
   }
 
   async query(): Promise<never> {
@@ -202,49 +176,20 @@ export class RemoteSession implements ClientSession {
     const content = contentOfStreamed(message);
     assertText('queue', queue);
     recordBytes(content);
-    return await this.#guard.run(this.#upload(queue, message, content));
-  }
-
-  async #upload(queue: string, source: StreamedMessage, content: NewMessage): Promise<{ bytes: number }> {
-    if (!this.#attachment.isCurrent) await this.#attach();
-    this.#lastUpload += 1;
-    const upload = new RemoteUpload({ attachment: this.#attachment, uploadNumber: this.#lastUpload });
-    await upload.begin(queue);
-    const signals = [
-      this.#guard.closingSignal,
-      upload.connectionLost,
-      ...(source.signal ? [source.signal] : []),
-    ];
-    const payload = await uploadAll(upload, { ...source, signal: AbortSignal.any(signals) });
-    try {
-      if (Buffer.isBuffer(payload)) this.#staged.enqueue(queue, { ...content, payload });
-      else this.#staged.enqueueUploaded(queue, payload.uploadNumber, content);
-    } catch (error) {
-      upload.abandon();
-      throw error;
-    }
-    if (!Buffer.isBuffer(payload)) this.#isStartedAtServer = this.#hasServerState = true;
-    return { bytes: upload.bytes };
+    this.#uploads ??= new SessionUploads(this.#attachment, this.#transaction, this.#guard.closingSignal);
+    return await this.#guard.run(this.#uploads.upload(queue, message, content));
   }
 
   async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
     this.#guard.assertFree();
     assertText('queue', queue);
     assertReceipts([receipt]);
-    return await this.#guard.run(this.#requestMessage(queue, receipt));
-  }
-
-  async #requestMessage(queue: string, receipt: string): Promise<Message> {
-    if (!this.#attachment.isCurrent) await this.#attach();
-    const [message] = await this.#attachment.request<[Message]>(requests.messageOfReceipt, (writer) => {
-      writer.u32(this.#sessionNumber);
-      writer.text(queue);
-      writer.text(receipt);
-    });
-    return message;
+    return await this.#guard.run(this.#requests.messageOfReceipt(queue, receipt));
   }
 
   dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    const prefetch = this.#prefetchOf(queue, options);
+    if (prefetch !== undefined) return this.#dequeueAhead(prefetch, queue, options);
     return this.#requestDelivery(requests.dequeue, queue, options);
   }
 
@@ -256,19 +201,27 @@ export class RemoteSession implements ClientSession {
     return this.#requestDelivery(requests.receive, queue, options);
   }
 
-  async #requestDelivery(kind: number, queue: string, options: ReceiveOptions): Promise<Message[]> {
-    this.#guard.assertFree();
-    const request = validateDeliveryRequest(kind, queue, options);
-    const { signal } = options;
-    const requested = this.#attachment.isCurrent
-      ? this.#sendDeliveryRequest(request)
-      : this.#attach().then(() => this.#sendDeliveryRequest(request));
+  #requestDelivery(kind: number, queue: string, options: ReceiveOptions): Promise<Message[]> {
+    try {
+      this.#guard.assertFree();
+      const request = validateDeliveryRequest(kind, queue, options);
+      const requested = this.#attachment.isCurrent
+        ? this.#sendDeliveryRequest(request)
+        : this.#transaction.attach().then(() => this.#sendDeliveryRequest(request));
+      return this.#whileWaiting(request, requested);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Keeps the session busy until the messages are there, and lets the caller's signal end the wait. */
+  async #whileWaiting({ kind, signal }: DeliveryRequest, requested: Promise<Message[]>): Promise<Message[]> {
     this.#guard.begin(requested);
     const cancel = signal && (() => this.#cancelWait());
     if (cancel !== undefined) signal?.addEventListener('abort', cancel, { once: true });
     try {
       const messages = await requested;
-      if (kind === requests.dequeue && messages.length > 0) this.#hasServerState = true;
+      if (kind === requests.dequeue && messages.length > 0) this.#transaction.onServerState();
       return messages;
     } finally {
       this.#guard.end();
@@ -278,45 +231,58 @@ export class RemoteSession implements ClientSession {
 
   #sendDeliveryRequest(request: DeliveryRequest): Promise<Message[]> {
     const { kind, signal } = request;
-    if (kind === requests.dequeue) this.#isStartedAtServer = true;
+    if (kind === requests.dequeue) this.#transaction.onRequested();
     const isEnded = signal?.aborted || this.#guard.isClosed;
     return this.#attachment.request<Message[]>(kind, (writer) =>
-      writeDeliveryRequest(writer, this.#sessionNumber, isEnded ? { ...request, waitMs: 0 } : request),
+      writeDeliveryRequest(
+        writer,
+        this.#attachment.sessionNumber,
+        isEnded ? { ...request, waitMs: 0 } : request,
+      ),
     );
   }
 
+  #prefetchOf(queue: string, { subscriber }: DequeueOptions): SessionPrefetch | undefined {
+    if (this.#prefetchMessages === 0) return undefined;
+    return this.#ownConsumers().prefetchOf(queue, subscriber);
+  }
+
+  #dequeueAhead(prefetch: SessionPrefetch, queue: string, options: DequeueOptions): Promise<Message[]> {
+    try {
+      this.#guard.assertFree();
+      const request = validateDeliveryRequest(requests.dequeue, queue, options);
+      assertTransactionSize(prefetch.taken + request.max, 0);
+      const messages = prefetch.take(request.max);
+      if (messages !== undefined) return Promise.resolve(messages);
+      const dequeue = {
+        isEnded: () => this.#guard.isClosed,
+        plain: () => this.#sendDeliveryRequest(request),
+      };
+      return this.#whileWaiting(request, prefetch.request(request, dequeue));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
   #cancelWait(): void {
-    if (!this.#attachment.isCurrent) return;
-    this.#link.sendOneWay(requests.cancelWait, (writer) => writer.u32(this.#sessionNumber));
+    this.#requests.cancelWait();
+    this.#consumers?.cancelWait();
   }
 
   async release(queue: string, receipts: string[]): Promise<void> {
     this.#guard.assertFree();
-    await this.#guard.run(this.#requestForReceipts(requests.release, queue, receipts));
+    await this.#guard.run(this.#requests.release(queue, receipts));
   }
 
   async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
     this.#guard.assertFree();
     validateHoldMs(holdMs);
-    await this.#guard.run(this.#requestForReceipts(requests.extend, queue, receipts, holdMs));
-  }
-
-  async #requestForReceipts(kind: number, queue: string, receipts: string[], holdMs?: number): Promise<void> {
-    assertText('queue', queue);
-    assertReceipts(receipts);
-    if (!this.#attachment.isCurrent) await this.#attach();
-    await this.#attachment.request(kind, (writer) => {
-      writer.u32(this.#sessionNumber);
-      if (holdMs !== undefined) writer.u32(holdMs);
-      writer.text(queue);
-      for (const receipt of receipts) writer.text(receipt);
-    });
+    await this.#guard.run(this.#requests.extend(queue, receipts, holdMs));
   }
 
   /** Takes over the open transaction of another session, which has staged enqueues and nothing else. */
   takeStagedFrom(other: RemoteSession): void {
-    this.#resetTransaction();
-    [this.#staged, other.#staged] = [other.#staged, this.#staged];
+    this.#transaction.takeStagedFrom(other.#transaction);
   }
 
   commit(options?: CommitOptions): Promise<LazyCommitResult> {
@@ -328,41 +294,10 @@ export class RemoteSession implements ClientSession {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#staged.count === 0 && !this.#isStartedAtServer) {
-      return Promise.resolve(new LazyCommitResult([]));
-    }
-    const committing = this.#commit(key);
+    if (this.#transaction.isEmpty) return Promise.resolve(new LazyCommitResult([]));
+    const committing = this.#transaction.commit(key, this.#consumers);
     this.#guard.begin(committing);
     return committing;
-  }
-
-  async #commit(idempotencyKey: string | undefined): Promise<LazyCommitResult> {
-    let sentAt: SentAt | undefined;
-    const { hasStatements } = this.#staged;
-    try {
-      if (!this.#isSendable) await this.#whenSendable();
-      this.#lastTransaction += 1;
-      sentAt = sentNow(this.#link.ports.clock);
-      return await this.#attachment.request<LazyCommitResult>(requests.commit, (writer) => {
-        writer.u32(this.#sessionNumber);
-        writer.f64(this.#lastTransaction);
-        if (idempotencyKey !== undefined) writeIdempotencyKey(writer, idempotencyKey);
-        this.#consumers?.writeConsumed(writer);
-        this.#staged.writeTo(writer);
-      });
-    } catch (error) {
-      if (sentAt === undefined || !(error instanceof ConnectionLost)) {
-        await this.#consumers?.recoverTransacted();
-        throw error;
-      }
-      this.#resetTransaction(); // its part at the instance ended with the commit or with the connection
-      const transactionNumber = this.#lastTransaction;
-      const { idRuns } = await learnOutcome(this.#attachment, { transactionNumber, sentAt });
-      return new LazyCommitResult(idRuns, hasStatements ? 'lost' : []);
-    } finally {
-      this.#resetTransaction();
-      this.#guard.end();
-    }
   }
 
   async commitAndDequeue(
@@ -372,20 +307,41 @@ export class RemoteSession implements ClientSession {
     this.#guard.assertFree();
     this.#assertNotInBranch('commitAndDequeue');
     const request = validateDeliveryRequest(requests.dequeue, queue, options);
-    if (!this.#isSendable) await this.#guard.run(this.#whenSendable());
+    if (!this.#transaction.isSendable) await this.#guard.run(this.#transaction.whenSendable());
+    // Not behind a commit that requests the next messages itself, nor behind one that is refused without a request.
+    const isApart =
+      this.#prefetchOf(queue, options) !== undefined || this.#consumers?.transactedLoss !== undefined;
     const committing = this.commit();
-    const dequeuing = this.#sendDeliveryRequest(request);
-    dequeuing.catch(() => undefined); // refused together with the commit
-    const committed = await committing;
-    this.#guard.begin(dequeuing);
+    const dequeuing = isApart
+      ? committing.then(() => this.dequeue(queue, options))
+      : this.#sendDeliveryRequest(request);
+    const committed = await committing.catch((error: unknown) => this.#afterRefusal(error, dequeuing));
     try {
-      this.#isStartedAtServer = true;
-      const messages = await dequeuing;
-      if (messages.length > 0) this.#hasServerState = true;
-      return { committed, messages };
+      return { committed, messages: isApart ? await dequeuing : await this.#ofTransaction(dequeuing) };
     } catch (error) {
       if (error instanceof ConnectionLost) return { committed, messages: [] };
       throw error;
+    }
+  }
+
+  /** The dequeue is refused together with the commit, unless it came later: then its messages go back. */
+  async #afterRefusal(error: unknown, dequeuing: Promise<Message[]>): Promise<never> {
+    const returned = dequeuing.then(
+      (messages) => (messages.length > 0 ? this.#transaction.endAtServer(requests.rollback) : undefined),
+      () => undefined,
+    );
+    await this.#guard.run(returned);
+    throw error;
+  }
+
+  /** The messages of a request that was sent behind the commit are those of the next transaction. */
+  async #ofTransaction(dequeuing: Promise<Message[]>): Promise<Message[]> {
+    this.#guard.begin(dequeuing);
+    try {
+      this.#transaction.onRequested();
+      const messages = await dequeuing;
+      if (messages.length > 0) this.#transaction.onServerState();
+      return messages;
     } finally {
       this.#guard.end();
     }
@@ -394,10 +350,10 @@ export class RemoteSession implements ClientSession {
   async rollback(): Promise<void> {
     this.#guard.assertFree();
     this.#assertNotInBranch('rollback');
-    const isAtServer = this.#isStartedAtServer && this.#attachment.isCurrent;
-    this.#resetTransaction();
+    const { isAtServer } = this.#transaction;
+    this.#transaction.end();
     if (!isAtServer) return;
-    const ended = this.#endAtServer(requests.rollback);
+    const ended = this.#transaction.endAtServer(requests.rollback);
     await this.#guard.run(Promise.all([ended, this.#consumers?.recoverTransacted()]));
   }
 
@@ -407,37 +363,18 @@ export class RemoteSession implements ClientSession {
     await this.#guard.whenIdle();
     await this.#consumers?.closeAll();
     for (const producer of this.#producers) producer.abandon();
-    this.#resetTransaction();
-    if (this.#attachment.isCurrent) await this.#endAtServer(requests.closeSession);
+    this.#transaction.end();
+    if (this.#attachment.isCurrent) await this.#transaction.endAtServer(requests.closeSession);
     this.#onClosed(this);
   }
+}
 
-  /** Rolls back or closes at the instance, which does the same by itself when the connection is lost. */
-  async #endAtServer(kind: number): Promise<void> {
-    try {
-      await this.#attachment.request(kind, (writer) => writer.u32(this.#sessionNumber));
-    } catch (error) {
-      if (!(error instanceof ConnectionLost)) throw error;
-    }
-  }
-
-  /** The next operation begins a new transaction. */
-  #resetTransaction(): void {
-    this.#staged.clear();
-    this.#isStartedAtServer = false;
-    this.#hasServerState = false;
-  }
-
-  /**
-   * Opens the session on the current connection. Throws `INSTANCE_UNREACHABLE`, and `TX_NOT_COMMITTED` if the open
-   * transaction had messages or payloads on a connection that was lost; the transaction is over then.
-   */
-  async #attach(): Promise<void> {
-    this.#isStartedAtServer = false;
-    if (this.#hasServerState) {
-      this.#resetTransaction();
-      throw new QueueError('TX_NOT_COMMITTED');
-    }
-    await this.#attachment.attach();
-  }
+/** Throws `OPTIONS_INVALID`. */
+function validatePrefetch(messages: number): void {
+  const most = limits.pipelineMessagesMax;
+  if (Number.isInteger(messages) && messages >= 0 && messages <= most) return;
+  throw new QueueError('OPTIONS_INVALID', {
+    message: `prefetch is ${messages}; a whole number from 0 to ${most} is needed`,
+    details: { option: 'prefetch' },
+  });
 }

@@ -25,7 +25,7 @@ export class RemoteUpload implements UploadTarget<RemotePayload | Buffer> {
   readonly #generation: number;
   /** Aborted when that connection is lost. */
   readonly connectionLost: AbortSignal;
-  readonly #partBuffer = Buffer.allocUnsafeSlow(limits.chunkBytes);
+  #partBuffer = Buffer.allocUnsafeSlow(limits.chunkBytes);
   #partBytes = 0;
   #bytes = 0;
   #partsSent = 0;
@@ -85,9 +85,11 @@ export class RemoteUpload implements UploadTarget<RemotePayload | Buffer> {
     if (this.#unanswered.length >= limits.uploadPartsMax) await this.#unanswered.shift();
     while (this.#isAttached && this.#context.attachment.link.full)
       await this.#context.attachment.link.drained();
-    const answer = this.#request(requests.uploadPart, (writer) =>
-      writer.bytes(this.#partBuffer, 0, this.#partBytes),
-    );
+    let isShared = false;
+    const answer = this.#request(requests.uploadPart, (writer) => {
+      isShared = writer.sharedBytes(this.#partBuffer, 0, this.#partBytes);
+    });
+    if (isShared) this.#partBuffer = Buffer.allocUnsafeSlow(limits.chunkBytes);
     answer.catch(() => undefined); // thrown by a later part, or by `finish`
     this.#unanswered.push(answer);
     this.#partsSent += 1;

@@ -47,6 +47,12 @@ export class SessionAttachment {
     return this.link.request<T>(kind, write);
   }
 
+  /** Opens a consumer: one round trip. As `ClientLink.openConsumer`. */
+  openConsumer(...args: Parameters<ClientLink['openConsumer']>): ReturnType<ClientLink['openConsumer']> {
+    this.#roundTrips += 1;
+    return this.link.openConsumer(...args);
+  }
+
   /** Opens the session on the current connection; connects first if necessary. Throws `INSTANCE_UNREACHABLE`. */
   async attach(): Promise<void> {
     if (!this.link.isOpen) await this.link.ensureConnected();

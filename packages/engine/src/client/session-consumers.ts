@@ -1,28 +1,41 @@
 /**
- * The consumers of one remote session. As in JMS, the first receive decides for the whole session whether its consumer prefetches:
- * not if the session has another one or works in a branch of a distributed transaction by then. Once one does, both are refused.
+ * The consumers of one remote session, and the messages that it prefetches for its own dequeues. As in JMS, the first receive or
+ * dequeue decides whether the session prefetches: not if it has another consumer by then, or works in a branch of a distributed
+ * transaction. Once it prefetches, both are refused.
  */
 import type { ConsumerOptions } from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { operations } from '../wire/protocol.ts';
+import type { TransactedPart } from './consumer-stream.ts';
 import { type ConsumerHost, type ConsumerSession, RemoteConsumer } from './remote-consumer.ts';
+import { SessionPrefetch } from './session-prefetch.ts';
 
 export class SessionConsumers {
+  readonly #session: ConsumerSession;
   readonly #host: ConsumerHost;
   readonly #consumers = new Set<RemoteConsumer>();
-  #prefetch: 'undecided' | 'on' | 'off' = 'undecided';
+  /** Most messages that the session may have ahead of its dequeues; 0: none. */
+  readonly #prefetchMessages: number;
+  #prefetch: SessionPrefetch | undefined;
+  #mode: 'undecided' | 'on' | 'off' = 'undecided';
+  /** Why a consumer has ended that had delivered messages to the open transaction. */
+  #transactedLoss: { error: unknown } | undefined;
 
-  constructor(session: ConsumerSession) {
+  constructor(session: ConsumerSession, prefetchMessages: number) {
+    this.#session = session;
+    this.#prefetchMessages = prefetchMessages;
     this.#host = {
       session,
-      decidePrefetch: (isWanted) => this.#decidePrefetch(isWanted),
+      decidePrefetch: (isWanted) => this.#decide(isWanted && this.#consumers.size === 1) && isWanted,
+      onTransactedLost: (error) => this.#onTransactedLost(error),
       onClosed: (consumer) => this.#consumers.delete(consumer),
     };
   }
 
   async open(queue: string, options: ConsumerOptions): Promise<RemoteConsumer> {
-    if (this.#prefetch === 'on' && this.#consumers.size > 0) throw new QueueError('PREFETCH_ACTIVE');
+    const isPrefetching = this.#consumers.size > 0 || this.#prefetch !== undefined;
+    if (this.#mode === 'on' && isPrefetching) throw new QueueError('PREFETCH_ACTIVE');
     const consumer = new RemoteConsumer(this.#host, queue, options);
     this.#consumers.add(consumer);
     try {
@@ -34,25 +47,71 @@ export class SessionConsumers {
     return consumer;
   }
 
-  #decidePrefetch(isWanted: boolean): boolean {
-    if (this.#prefetch === 'undecided')
-      this.#prefetch = isWanted && this.#consumers.size === 1 ? 'on' : 'off';
-    return this.#prefetch === 'on' && isWanted;
+  #decide(isPossible: boolean): boolean {
+    if (this.#mode === 'undecided') this.#mode = isPossible ? 'on' : 'off';
+    return this.#mode === 'on';
+  }
+
+  /** The prefetch that a dequeue takes its messages from; undefined if the session does not prefetch for it. */
+  prefetchOf(queue: string, subscriber: string | undefined): SessionPrefetch | undefined {
+    if (this.#prefetchMessages === 0 || this.#mode === 'off') return undefined;
+    const prefetch = this.#prefetch ?? this.#beginPrefetch(queue, subscriber);
+    return prefetch?.queue === queue && prefetch.subscriber === subscriber ? prefetch : undefined;
+  }
+
+  #beginPrefetch(queue: string, subscriber: string | undefined): SessionPrefetch | undefined {
+    const isPossible = this.#mode === 'undecided' && this.#consumers.size === 0 && !this.#session.isInBranch;
+    if (!isPossible) {
+      this.#decide(false);
+      return undefined;
+    }
+    this.#mode = 'on';
+    const { attachment } = this.#session;
+    this.#prefetch = new SessionPrefetch(
+      {
+        attachment,
+        attach: () => this.#session.attach(),
+        onTransacted: () => this.#session.onTransacted(),
+        onTransactedLost: (error) => this.#onTransactedLost(error),
+        onPrefetchRefused: ({ code }) => {
+          this.#prefetch = undefined;
+          this.#mode = code === 'CONSUMER_UNSUPPORTED' ? 'off' : 'undecided';
+        },
+      },
+      { queue, subscriber, messagesMaximum: this.#prefetchMessages },
+    );
+    return this.#prefetch;
   }
 
   /** Throws `PREFETCH_ACTIVE`. */
   assertMayStartBranch(): void {
-    if (this.#prefetch === 'on') throw new QueueError('PREFETCH_ACTIVE');
+    if (this.#mode === 'on') throw new QueueError('PREFETCH_ACTIVE');
+  }
+
+  /** Ends the wait of a dequeue. */
+  cancelWait(): void {
+    this.#prefetch?.cancelWait();
+  }
+
+  #onTransactedLost(error: unknown): void {
+    this.#transactedLoss ??= { error };
+  }
+
+  /** Set if the instance has ended a consumer that had delivered messages to the open transaction, which can then not be committed. */
+  get transactedLoss(): { error: unknown } | undefined {
+    return this.#transactedLoss;
+  }
+
+  #transactedParts(): TransactedPart[] {
+    const parts: TransactedPart[] = [];
+    for (const consumer of this.#consumers) if (consumer.ackMode === 'transacted') parts.push(consumer);
+    if (this.#prefetch !== undefined) parts.push(this.#prefetch);
+    return parts;
   }
 
   /** Writes what the commit consumes, in front of its other operations. */
   writeConsumed(writer: FrameWriter): void {
-    const consumed = [...this.#consumers].flatMap((consumer) => {
-      const part = consumer.toCommit;
-      if (part === undefined) return [];
-      consumer.onCommitSent();
-      return [part];
-    });
+    const consumed = this.#transactedParts().flatMap(({ toCommit }) => toCommit ?? []);
     if (consumed.length === 0) return;
     writer.u8(operations.consumeDelivered);
     writer.text('');
@@ -64,13 +123,19 @@ export class SessionConsumers {
     }
   }
 
-  /** The transaction was rolled back: its consumers begin again with the oldest message that it had. */
+  /** The commit was sent. */
+  onCommitSent(): void {
+    for (const part of this.#transactedParts()) part.onCommitSent();
+  }
+
+  /** The transaction was rolled back. */
   async recoverTransacted(): Promise<void> {
-    const transacted = [...this.#consumers].filter(({ ackMode }) => ackMode === 'transacted');
-    await Promise.all(transacted.map((consumer) => consumer.recover()));
+    this.#transactedLoss = undefined;
+    await Promise.all(this.#transactedParts().map((part) => part.recover()));
   }
 
   async closeAll(): Promise<void> {
     await Promise.all([...this.#consumers].map((consumer) => consumer.close()));
+    await this.#prefetch?.close();
   }
 }

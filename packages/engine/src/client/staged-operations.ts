@@ -18,6 +18,8 @@ const headerCountBytes = 8;
 
 export class StagedOperations {
   #buffer: Buffer = Buffer.allocUnsafeSlow(bufferBytes);
+  /** A frame refers to it that may not have left yet. */
+  #isShared = false;
   #usedBytes = 0;
   #count = 0;
   #openHeaderQueue: string | undefined;
@@ -25,6 +27,8 @@ export class StagedOperations {
   /** Offset of count and bytes in the open header. */
   #openHeaderOffset = 0;
   #statements = 0;
+  /** Size of the last transaction's buffer: one that outgrows the first 8 KiB is likely to need as much, and is copied once then. */
+  #likelyBytes = 0;
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -45,7 +49,12 @@ export class StagedOperations {
   }
 
   writeTo(writer: FrameWriter): void {
-    writer.bytes(this.#buffer, 0, this.#usedBytes);
+    if (writer.sharedBytes(this.#buffer, 0, this.#usedBytes)) this.#isShared = true;
+  }
+
+  /** The instance has read what was written. */
+  onAnswered(): void {
+    this.#isShared = false;
   }
 
   enqueue(queue: string, message: NewMessage): void {
@@ -111,17 +120,23 @@ export class StagedOperations {
 
   #ensureCapacity(bytes: number): void {
     if (this.#usedBytes + bytes <= this.#buffer.length) return;
-    const grown = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(this.#usedBytes + bytes)));
+    const grown = Buffer.allocUnsafeSlow(
+      Math.max(this.#likelyBytes, 2 ** Math.ceil(Math.log2(this.#usedBytes + bytes))),
+    );
     this.#buffer.copy(grown, 0, 0, this.#usedBytes);
     this.#buffer = grown;
+    this.#isShared = false;
   }
 
   clear(): void {
+    this.#likelyBytes = this.#buffer.length;
     this.#usedBytes = 0;
     this.#count = 0;
     this.#statements = 0;
     this.#openHeaderQueue = undefined;
-    if (this.#buffer.length > keptBufferBytesMax) this.#buffer = Buffer.allocUnsafeSlow(bufferBytes);
+    if (this.#isShared || this.#buffer.length > keptBufferBytesMax)
+      this.#buffer = Buffer.allocUnsafeSlow(bufferBytes);
+    this.#isShared = false;
   }
 }
 

@@ -96,6 +96,13 @@ export class ClusterMember {
     return [...this.#hostings.values()].map((hosting) => hosting.instance);
   }
 
+  /** Those of them that accept messages: one that leaves the cluster does not. */
+  get acceptingInstances(): Instance[] {
+    return [...this.#hostings.values()].flatMap(({ instance }) =>
+      instance.acceptsMessages ? [instance] : [],
+    );
+  }
+
   /** From now on takes over instances that nobody serves. Call it when all processes of a new cluster had time to start. */
   startFailover(): void {
     this.#scanTimer ??= this.#options.ports.timers.every(limits.leaseCheckMs, () => this.#scan());

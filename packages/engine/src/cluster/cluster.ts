@@ -1,8 +1,9 @@
 /** The public shapes of a cluster of processes that one process supervises. */
 
 import type { QueueError } from '../api/errors.ts';
-import type { InstanceOptions } from '../api/instance.ts';
+import type { Instance, InstanceOptions } from '../api/instance.ts';
 import type { InstanceStats } from '../api/instance-stats.ts';
+import type { Json } from '../api/service.ts';
 import type { WaitStats } from '../api/waits.ts';
 import type { ClusterEvent } from './cluster-events.ts';
 
@@ -21,6 +22,8 @@ export interface ClusterOptions extends Omit<InstanceOptions, 'instance'> {
    * Where it is false, whoever kills processes decides which ones run.
    */
   restart?: boolean;
+  /** What each process runs beside its instance; default nothing. */
+  extension?: ProcessExtensionSpec;
   /** Receives the events of all processes. */
   onEvent?(event: ClusterEvent): void;
   /**
@@ -28,6 +31,38 @@ export interface ClusterOptions extends Omit<InstanceOptions, 'instance'> {
    * instance lasts and no other one hosts it, `CLUSTER_DEPOSED` if another process runs the cluster of this folder.
    */
   onUnrecoverable?(error: QueueError): void;
+}
+
+/**
+ * The module is loaded before the process opens its instance, and the extension begins once that is served. A process where either
+ * fails ends, as one that cannot open its instance.
+ */
+export interface ProcessExtensionSpec {
+  /** File URL of a module that exports `createExtension`. */
+  module: string;
+  /** Passed to it. */
+  options: Json;
+}
+
+/** What the module of an extension exports as `createExtension`. */
+export type CreateProcessExtension = (
+  host: ProcessHost,
+  options: Json,
+) => ProcessExtension | Promise<ProcessExtension>;
+
+export interface ProcessExtension {
+  /** Called before the process closes its instances, not if it is killed. Counts towards the 10 s that closing may take. */
+  close(): Promise<void>;
+}
+
+/** The process of an instance, as an extension sees it. */
+export interface ProcessHost {
+  /** Folder of the cluster. */
+  readonly dir: string;
+  /** The instance that the process is for. */
+  readonly instance: number;
+  /** The instances that the process hosts and that accept messages, its own first: failover changes them. */
+  hosted(): readonly Instance[];
 }
 
 export interface InstanceTopology {

@@ -6,6 +6,7 @@
 import { QueueError } from '../api/errors.ts';
 import type { ClusterClient, InstanceProbe } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
+import type { MessageTrace, TracedMessage } from '../api/message-trace.ts';
 import type { QueueInfo } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { Json, ServiceInfo } from '../api/service.ts';
@@ -20,6 +21,7 @@ import { LeaseFile } from '../storage/catalog/lease-file.ts';
 import { Membership } from '../storage/catalog/membership.ts';
 import { instanceSocketPath } from '../storage/socket-path.ts';
 import { changeMembership } from './change-membership.ts';
+import { mergeTracedMessages, mergeTraces } from './merge-traces.ts';
 import { nodeClusterPorts } from './node-cluster-ports.ts';
 import type { ClusterPorts } from './processes.ts';
 import { readTopology } from './read-topology.ts';
@@ -249,6 +251,19 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     const { kind } = await this.queue(name);
     if (kind !== 'sharded') return [await this.#askAny((remote) => remote.queueStats(name))];
     return this.#askAll((remote) => remote.queueStats(name));
+  }
+
+  async messageTrace(queue: string, id: string): Promise<MessageTrace> {
+    return mergeTraces(await this.#askAll((remote) => remote.messageTrace(queue, id)));
+  }
+
+  async tracedMessages(queue: string, options: { limit?: number } = {}): Promise<TracedMessage[]> {
+    const lists = await this.#askAll((remote) => remote.tracedMessages(queue, options));
+    return mergeTracedMessages(lists, options.limit);
+  }
+
+  async traceNext(queue: string, count?: number): Promise<void> {
+    await this.#askAll((remote) => remote.traceNext(queue, count));
   }
 
   async subscribe(...args: Parameters<ClusterClient['subscribe']>): Promise<SubscriberInfo> {

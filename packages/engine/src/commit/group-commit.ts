@@ -40,6 +40,7 @@ import { instanceFailed, stopReason } from './instance-failure.ts';
 import { applySqlResults } from './sql-results.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
 import { type GroupMember, newSystemWrite, type SystemWriteInput } from './system-write.ts';
+import { traceNumbered } from './trace-numbered.ts';
 import type { WriterPort } from './writer-port.ts';
 import type { WriterReservation } from './writer-reservation.ts';
 
@@ -271,6 +272,11 @@ export class GroupCommit {
       members,
     };
     this.#nextGroupNumber += 1;
+    for (const { content } of members) {
+      for (const run of content.runs)
+        if (content.kind === 'system write' || run.log.tracesNew(run.firstSeq, run.count))
+          traceNumbered(content, run, group);
+    }
     const { blocks, consumptionDeltas, tableWrites, sqlTransactions, poolChanges: pool } = built.message;
     const poolChanges = pool.create.length + pool.assign.length + pool.truncate.length;
     const writesNothing =
@@ -344,7 +350,8 @@ export class GroupCommit {
     this.#poolRetryPaused = false;
     this.groups += 1;
     pool.onDurable(group.message.poolChanges, unusablePartitions);
-    const changedLogs = applyGroup(group, failed, this.onConsumed);
+    const { onConsumed } = this;
+    const changedLogs = applyGroup(group, { failed, writeMs: commitMs, onConsumed });
     const commits = this.commits;
     this.#callerResumption.settle(group.members, {
       nowMs,

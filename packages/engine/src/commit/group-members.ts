@@ -88,7 +88,7 @@ export class CallerResumption {
       else {
         this.commits += 1;
         this.#recordWait(member, nowMs, maintenanceMs);
-        this.add(resolve, operationCount(content));
+        this.add(resolve, followUpWork(content));
       }
     }
   }
@@ -112,7 +112,7 @@ export class CallerResumption {
     waits.record(logFileSync, maintenanceMs === undefined ? waitedMs : Math.max(0, waitedMs - maintenanceMs));
   }
 
-  /** `operations`: messages that the caller has just moved, an estimate of how much it does next. */
+  /** `operations`: an estimate of how much the caller does next. */
   add(resume: () => void, operations: number): void {
     this.#waiting.push({ resume, operations });
   }
@@ -142,7 +142,13 @@ export class CallerResumption {
   };
 }
 
-function operationCount({ runs, deliveries }: GroupMember): number {
+/**
+ * Operations that the caller of a commit is likely to do next: as many as it has just done. For a remote session an answer is
+ * written, so that all answers of a group leave in one turn, and thus in one write.
+ */
+function followUpWork(content: GroupMember): number {
+  if (content.kind === 'transaction' && content.outcome !== undefined) return 1;
+  const { runs, deliveries } = content;
   let operations = 0;
   for (const { count } of runs) operations += count;
   for (const { count } of deliveries) operations += count;

@@ -6,6 +6,7 @@ import type { QueueError } from '../api/errors.ts';
 
 import { limits } from '../api/limits.ts';
 import type { Delivery } from '../log/delivery.ts';
+import type { CommittedGroup } from '../log/log-trace.ts';
 import type { CachedRun } from '../log/message-cache.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
@@ -49,7 +50,7 @@ export interface ConsumedByCursor {
   ranges: SeqRange[];
 }
 
-/** A member of a group, and whoever waits for it. */
+/** A member of a group, and the caller that waits for it. */
 export interface PendingMember {
   content: GroupMember;
   /** Set if the member is no commit but a session that waits to reserve the writer. */
@@ -77,6 +78,14 @@ export const noneFailed: FailedMembers = new Map();
 
 /** Told of sequence numbers that became terminal for a cursor, once that is durable. */
 export type ConsumptionListener = (cursor: SubscriberCursor, ranges: readonly SeqRange[]) => void;
+
+/** What is known of a group once it is durable. */
+export interface DurableResult {
+  failed: FailedMembers;
+  /** How long it was written and synced; 0 if there was nothing to write. */
+  writeMs: number;
+  onConsumed: ConsumptionListener | undefined;
+}
 
 /** Buffers shared with the writer, used in turn: one more than groups in flight, so none is overwritten while read. */
 export class GroupBuffers {
@@ -203,17 +212,17 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
  * become gaps. Returns the logs that changed.
  */
 export function applyGroup(
-  { members, numberedRanges, consumed, sql }: InFlightGroup,
-  failed: FailedMembers,
-  onConsumed: ConsumptionListener | undefined,
+  { groupNumber, members, numberedRanges, consumed, sql }: InFlightGroup,
+  { failed, writeMs, onConsumed }: DurableResult,
 ): Set<MessageLog> {
+  const inGroup: CommittedGroup = { groupNumber, others: members.length - 1, writeMs };
   const allConsumed = [consumed];
   for (const { content } of members) {
     if (failed.has(content)) {
       for (const { log, firstSeq, count } of content.runs) log.skipGap(firstSeq, firstSeq + count);
       continue;
     }
-    for (const run of content.runs) appendRun(run);
+    for (const run of content.runs) appendRun(run, inGroup);
     if (content.kind === 'system write') content.onDurable?.();
     else content.payloads?.onDurable();
     if (content.sql !== undefined) allConsumed.push(sql.get(content)!.consumed);
@@ -221,7 +230,7 @@ export function applyGroup(
   const changedLogs = new Set(numberedRanges.keys());
   for (const byCursor of allConsumed) {
     for (const [cursor, { deliveries, ranges }] of byCursor) {
-      cursor.consume(deliveries, ranges);
+      cursor.consume(deliveries, ranges, groupNumber);
       onConsumed?.(cursor, ranges);
       changedLogs.add(cursor.log);
     }

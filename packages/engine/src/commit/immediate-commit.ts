@@ -8,6 +8,7 @@ import type { MessageLog } from '../log/message-log.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { stopReason } from './instance-failure.ts';
 import { appendRun, numberRun, type StagedTransaction } from './staged-transaction.ts';
+import { traceNumbered } from './trace-numbered.ts';
 
 export interface ImmediateCommitOptions {
   groupCommit: Pick<GroupCommit, 'failure' | 'fail'>;
@@ -35,9 +36,11 @@ export class ImmediateCommit {
     for (const { log } of transaction.runs) onVisible(log);
   }
 
-  #apply({ runs, deliveries }: StagedTransaction): void {
+  #apply(transaction: StagedTransaction): void {
+    const { runs, deliveries } = transaction;
     for (const run of runs) {
       numberRun(run);
+      if (run.log.tracesNew(run.firstSeq, run.count)) traceNumbered(transaction, run);
       appendRun(run);
       run.log.assertConsistent();
     }

@@ -86,9 +86,9 @@ export class RowLockWaits {
   }
 
   /**
-   * Branches wait while they hold rows elsewhere, so they may wait for each other in a circle that no instance sees. Their
-   * global transactions have an order that is the same everywhere, and in every circle one waits for a later one: those wait only
-   * for a short time.
+   * Branches keep rows on other instances locked while they wait, so they may wait for each other in a cycle that no instance
+   * sees. Global transactions have the same order everywhere, and in every cycle one of them waits for a later one: such waits
+   * are kept short.
    */
   #limitOf(branch: string, transaction: string | undefined) {
     const { lockMsMax } = this.#options;

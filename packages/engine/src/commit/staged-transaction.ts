@@ -3,6 +3,7 @@
 import { limits } from '../api/limits.ts';
 import type { SqlResult } from '../api/sql.ts';
 import type { Delivery } from '../log/delivery.ts';
+import type { CommittedGroup } from '../log/log-trace.ts';
 import type { CachedRun } from '../log/message-cache.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { DelayedRow } from '../model/delayed-message.ts';
@@ -70,6 +71,8 @@ export interface StagedTransaction {
   outcome: TransactionOutcomeTag | undefined;
   /** Of the session that commits it. */
   time: RecordedTime | undefined;
+  /** Number of that session. */
+  session: number;
 }
 
 export type SyncMode = 'FULL' | 'NORMAL';
@@ -100,6 +103,7 @@ export function newStagedTransaction(): StagedTransaction {
     sync: 'NORMAL',
     outcome: undefined,
     time: undefined,
+    session: 0,
   };
 }
 
@@ -118,8 +122,8 @@ export function numberRun(run: StagedRun): void {
 }
 
 /** Makes the messages of a numbered run visible to the cursors of their log. */
-export function appendRun({ log, segments }: StagedRun): void {
-  for (const segment of segments) log.append(segment);
+export function appendRun({ log, segments }: StagedRun, group?: CommittedGroup): void {
+  for (const segment of segments) log.append(segment, group);
 }
 
 export interface StagedMessage {
@@ -140,21 +144,25 @@ export function stageMessage({ slab, run, message, bytesNeeded, stamp }: StagedM
   return end - start;
 }
 
-/** Copies records to the end of a run, in segments that fit a block. */
+/**
+ * Adds records to the end of a run, in segments that fit a block. Their source must not be written to any more. They are copied,
+ * unless they are most of their buffer: it is kept with them, in at most twice their memory.
+ */
 export function stageRecords(slab: Slab, run: StagedRun, { source, start, end }: RecordRun): void {
+  const addSegment = (end - start) * 2 >= source.buffer.byteLength ? keepSegment : copySegment;
   let count = 0;
   let segmentStart = start;
   for (let recordStart = start; recordStart < end; ) {
     const nextStart = recordEnd(source, recordStart);
     if (count > 0 && (nextStart - segmentStart > limits.blockBytesMax || count === limits.blockMessagesMax)) {
-      copySegment(slab, run, { source, start: segmentStart, end: recordStart, count });
+      addSegment(slab, run, { source, start: segmentStart, end: recordStart, count });
       segmentStart = recordStart;
       count = 0;
     }
     count += 1;
     recordStart = nextStart;
   }
-  copySegment(slab, run, { source, start: segmentStart, end, count });
+  addSegment(slab, run, { source, start: segmentStart, end, count });
 }
 
 function copySegment(slab: Slab, run: StagedRun, { source, start, end, count }: RecordRun): void {
@@ -162,15 +170,11 @@ function copySegment(slab: Slab, run: StagedRun, { source, start, end, count }: 
   const copyEnd = copyStart + end - start;
   source.copy(buffer, copyStart, start, end);
   slab.claim(buffer, copyEnd);
-  run.segments.push({
-    firstSeq: 0,
-    count,
-    buffer,
-    start: copyStart,
-    end: copyEnd,
-    fromDisk: false,
-    retainCount: 0,
-  });
+  keepSegment(slab, run, { source: buffer, start: copyStart, end: copyEnd, count });
+}
+
+function keepSegment(_: Slab, run: StagedRun, { source: buffer, start, end, count }: RecordRun): void {
+  run.segments.push({ firstSeq: 0, count, buffer, start, end, fromDisk: false, retainCount: 0 });
   run.count += count;
 }
 

@@ -9,6 +9,7 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { MachineClock } from '../model/ports.ts';
 import { latchWords } from './queue-memory.ts';
+import type { WaitTimer } from './session-book.ts';
 import type { GuardCounts } from './session-counts.ts';
 
 /** Runs a section that no other thread of the process runs at the same time. */
@@ -26,6 +27,8 @@ export interface LatchOptions {
   /** Number of the holder, from 1. */
   holder: number;
   counts: GuardCounts;
+  /** Times its sleeps. */
+  timer: WaitTimer;
   /** Called after each release, with the times of the call, the success and the release. */
   onReleased?: ((calledMs: number, gotMs: number, releasedMs: number) => void) | undefined;
   clock: MachineClock;
@@ -64,7 +67,7 @@ export class Latch implements Guard {
   }
 
   #getAfterMiss(calledMs: number): void {
-    const { words, at, counts, spins, clock, getMsMax } = this.#options;
+    const { words, at, counts, timer, spins, clock, getMsMax } = this.#options;
     const [holderAt, sleepersAt] = [at + latchWords.holder, at + latchWords.sleepers];
     counts.add('misses');
     for (let sleeps = 0; ; ) {
@@ -75,18 +78,18 @@ export class Latch implements Guard {
         }
         Atomics.pause();
       }
-      const startMs = clock.nowMs();
-      const leftMs = calledMs + getMsMax - startMs;
+      const leftMs = calledMs + getMsMax - clock.nowMs();
       if (leftMs <= 0) this.#fail();
+      timer.begin();
       Atomics.add(words, sleepersAt, 1);
       const holder = Atomics.load(words, holderAt);
       const slept = holder !== free && Atomics.wait(words, holderAt, holder, leftMs) !== 'not-equal';
       Atomics.sub(words, sleepersAt, 1);
+      timer.end(slept);
       if (!slept) continue; // the word has changed meanwhile, which is no sleep
       counts.add('sleeps');
       if (sleeps > 0) counts.add('recurrentSleeps');
       sleeps += 1;
-      counts.add('sleepMs', clock.nowMs() - startMs);
     }
   }
 

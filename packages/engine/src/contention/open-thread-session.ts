@@ -4,6 +4,7 @@ import { limits } from '../api/limits.ts';
 import type { SharedQueueHandle, ThreadSession } from '../api/shared-queue.ts';
 import { connectLink } from '../client/connect.ts';
 import { nodePorts } from '../node-ports.ts';
+import { openThreadClock } from '../node-thread-clock.ts';
 import { QueueMemory, sessionStates } from './queue-memory.ts';
 import { joinSharedMemory } from './session-parts.ts';
 import { SharedSession } from './thread-session.ts';
@@ -16,8 +17,7 @@ export async function openThreadSession(handle: SharedQueueHandle): Promise<Thre
   const memory = new QueueMemory(handle, handle);
   const session = takeNumber(memory);
   const { machineClock: clock } = nodePorts;
-  const parts = joinSharedMemory(handle, { memory, session, clock });
-  parts.counts.clear();
+  const parts = joinSharedMemory(handle, { memory, session, clock, threadClock: openThreadClock() });
   parts.trace?.clear();
   try {
     parts.object.assertOpen();
@@ -28,6 +28,7 @@ export async function openThreadSession(handle: SharedQueueHandle): Promise<Thre
     });
     return new SharedSession({ ...parts, queue: handle.queue, client, clock });
   } catch (error) {
+    parts.book.close();
     memory.store(memory.session(session, 'state'), sessionStates.indexOf('closed'));
     throw error;
   }

@@ -53,6 +53,7 @@ function areasOf({ sessionsMax, subscribersMax, copies }: MemoryShape) {
     mutexes: area(copies * lineWords),
     objects: area(copies * lineWords),
     ready: area(copies * subscribersMax),
+    later: area(copies * subscribersMax),
     get words() {
       return at;
     },
@@ -111,8 +112,8 @@ export class QueueMemory {
     return this.#areas.objects + copy * lineWords + copyWords[word];
   }
 
-  ready(copy: number, slot: number): number {
-    return this.#areas.ready + copy * this.shape.subscribersMax + slot;
+  count(which: 'ready' | 'later', copy: number, slot: number): number {
+    return this.#areas[which] + copy * this.shape.subscribersMax + slot;
   }
 
   load(at: number): number {

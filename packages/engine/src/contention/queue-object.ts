@@ -24,10 +24,17 @@ export interface QueueObjectOptions {
   mutexes: readonly Guard[];
 }
 
-/** The subscribers of each message that a transaction enqueued, and of those that it dequeued. */
-export interface CommittedOperations {
-  enqueuedFor: readonly (readonly string[] | null)[];
-  dequeuedFor: readonly string[];
+/** How counts of subscribers change, in messages. */
+export interface RowChange {
+  /** That are ready: told to who listens. */
+  ready?: number;
+  /** That will be ready: delayed, waiting for a retry, or on their way to the exception queue. They keep the row from being evicted. */
+  later?: number;
+}
+
+export interface CountChange extends RowChange {
+  /** Null stands for all. One that is gone has lost its messages. */
+  subscribers: readonly string[] | null;
 }
 
 /** A row that the session has pinned: its slot stays its subscriber's. */
@@ -132,31 +139,30 @@ export class QueueObject {
     this.#unpin();
   }
 
-  /** One get: changes the ready counts of rows. */
-  changeReady(slots: readonly number[], by: number): void {
-    this.#mutex.within(() => {
-      for (const slot of slots) this.#table.changeReady(this.#copy, slot, by);
+  /** One get: changes the counts of rows that are pinned. */
+  changeCounts(slots: readonly number[], change: RowChange): void {
+    this.#mutex.within(() => this.#change(slots, change));
+  }
+
+  /** One get: several changes, such as those of a commit. Returns the slots for which more is ready now. */
+  count(changes: readonly CountChange[]): number[] {
+    return this.#mutex.within(() => {
+      const table = this.#table;
+      return changes.flatMap(({ subscribers, ...change }) => {
+        const slots = (
+          subscribers === null ? table.slots() : subscribers.map((name) => table.find(name))
+        ).filter((slot) => slot !== undefined);
+        this.#change(slots, change);
+        return (change.ready ?? 0) > 0 ? slots : [];
+      });
     });
   }
 
-  /**
-   * One get: the changes of a commit. Null stands for all subscribers. Returns the slots for which there is more now; a subscriber
-   * that is gone has lost its messages.
-   */
-  count({ enqueuedFor, dequeuedFor }: CommittedOperations): number[] {
-    return this.#mutex.within(() => {
-      const table = this.#table;
-      const raised = enqueuedFor.flatMap((names) =>
-        names === null ? table.slots() : names.map((name) => table.find(name)),
-      );
-      const slots = raised.filter((slot) => slot !== undefined);
-      for (const slot of slots) table.changeReady(this.#copy, slot, 1);
-      for (const name of dequeuedFor) {
-        const slot = table.find(name);
-        if (slot !== undefined) table.changeReady(this.#copy, slot, -1);
-      }
-      return slots;
-    });
+  #change(slots: readonly number[], { ready = 0, later = 0 }: RowChange): void {
+    for (const slot of slots) {
+      if (ready !== 0) this.#table.changeCount('ready', { copy: this.#copy, slot, by: ready });
+      if (later !== 0) this.#table.changeCount('later', { copy: this.#copy, slot, by: later });
+    }
   }
 
   /** Changes rows: no session reads any meanwhile. */

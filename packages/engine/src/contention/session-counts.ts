@@ -1,18 +1,10 @@
 /** What each session counts of itself, in its own part of shared memory, so that counting needs no guard and any thread can read. */
 import type { GuardStatistics, ThreadSessionStatistics } from '../api/shared-queue.ts';
+import { bookWords, SessionBook } from './session-book.ts';
 
 /** Up to 2^40 ns, 18 minutes. */
 const histogramBuckets = 40;
-const guardFields = [
-  'gets',
-  'misses',
-  'spinGets',
-  'sleeps',
-  'recurrentSleeps',
-  'sleepMs',
-  'totalMs',
-  'maxMs',
-] as const;
+const guardFields = ['gets', 'misses', 'spinGets', 'sleeps', 'recurrentSleeps', 'totalMs', 'maxMs'] as const;
 const sessionFields = [
   'locks',
   'pins',
@@ -26,13 +18,9 @@ const sessionFields = [
   'postsTaken',
   'messageWakeUps',
   'polls',
-  'listenSleeps',
-  'listenMs',
-  'dequeueSleeps',
-  'dequeueMs',
 ] as const;
 const guardWords = guardFields.length + histogramBuckets;
-const sessionWords = sessionFields.length + 2 * guardWords;
+const sessionWords = bookWords + sessionFields.length + 2 * guardWords;
 
 type GuardField = (typeof guardFields)[number];
 type SessionField = (typeof sessionFields)[number];
@@ -67,7 +55,8 @@ export class GuardCounts {
     values[guardFields.length + Math.min(bucket, histogramBuckets - 1)]! += 1;
   }
 
-  read(): GuardStatistics {
+  /** Times asleep are in the session's book. */
+  read(): Omit<GuardStatistics, 'sleepMs'> {
     const fields = Object.fromEntries(guardFields.map((name, at) => [name, this.#values[at]!]));
     return {
       ...(fields as Record<GuardField, number>),
@@ -79,13 +68,13 @@ export class GuardCounts {
 export class SessionCounts {
   readonly latch: GuardCounts;
   readonly mutex: GuardCounts;
+  readonly book: SessionBook;
   readonly #values: Float64Array;
 
   constructor(statistics: SharedArrayBuffer, session: number) {
-    const values = new Float64Array(statistics).subarray(
-      session * sessionWords,
-      (session + 1) * sessionWords,
-    );
+    const words = new Float64Array(statistics).subarray(session * sessionWords, (session + 1) * sessionWords);
+    this.book = new SessionBook(words.subarray(0, bookWords));
+    const values = words.subarray(bookWords);
     const guard = (index: number) => {
       const start = sessionFields.length + index * guardWords;
       return new GuardCounts(values.subarray(start, start + guardWords));
@@ -103,12 +92,23 @@ export class SessionCounts {
     this.#values.fill(0);
   }
 
-  read(): Omit<ThreadSessionStatistics, 'session' | 'state'> {
+  /** Times are up to now. */
+  read(nowMs: number): Omit<ThreadSessionStatistics, 'session' | 'state'> {
     const fields = Object.fromEntries(sessionFields.map((name, at) => [name, this.#values[at]!]));
+    const { waits, ...times } = this.book.read(nowMs);
     return {
       ...(fields as Record<SessionField, number>),
-      latch: this.latch.read(),
-      mutex: this.mutex.read(),
+      ...times,
+      latch: { ...this.latch.read(), sleepMs: waits.latch.ms },
+      mutex: { ...this.mutex.read(), sleepMs: waits.mutex.ms },
+      listenSleeps: waits.listen.waits,
+      listenMs: waits.listen.ms,
+      dequeueSleeps: waits.dequeue.waits,
+      dequeueMs: waits.dequeue.ms,
+      calls: waits.call.waits,
+      callMs: waits.call.ms,
+      commits: waits.commit.waits,
+      commitMs: waits.commit.ms,
     };
   }
 }

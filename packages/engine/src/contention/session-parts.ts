@@ -1,6 +1,6 @@
 /** What a session has of a shared queue's memory: its counts, the metadata object and the channel, each behind its guard. */
 import type { SharedQueueHandle } from '../api/shared-queue.ts';
-import type { MachineClock } from '../model/ports.ts';
+import type { MachineClock, ThreadClock } from '../model/ports.ts';
 import { BroadcastChannel } from './broadcast-channel.ts';
 import { type Guard, Latch, type LatchOptions } from './latch.ts';
 import type { QueueMemory } from './queue-memory.ts';
@@ -15,13 +15,17 @@ export interface JoinOptions {
   memory: QueueMemory;
   session: number;
   clock: MachineClock;
+  /** Of the thread of the session, which closes it. */
+  threadClock: ThreadClock;
 }
 
 export function joinSharedMemory(
   { statistics, trace: traced, traceEventsMax: eventsMax }: SharedMemoryOfSessions,
-  { memory, session, clock }: JoinOptions,
+  { memory, session, clock, threadClock }: JoinOptions,
 ) {
   const counts = new SessionCounts(statistics, session);
+  counts.clear();
+  const book = counts.book.open({ clock, threadClock });
   const { words } = memory;
   const common = { words, holder: session + 1, clock };
   const trace = eventsMax === 0 ? undefined : new SessionTrace(traced, { session, eventsMax });
@@ -31,18 +35,20 @@ export function joinSharedMemory(
     ...common,
     at: memory.latchAt,
     counts: counts.latch,
+    timer: book.timer('latch'),
     onReleased: traceOf('latch'),
   });
-  const onReleased = traceOf('mutex');
+  const ofMutex = { counts: counts.mutex, timer: book.timer('mutex'), onReleased: traceOf('mutex') };
   const mutexes: Guard[] = Array.from(
     { length: memory.shape.copies },
-    (_, copy) => new Latch({ ...common, at: memory.mutexAt(copy), counts: counts.mutex, onReleased }),
+    (_, copy) => new Latch({ ...common, ...ofMutex, at: memory.mutexAt(copy) }),
   );
   const table = new SubscriberTable(memory);
   return {
     memory,
     session,
     counts,
+    book,
     trace,
     object: new QueueObject({ memory, table, session, counts, mutexes }),
     channel: new BroadcastChannel({ memory, session, latch }),

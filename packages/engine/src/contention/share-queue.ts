@@ -13,10 +13,14 @@ import type { SubscriberSpec } from '../api/subscriber.ts';
 import type { WaitStats } from '../api/waits.ts';
 import { pause } from '../model/pause.ts';
 import { nodePorts } from '../node-ports.ts';
+import type { TopicChange } from '../runtime/follow-topic.ts';
 import { LocalInstance } from '../runtime/local-instance.ts';
 import { listenForClients, type ServedInstance } from '../server/serve-instance.ts';
 import { socketPath } from '../storage/socket-path.ts';
+import { announce } from './announce.ts';
 import { QueueMemory, sessionStates } from './queue-memory.ts';
+import type { CountChange } from './queue-object.ts';
+import { noThreadClock } from './session-book.ts';
 import { SessionCounts, statisticsBytes } from './session-counts.ts';
 import { joinSharedMemory } from './session-parts.ts';
 import { SessionTrace, traceBytes } from './session-trace.ts';
@@ -89,10 +93,16 @@ class OwnedSharedQueue implements SharedQueue {
     this.#instance = instance;
     this.#memory = new QueueMemory(handle, handle);
     const { machineClock: clock } = nodePorts;
-    this.#own = joinSharedMemory(handle, { memory: this.#memory, session: owner, clock });
-    this.#endFollowing = instance.onMovedAway(handle.queue, (subscriber, messages) =>
-      this.#own.object.count({ enqueuedFor: [], dequeuedFor: Array(messages).fill(subscriber) }),
-    );
+    const own = { memory: this.#memory, session: owner, clock, threadClock: noThreadClock };
+    this.#own = joinSharedMemory(handle, own);
+    this.#endFollowing = instance.followTopic(handle.queue, (change) => this.#onChange(change));
+  }
+
+  /** What sessions cannot know, because it happens later: the owner counts it, and wakes who waits for it. */
+  #onChange(change: TopicChange): void {
+    const { object, channel } = this.#own;
+    const slots = object.count([countChangeOf(change)]);
+    if (slots.length > 0) announce(slots, { memory: this.#memory, channel });
   }
 
   async readSubscribers(): Promise<void> {
@@ -102,7 +112,7 @@ class OwnedSharedQueue implements SharedQueue {
     }
   }
 
-  /** The backlog of a subscriber counts messages for others until it passes over them; what it can browse is its own. */
+  /** The backlog of a subscriber counts messages for others until it passes over them; what it can browse is its own. Without delayed ones. */
   async #countMessages(subscriber: string): Promise<number> {
     let count = 0;
     for (let after: string | null | undefined; after !== null; ) {
@@ -111,7 +121,7 @@ class OwnedSharedQueue implements SharedQueue {
         limit: limits.browseMessagesMax,
         ...(after === undefined ? {} : { after }),
       });
-      count += page.messages.length;
+      count += page.messages.filter(({ state }) => state !== 'delayed').length;
       after = page.next;
     }
     return count;
@@ -121,7 +131,7 @@ class OwnedSharedQueue implements SharedQueue {
     this.#own.object.changeRows((table) => {
       const { slot } = table.reserve();
       table.fill(slot, name, { temporary: false });
-      table.changeReady(0, slot, ready);
+      table.changeCount('ready', { copy: 0, slot, by: ready });
     });
   }
 
@@ -147,6 +157,7 @@ class OwnedSharedQueue implements SharedQueue {
     const memory = this.#memory;
     const { object, channel } = this.#own;
     const table = new SubscriberTable(memory);
+    const nowMs = nodePorts.machineClock.nowMs();
     const stateOf = (session: number) => sessionStates[memory.load(memory.session(session, 'state'))]!;
     const sessions = Array.from({ length: this.handle.sessionsMax }, (_, index) => index + 1);
     return {
@@ -155,7 +166,7 @@ class OwnedSharedQueue implements SharedQueue {
         .map((session) => ({
           session,
           state: stateOf(session),
-          ...new SessionCounts(this.handle.statistics, session).read(),
+          ...new SessionCounts(this.handle.statistics, session).read(nowMs),
         })),
       posts: channel.posts,
       listeners: channel.members,
@@ -170,8 +181,9 @@ class OwnedSharedQueue implements SharedQueue {
     };
   }
 
-  waits(): WaitStats[] {
-    return waitsOf(this.statistics().sessions);
+  waits(sessions?: readonly number[]): WaitStats[] {
+    const all = this.statistics().sessions;
+    return waitsOf(sessions === undefined ? all : all.filter(({ session }) => sessions.includes(session)));
   }
 
   trace(): SessionEvent[] {
@@ -203,5 +215,18 @@ class OwnedSharedQueue implements SharedQueue {
     const { object } = this.#own;
     while (object.held('pins') + object.held('locks') > 0 && clock.nowMs() < untilMs)
       await pause(timers, closePollMs);
+  }
+}
+
+function countChangeOf(change: TopicChange): CountChange {
+  switch (change.kind) {
+    case 'due':
+      return { subscribers: change.recipients, ready: 1, later: change.recipients === null ? 0 : -1 };
+    case 'withheld':
+      return { subscribers: [change.subscriber], ready: -change.messages, later: change.messages };
+    case 'returned':
+      return { subscribers: [change.subscriber], ready: change.messages, later: -change.messages };
+    case 'moved':
+      return { subscribers: [change.subscriber], later: -change.messages };
   }
 }

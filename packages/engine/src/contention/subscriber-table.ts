@@ -4,7 +4,8 @@
  * count is kept once for each copy of the metadata object, changed under that copy's mutex, and the sum of all is the count.
  *
  * A ready count is raised after the commit that made the message visible and lowered after the one that consumed it, so a
- * message that is taken and not committed still counts.
+ * message that is taken and not committed still counts. One that is to be ready later (delayed, waiting for a retry) is in a count
+ * of its own, which only keeps its subscriber from being evicted.
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
@@ -91,14 +92,27 @@ export class SubscriberTable {
 
   /** Negative for the moment in which a message was consumed before the session that enqueued it has counted it. */
   ready(slot: number): number {
+    return this.#count('ready', slot);
+  }
+
+  /** Messages that will be ready. */
+  later(slot: number): number {
+    return this.#count('later', slot);
+  }
+
+  #count(which: 'ready' | 'later', slot: number): number {
     const memory = this.#memory;
     let sum = 0;
-    for (let copy = 0; copy < memory.shape.copies; copy += 1) sum += memory.load(memory.ready(copy, slot));
+    for (let copy = 0; copy < memory.shape.copies; copy += 1)
+      sum += memory.load(memory.count(which, copy, slot));
     return sum;
   }
 
-  changeReady(copy: number, slot: number, by: number): void {
-    this.#memory.change(this.#memory.ready(copy, slot), by);
+  changeCount(
+    which: 'ready' | 'later',
+    { copy, slot, by }: { copy: number; slot: number; by: number },
+  ): void {
+    this.#memory.change(this.#memory.count(which, copy, slot), by);
   }
 
   /**
@@ -136,7 +150,8 @@ export class SubscriberTable {
     }
     const madeAs = (slot: number) => memory.load(memory.slot(slot, 'made'));
     return this.slots()
-      .filter((slot) => this.isTemporary(slot) && !inUse.has(slot) && this.ready(slot) === 0)
+      .filter((slot) => this.isTemporary(slot) && !inUse.has(slot))
+      .filter((slot) => this.ready(slot) === 0 && this.later(slot) === 0)
       .sort((a, b) => madeAs(a) - madeAs(b))[0];
   }
 
@@ -151,7 +166,9 @@ export class SubscriberTable {
     memory.names.set(bytes, slot * nameBytesMax);
     memory.store(memory.slot(slot, 'nameBytes'), bytes.length);
     memory.store(memory.slot(slot, 'hash'), hashOf(bytes));
-    for (let copy = 0; copy < memory.shape.copies; copy += 1) memory.store(memory.ready(copy, slot), 0);
+    for (const which of ['ready', 'later'] as const)
+      for (let copy = 0; copy < memory.shape.copies; copy += 1)
+        memory.store(memory.count(which, copy, slot), 0);
     if (temporary) {
       memory.change(memory.directory('temporaryMade'), 1);
       memory.store(memory.slot(slot, 'made'), memory.load(memory.directory('temporaryMade')));

@@ -9,9 +9,11 @@ import type { Message, NewMessage } from '../api/message.ts';
 import type { Session } from '../api/session.ts';
 import type { SharedDequeueOptions, SharedEnqueueOptions, ThreadSession } from '../api/shared-queue.ts';
 import type { MachineClock } from '../model/ports.ts';
+import { announce } from './announce.ts';
 import type { BroadcastChannel } from './broadcast-channel.ts';
 import { type QueueMemory, sessionStates } from './queue-memory.ts';
-import type { QueueObject } from './queue-object.ts';
+import type { CountChange, QueueObject } from './queue-object.ts';
+import type { OpenBook } from './session-book.ts';
 import type { SessionCounts } from './session-counts.ts';
 import type { EventKind, SessionTrace } from './session-trace.ts';
 import { assertNameFits } from './subscriber-table.ts';
@@ -22,6 +24,7 @@ export interface SharedSessionParts {
   session: number;
   memory: QueueMemory;
   counts: SessionCounts;
+  book: OpenBook;
   /** Undefined: nothing is traced. */
   trace: SessionTrace | undefined;
   object: QueueObject;
@@ -36,8 +39,9 @@ export class SharedSession implements ThreadSession {
   /** The session's transaction, and one that commits each call by itself. */
   readonly #transaction: Session;
   readonly #autonomous: Session;
-  /** Subscribers of the messages that the transaction has enqueued and dequeued. */
-  #enqueuedFor: (readonly string[] | null)[] = [];
+  /** What the transaction changes of the ready counts. */
+  #enqueued: CountChange[] = [];
+  /** Subscribers of the messages that it has dequeued. */
   #dequeuedFor: string[] = [];
   #isBusy = false;
   #isClosed = false;
@@ -51,24 +55,36 @@ export class SharedSession implements ThreadSession {
 
   enqueue(message: NewMessage, { visibility = 'commit' }: SharedEnqueueOptions = {}): Promise<void> {
     return this.#run(async () => {
-      const { queue } = this.#parts;
+      const { queue, object, counts } = this.#parts;
       const recipients = message.recipients === undefined ? null : [...new Set(message.recipients)];
+      const isDelayed = (message.delayMs ?? 0) > 0;
       const slots = await this.#pinRecipients(recipients);
       try {
         if (visibility === 'commit') {
           this.#transaction.enqueue(queue, message);
-          this.#enqueuedFor.push(recipients);
+          this.#enqueued.push(enqueuedFor(recipients, isDelayed));
           return;
         }
         this.#autonomous.enqueue(queue, message);
-        await this.#autonomous.commit();
-        this.#parts.object.changeReady(slots, 1);
+        await this.#waitFor('commit', () => this.#autonomous.commit());
+        object.changeCounts(slots, enqueuedFor(recipients, isDelayed));
       } finally {
-        this.#parts.object.unpin();
+        object.unpin();
       }
-      this.#parts.counts.add('enqueued');
-      this.#announce(slots);
+      counts.add('enqueued');
+      if (!isDelayed) this.#announce(slots);
     });
+  }
+
+  /** A call to the instance, which is a wait of the session until its program continues. */
+  async #waitFor<T>(wait: 'call' | 'commit', call: () => Promise<T>): Promise<T> {
+    const { book } = this.#parts;
+    book.begin(wait);
+    try {
+      return await call();
+    } finally {
+      book.end();
+    }
   }
 
   /** The rows of the recipients, pinned; makes a temporary subscriber of each that is none. */
@@ -87,8 +103,8 @@ export class SharedSession implements ThreadSession {
     assertNameFits(name);
     const { slot, evicted } = object.changeRows((table) => table.reserve());
     try {
-      if (evicted !== undefined) await client.unsubscribe(queue, evicted);
-      await client.subscribe(queue, { name, durable: false });
+      if (evicted !== undefined) await this.#waitFor('call', () => client.unsubscribe(queue, evicted));
+      await this.#waitFor('call', () => client.subscribe(queue, { name, durable: false }));
     } catch (error) {
       object.changeRows((table) => table.release(slot));
       throw error;
@@ -96,15 +112,9 @@ export class SharedSession implements ThreadSession {
     object.changeRows((table) => table.fill(slot, name, { temporary: true }));
   }
 
-  /** Wakes all who listen, and those who wait for messages of one of the subscribers. */
   #announce(slots: readonly number[]): void {
     const { memory, channel } = this.#parts;
-    for (let session = 1; session <= memory.shape.sessionsMax; session += 1) {
-      const waitsFor = memory.load(memory.session(session, 'waitsFor'));
-      if (waitsFor > 0 && slots.includes(waitsFor - 1)) memory.wake(session);
-    }
-    this.#trace('posted');
-    channel.post();
+    announce(slots, { memory, channel, onPost: () => this.#trace('posted') });
   }
 
   #trace(kind: EventKind): void {
@@ -199,12 +209,12 @@ export class SharedSession implements ThreadSession {
     const { slot, ready } = object.pinRow(subscriber, { waits });
     try {
       if (ready <= 0) return undefined;
-      const [message] = await session.dequeue(queue, { subscriber });
+      const [message] = await this.#waitFor('call', () => session.dequeue(queue, { subscriber }));
       if (message === undefined) counts.add('dequeuedNothing');
       else if (visibility === 'commit') this.#dequeuedFor.push(subscriber);
       else {
-        await session.commit();
-        object.changeReady([slot], -1);
+        await this.#waitFor('commit', () => session.commit());
+        object.changeCounts([slot], { ready: -1 });
         counts.add('dequeued');
         this.#trace('dequeued');
       }
@@ -224,20 +234,16 @@ export class SharedSession implements ThreadSession {
     state: 'listening' | 'waiting',
     { wakes, untilMs, pollMs }: { wakes: number; untilMs: number; pollMs: number },
   ): 'woken' | 'poll' | 'time is up' {
-    const { memory, counts, clock, object } = this.#parts;
+    const { memory, counts, book, clock, object } = this.#parts;
     object.assertOpen();
-    const startMs = clock.nowMs();
-    if (startMs >= untilMs) return 'time is up';
+    const leftMs = untilMs - clock.nowMs();
+    if (leftMs <= 0) return 'time is up';
+    book.begin(state === 'listening' ? 'listen' : 'dequeue');
     this.#state = state;
     const wakeAt = memory.session(this.id, 'wake');
-    const outcome = Atomics.wait(memory.words, wakeAt, wakes, Math.min(pollMs, untilMs - startMs));
+    const outcome = Atomics.wait(memory.words, wakeAt, wakes, Math.min(pollMs, leftMs));
     this.#state = 'open';
-    const [sleeps, ms] =
-      state === 'listening'
-        ? (['listenSleeps', 'listenMs'] as const)
-        : (['dequeueSleeps', 'dequeueMs'] as const);
-    counts.add(sleeps);
-    counts.add(ms, clock.nowMs() - startMs);
+    book.end();
     if (outcome !== 'timed-out') return 'woken';
     counts.add('polls');
     return 'poll';
@@ -251,15 +257,16 @@ export class SharedSession implements ThreadSession {
   commit(): Promise<void> {
     return this.#run(async () => {
       const { object, counts } = this.#parts;
-      const [enqueuedFor, dequeuedFor] = this.#endTransaction();
+      const { enqueued, dequeuedFor } = this.#endTransaction();
       try {
-        await this.#transaction.commit();
+        await this.#waitFor('commit', () => this.#transaction.commit());
       } catch (error) {
         this.#announceReturned(dequeuedFor);
         throw error;
       }
-      const slots = object.count({ enqueuedFor, dequeuedFor });
-      counts.add('enqueued', enqueuedFor.length);
+      const dequeued = dequeuedFor.map((name) => ({ subscribers: [name], ready: -1 }));
+      const slots = object.count([...enqueued, ...dequeued]);
+      counts.add('enqueued', enqueued.length);
       counts.add('dequeued', dequeuedFor.length);
       if (slots.length > 0) this.#announce(slots);
     });
@@ -270,22 +277,28 @@ export class SharedSession implements ThreadSession {
   }
 
   async #rollback(): Promise<void> {
-    const [, returned] = this.#endTransaction();
-    await this.#transaction.rollback();
-    this.#announceReturned(returned);
+    const { dequeuedFor } = this.#endTransaction();
+    await this.#waitFor('call', () => this.#transaction.rollback());
+    this.#announceReturned(dequeuedFor);
   }
 
-  /** Messages of these subscribers are ready again; their counts never changed. */
+  /**
+   * Messages of these subscribers have been returned, whose counts never changed. Those that wait for a retry delay, or for the
+   * exception queue, are not counted any more: the owner announces them when they are ready.
+   */
   #announceReturned(subscribers: readonly string[]): void {
     if (subscribers.length === 0) return;
-    this.#announce(this.#parts.object.look((table) => subscribers.map((name) => table.slotOf(name))));
+    const slots = this.#parts.object.look((table) =>
+      subscribers.map((name) => table.slotOf(name)).filter((slot) => table.ready(slot) > 0),
+    );
+    if (slots.length > 0) this.#announce(slots);
   }
 
-  #endTransaction(): [enqueuedFor: (readonly string[] | null)[], dequeuedFor: string[]] {
-    const [enqueuedFor, dequeuedFor] = [this.#enqueuedFor, this.#dequeuedFor];
-    this.#enqueuedFor = [];
+  #endTransaction(): { enqueued: CountChange[]; dequeuedFor: string[] } {
+    const ended = { enqueued: this.#enqueued, dequeuedFor: this.#dequeuedFor };
+    this.#enqueued = [];
     this.#dequeuedFor = [];
-    return [enqueuedFor, dequeuedFor];
+    return ended;
   }
 
   async close(): Promise<void> {
@@ -293,7 +306,8 @@ export class SharedSession implements ThreadSession {
     await this.#run(async () => {
       this.#isClosed = true;
       if (!this.#parts.object.isClosed) await this.#rollback();
-      await this.#parts.client.close();
+      await this.#waitFor('call', () => this.#parts.client.close());
+      this.#parts.book.close();
       this.#state = 'closed';
     });
   }
@@ -309,6 +323,12 @@ export class SharedSession implements ThreadSession {
     }
   }
 }
+
+/** A delayed message for all subscribers is counted when it is due, for those that there are then. */
+const enqueuedFor = (subscribers: readonly string[] | null, isDelayed: boolean): CountChange => ({
+  subscribers,
+  ...(isDelayed ? { later: subscribers === null ? 0 : 1 } : { ready: 1 }),
+});
 
 function validWaitMs(waitMs: number): number {
   if (Number.isFinite(waitMs) && waitMs >= 0 && waitMs <= limits.waitMsMax) return waitMs;

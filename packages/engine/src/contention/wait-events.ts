@@ -21,38 +21,43 @@ export const unreadMessage = registerWaitEvent({
   about: 'a listen without a message for any of its subscribers',
 });
 
-/** The waits of sessions since they were opened. How long each took is not kept, so all are in no bucket. */
+export const instanceCall = registerWaitEvent({
+  name: 'instance call',
+  class: 'network',
+  standsFor: null,
+  about:
+    'a session on a thread waits for the answer of its instance to a call that is no commit: the way there and back, and its turn there',
+});
+
+export const instanceCommit = registerWaitEvent({
+  name: 'instance commit',
+  class: 'commit',
+  standsFor: 'log file sync',
+  about: 'the same for a commit, with its log file sync at the instance',
+});
+
+/** The waits of sessions since they were opened, up to now. How long each took is not kept, so all are in no bucket. */
 export function waitsOf(sessions: readonly ThreadSessionStatistics[]): WaitStats[] {
-  const sum = (of: (session: ThreadSessionStatistics) => number) =>
-    sessions.reduce((total, session) => total + of(session), 0);
-  const stats = (event: WaitEvent, waits: number, totalMs: number): WaitStats => ({
-    event: event.name,
-    class: event.class,
-    emulated: event.emulated,
-    waits,
-    totalMs,
-    buckets: Array.from({ length: waitBucketCount }, () => 0),
-  });
+  const stats = (
+    event: WaitEvent,
+    of: (session: ThreadSessionStatistics) => { waits: number; ms: number },
+  ): WaitStats => {
+    const all = sessions.map(of);
+    return {
+      event: event.name,
+      class: event.class,
+      emulated: event.emulated,
+      waits: all.reduce((sum, { waits }) => sum + waits, 0),
+      totalMs: all.reduce((sum, { ms }) => sum + ms, 0),
+      buckets: Array.from({ length: waitBucketCount }, () => 0),
+    };
+  };
   return [
-    stats(
-      mutexX,
-      sum(({ mutex }) => mutex.sleeps),
-      sum(({ mutex }) => mutex.sleepMs),
-    ),
-    stats(
-      latchFree,
-      sum(({ latch }) => latch.sleeps),
-      sum(({ latch }) => latch.sleepMs),
-    ),
-    stats(
-      unreadMessage,
-      sum(({ listenSleeps }) => listenSleeps),
-      sum(({ listenMs }) => listenMs),
-    ),
-    stats(
-      waitingForMessages,
-      sum(({ dequeueSleeps }) => dequeueSleeps),
-      sum(({ dequeueMs }) => dequeueMs),
-    ),
+    stats(mutexX, ({ mutex }) => ({ waits: mutex.sleeps, ms: mutex.sleepMs })),
+    stats(latchFree, ({ latch }) => ({ waits: latch.sleeps, ms: latch.sleepMs })),
+    stats(unreadMessage, ({ listenSleeps, listenMs }) => ({ waits: listenSleeps, ms: listenMs })),
+    stats(waitingForMessages, ({ dequeueSleeps, dequeueMs }) => ({ waits: dequeueSleeps, ms: dequeueMs })),
+    stats(instanceCall, ({ calls, callMs }) => ({ waits: calls, ms: callMs })),
+    stats(instanceCommit, ({ commits, commitMs }) => ({ waits: commits, ms: commitMs })),
   ];
 }

@@ -12,6 +12,7 @@ import type { ForwardedInRow } from '../model/forwarding-row.ts';
 import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId } from '../model/ids.ts';
 import { owningInstance, returnedLogId } from '../model/log-id.ts';
+import { recordEnd } from '../model/message-record.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import { encodeBatch } from './encode-batch.ts';
@@ -127,7 +128,10 @@ export class ForwardReceiver {
         { kind: 'forwarded in', row },
         ...(recommitted === undefined ? [] : [{ kind: 'forwarded out', row: recommitted.row } as const]),
       ],
-      onNumbered: () => recordPriorAttempts(log, run, priorAttempts),
+      onNumbered: () => {
+        traceReceived(run, sender.instance);
+        return recordPriorAttempts(log, run, priorAttempts);
+      },
     });
     this.#rows.set(rowKey(row, row.sender), row);
   }
@@ -177,6 +181,19 @@ function isOlderSender(sender: BatchSender, other: BatchSender): boolean {
 
 function recordBytes(batch: Pick<ForwardedBatch, 'records'> | undefined): number {
   return batch === undefined ? 0 : batch.records.end - batch.records.start;
+}
+
+/** The messages of a run that are traced by the ids that they keep. */
+function traceReceived({ log, segments }: StagedRun, sender: number): void {
+  const { trace } = log;
+  if (trace === undefined) return;
+  for (const { buffer, firstSeq, count, start } of segments) {
+    let at = start;
+    for (let seq = firstSeq; seq < firstSeq + count; seq += 1, at = recordEnd(buffer, at)) {
+      trace.name(seq, buffer, at);
+      if (log.traces(seq, 1)) trace.record('received', seq, 1, { amount: sender });
+    }
+  }
 }
 
 /** Tells the cursors how often messages were delivered at other instances, and returns the rows that record it. */

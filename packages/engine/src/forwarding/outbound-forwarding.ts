@@ -8,7 +8,7 @@
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { Delivery } from '../log/delivery.ts';
+import { type Delivery, traceDelivery } from '../log/delivery.ts';
 import type { DeliveryGate, SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedOutRow } from '../model/forwarding-row.ts';
@@ -275,6 +275,7 @@ export class OutboundForwarding implements DeliveryGate {
     const { batchNumber, deliveries } = this.#sentBatch!;
     if (accepted) {
       this.#apply('accept');
+      for (const delivery of deliveries) traceDelivery('forwarded', delivery, { amount: this.receiver });
       await this.#consumeForwarded(batchNumber, deliveries);
     } else {
       cancelDeliveries(deliveries);

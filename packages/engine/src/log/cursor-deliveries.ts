@@ -6,6 +6,7 @@
  * deliveries cost nothing here. Each change of state is looked up in `message-life.ts`, once a run.
  */
 import type { BrowsedMessage } from '../api/message.ts';
+import type { GroupNumber, SubscriberId } from '../model/ids.ts';
 import { InvariantViolation } from '../model/invariant.ts';
 import { type MessageCommand, messageLife } from '../model/message-life.ts';
 import type { CursorLog } from './cursor-log.ts';
@@ -13,6 +14,8 @@ import { type DeliveryRun, singleDeliveries, splitDelivery } from './delivery-ru
 
 export interface DeliverRunOptions<Run> {
   max: number;
+  /** Number of the session that gets the messages; 0 if the engine takes them. */
+  session?: number | undefined;
   nextHoldNumber(): number;
   /** Deliveries are appended to it. */
   out: Run[];
@@ -24,6 +27,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   /** Number of returned messages that wait for their retry delay. */
   paused = 0;
   readonly #log: CursorLog;
+  readonly #subscriber: SubscriberId;
   /** Returned runs, the lowest number last. */
   readonly #returned: Run[] = [];
   /** Paused runs, each with the time when its retry delay ends, epoch ms. */
@@ -35,8 +39,9 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   /** Held runs at or above the cursor's position: see `holdUnread`. */
   readonly #heldUnread = new Set<Run>();
 
-  constructor(log: CursorLog) {
+  constructor(log: CursorLog, subscriber: SubscriberId) {
     this.#log = log;
+    this.#subscriber = subscriber;
   }
 
   /** The returned run that is delivered next. */
@@ -44,15 +49,18 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     return this.#returned.at(-1);
   }
 
-  /** Every change of a delivery's state goes through here. */
-  #apply(delivery: Run, command: MessageCommand): void {
+  /** Every change of a delivery's state goes through here. `detail` is for the trace: see `LogTrace.apply`. */
+  #apply(delivery: Run, command: MessageCommand, detail = 0): void {
     const next = messageLife.transitions[delivery.state][command];
     if (next === undefined) this.#reject(delivery, command);
     delivery.state = next;
+    const log = this.#log;
+    if (log.traces(delivery.firstSeq, delivery.count))
+      log.trace?.apply(command, delivery, this.#subscriber, detail);
   }
 
-  #applyToAll(deliveries: readonly Run[], command: MessageCommand): void {
-    for (const delivery of deliveries) this.#apply(delivery, command);
+  #applyToAll(deliveries: readonly Run[], command: MessageCommand, detail = 0): void {
+    for (const delivery of deliveries) this.#apply(delivery, command, detail);
   }
 
   #reject({ firstSeq, count, state }: Run, command: MessageCommand): never {
@@ -63,16 +71,16 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     );
   }
 
-  /** Delivers a run that is ready or returned. */
-  hold(delivery: Run): void {
-    this.#apply(delivery, 'deliver');
+  /** Delivers a run that is ready or returned, to a session. */
+  hold(delivery: Run, session = 0): void {
+    this.#apply(delivery, 'deliver', session);
     this.held += delivery.count;
     if (delivery.deliveryCount > 1) this.#heldRedelivered.add(delivery);
     if (!this.#log.persistent) this.#heldMemoryOnly.add(delivery);
   }
 
   /** Delivers returned messages again, up to `max`; returns how many. */
-  redeliver({ max, nextHoldNumber, out }: DeliverRunOptions<Run>): number {
+  redeliver({ max, session, nextHoldNumber, out }: DeliverRunOptions<Run>): number {
     let taken = 0;
     while (taken < max) {
       let returned = this.#returned.pop();
@@ -87,7 +95,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
         deliveryCount: returned.deliveryCount + 1,
         holdNumber: nextHoldNumber(),
       };
-      this.hold(delivery);
+      this.hold(delivery, session);
       out.push(delivery);
       taken += returned.count;
     }
@@ -171,7 +179,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
 
   /** Ends a delivery whose messages wait for a retry delay, until `resume` and then `nack`. */
   pause(delivery: Run, untilMs: number): void {
-    this.#apply(delivery, 'pause');
+    this.#apply(delivery, 'pause', untilMs);
     this.#paused.set(delivery, untilMs);
     this.held -= delivery.count;
     this.paused += delivery.count;
@@ -184,9 +192,9 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     this.paused -= delivery.count;
   }
 
-  /** Ends deliveries of `messages` messages in all that a durable commit consumed. Returns those held in memory only. */
-  consume(deliveries: readonly Run[], messages: number): Run[] {
-    this.#applyToAll(deliveries, 'consume');
+  /** Ends deliveries of `messages` messages in all that a durable group consumed. Returns those held in memory only. */
+  consume(deliveries: readonly Run[], messages: number, groupNumber: GroupNumber): Run[] {
+    this.#applyToAll(deliveries, 'consume', groupNumber);
     this.held -= messages;
     if (this.#heldRedelivered.size + this.#heldMemoryOnly.size + this.#heldUnread.size === 0) return [];
     for (const delivery of deliveries) {
@@ -217,6 +225,13 @@ export class CursorDeliveries<Run extends DeliveryRun> {
       if (contains(delivery)) return { state: 'delayed', deliveryCount: delivery.deliveryCount, untilMs };
     }
     return { state: 'held', deliveryCount: [...this.#heldRedelivered].find(contains)?.deliveryCount ?? 1 };
+  }
+
+  /** Returned messages with lower numbers. */
+  returnedBefore(seq: number): number {
+    let count = 0;
+    for (const run of this.#returned) count += Math.max(0, Math.min(run.count, seq - run.firstSeq));
+    return count;
   }
 
   /** Unsettled runs of a nonpersistent log that are not paused; none of a persistent log. */

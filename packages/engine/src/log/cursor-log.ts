@@ -2,6 +2,7 @@
 import type { LogId, QueueId } from '../model/ids.ts';
 import type { InvariantViolation } from '../model/invariant.ts';
 import type { LogPartitions } from '../model/partitions.ts';
+import type { LogTrace } from './log-trace.ts';
 import type { CachedLog } from './message-cache.ts';
 
 export interface CursorLog extends CachedLog {
@@ -12,6 +13,10 @@ export interface CursorLog extends CachedLog {
   readonly partitions: LogPartitions;
   /** Called with the number of a message that a cursor passed over because it is addressed to others. */
   readonly onNotForSubscriber: ((seq: number) => void) | undefined;
+  /** False if none of these messages is traced, so that nothing needs to be recorded. */
+  traces(firstSeq: number, count: number): boolean;
+  /** Undefined if nothing is traced, not even on request. */
+  readonly trace: LogTrace | undefined;
   /** Stops the instance and throws the violation. */
   stopInstance(violation: InvariantViolation): never;
 }

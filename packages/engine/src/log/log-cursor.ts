@@ -7,6 +7,7 @@
  */
 import { limits } from '../api/limits.ts';
 import type { BrowsedMessage } from '../api/message.ts';
+import type { MessageEventKind } from '../api/message-event-kinds.ts';
 import {
   Consumption,
   countBeforeRanges,
@@ -16,7 +17,7 @@ import {
 } from '../model/consumption.ts';
 import type { AttemptRow } from '../model/delivery-attempt.ts';
 import type { EvacuatedKey, EvacuatedRow } from '../model/evacuated-message.ts';
-import type { SubscriberId } from '../model/ids.ts';
+import type { GroupNumber, SubscriberId } from '../model/ids.ts';
 import { isAddressedTo } from '../model/inspect-record.ts';
 import { InvariantViolation } from '../model/invariant.ts';
 import { type MessageCommand, type MessageState, messageLife } from '../model/message-life.ts';
@@ -91,7 +92,7 @@ export class LogCursor<Log extends CursorLog> {
     this.consumption = new Consumption(firstSeq);
     this.firstSeq = firstSeq;
     this.#window = new CursorWindow(log, firstSeq);
-    this.#deliveries = new CursorDeliveries(log);
+    this.#deliveries = new CursorDeliveries(log, subscriber);
     this.#recoveredEndSeq = recoveredEndSeq;
   }
 
@@ -166,7 +167,13 @@ export class LogCursor<Log extends CursorLog> {
 
   /** Adds a committed run to the window if that reaches up to it and the cache is not full. */
   append(run: CachedRun): void {
-    this.cacheEvictions += this.#window.append(run);
+    const left = this.#window.append(run);
+    this.cacheEvictions += left;
+    if (this.log.traces(run.firstSeq, run.count)) this.#trace(left > 0 ? 'left-on-disk' : 'cached', run);
+  }
+
+  #trace(event: MessageEventKind, { firstSeq, count }: Pick<CachedRun, 'firstSeq' | 'count'>): void {
+    this.log.trace?.record(event, firstSeq, count, { subscriber: this.subscriber });
   }
 
   /** The number from which to read the partitions, or undefined if no read is due. */
@@ -184,7 +191,19 @@ export class LogCursor<Log extends CursorLog> {
 
   /** Adds the runs of a bulk read; numbers below `readEnd` that are not among them will never be messages. */
   addReadRuns(runs: readonly CachedRun[], readEnd: number): void {
-    if (!this.log.dropped && !this.removed) this.#window.addReadRuns(runs, readEnd);
+    if (this.log.dropped || this.removed) return;
+    for (const run of runs) if (this.log.traces(run.firstSeq, run.count)) this.#traceRead(run);
+    this.#window.addReadRuns(runs, readEnd);
+  }
+
+  /** A block may begin with messages that were read before, or are terminal. */
+  #traceRead({ buffer, firstSeq, count, start }: CachedRun): void {
+    let at = start;
+    for (let seq = firstSeq; seq < firstSeq + count; seq += 1, at = recordEnd(buffer, at)) {
+      if (!this.log.traces(seq, 1) || seq < this.#window.nextSeq || !this.isLive(seq)) continue;
+      this.log.trace?.name(seq, buffer, at);
+      this.#trace('read', { firstSeq: seq, count: 1 });
+    }
   }
 
   /** Delivers up to `max` messages; returns how many. */
@@ -211,7 +230,7 @@ export class LogCursor<Log extends CursorLog> {
     return redelivered + this.#deliverNew(options, options.max - redelivered);
   }
 
-  #deliverNew({ nextHoldNumber, out }: CursorDeliverOptions<Log>, max: number): number {
+  #deliverNew({ session, nextHoldNumber, out }: CursorDeliverOptions<Log>, max: number): number {
     let taken = 0;
     while (taken < max) {
       const { currentRun } = this.#window;
@@ -236,7 +255,7 @@ export class LogCursor<Log extends CursorLog> {
         holdNumber: nextHoldNumber(),
         state: 'ready',
       };
-      this.#deliveries.hold(delivery);
+      this.#deliveries.hold(delivery, session);
       out.push(delivery);
       if (currentRun.fromDisk) this.cacheMisses += count;
       else this.cacheHits += count;
@@ -272,6 +291,7 @@ export class LogCursor<Log extends CursorLog> {
   #passOver(run: CachedRun): void {
     const seq = this.#window.nextSeq;
     this.#markTerminal(seq, seq + 1);
+    if (this.log.traces(seq, 1)) this.#trace('passed-over', { firstSeq: seq, count: 1 });
     if (!this.log.persistent) this.log.releaseCached(run, 1);
     this.log.onNotForSubscriber?.(seq);
   }
@@ -346,13 +366,20 @@ export class LogCursor<Log extends CursorLog> {
     if (!this.removed) this.#deliveries.resume(delivery);
   }
 
-  /** Applies a durable commit that consumed held deliveries; `ranges` are the same messages as merged ranges. */
-  consume(deliveries: readonly CursorDelivery<Log>[], ranges: readonly SeqRange[]): void {
+  /**
+   * Applies a durable group that consumed held deliveries; `ranges` are the same messages as merged ranges. `groupNumber`: 0 if it
+   * was none.
+   */
+  consume(
+    deliveries: readonly CursorDelivery<Log>[],
+    ranges: readonly SeqRange[],
+    groupNumber: GroupNumber = 0,
+  ): void {
     if (this.removed) return;
     let messages = 0;
     for (const [start, end] of ranges) messages += end - start;
     this.dequeued += messages;
-    const memoryOnly = this.#deliveries.consume(deliveries, messages);
+    const memoryOnly = this.#deliveries.consume(deliveries, messages, groupNumber);
     const { inPartitions, evacuated } = this.splitEvacuated(ranges);
     for (const [start, end] of inPartitions) this.#markTerminal(start, end);
     for (const { seq } of evacuated) this.evacuated.delete(seq);
@@ -402,6 +429,8 @@ export class LogCursor<Log extends CursorLog> {
         this.evacuated.add(seq);
       }
       this.#markTerminal(start, end);
+      if (this.log.traces(start, end - start))
+        this.#trace('evacuated', { firstSeq: start, count: end - start });
     }
   }
 
@@ -430,6 +459,14 @@ export class LogCursor<Log extends CursorLog> {
     if (seq >= this.#window.nextSeq)
       return { state: 'ready', deliveryCount: this.#earlierAttempts?.of(seq) ?? 0 };
     return this.#deliveries.statusOf(seq);
+  }
+
+  /** Messages that are delivered before this one, which is ready. O(unsettled deliveries). */
+  readyBefore(seq: number): number {
+    const { nextSeq } = this.#window;
+    const returned = this.#deliveries.returnedBefore(seq);
+    if (seq <= nextSeq) return returned;
+    return returned + seq - nextSeq - this.consumption.terminalCountBetween(nextSeq, seq);
   }
 
   /** All live messages of a nonpersistent log in order, as runs: those delivered and not settled, then the window. */

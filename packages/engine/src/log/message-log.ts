@@ -10,6 +10,7 @@ import { InvariantViolation } from '../model/invariant.ts';
 import { LogPartitions, type Partition } from '../model/partitions.ts';
 import type { CursorLog } from './cursor-log.ts';
 import { type CursorStart, LogCursor } from './log-cursor.ts';
+import { type CommittedGroup, LogTrace, type QueueTrace } from './log-trace.ts';
 import type { CachedRun, CacheShare } from './message-cache.ts';
 
 export interface MessageLogOptions {
@@ -21,6 +22,7 @@ export interface MessageLogOptions {
   partitionMessagesMax: number;
   retentionMs: number;
   correlationIndexed: boolean;
+  trace?: QueueTrace | undefined;
   /** Stops the instance. */
   onInvariantBroken?: ((violation: InvariantViolation) => void) | undefined;
 }
@@ -34,6 +36,7 @@ export class MessageLog implements CursorLog {
   readonly correlationIndexed: boolean;
   readonly partitions: LogPartitions;
   readonly cacheShare: CacheShare;
+  readonly trace: LogTrace | undefined;
   /** Number that the next message gets when its group closes. */
   nextSeq: number;
   /** Messages with lower numbers are committed. */
@@ -65,6 +68,24 @@ export class MessageLog implements CursorLog {
     this.#recoveredEndSeq = start.endSeq;
     this.#onInvariantBroken = start.onInvariantBroken;
     this.cacheShare = cache;
+    if (start.trace === undefined) return;
+    const trace = new LogTrace(start.trace, this);
+    this.trace = trace;
+    this.partitions.onRemoved = ({ firstSeq, endSeq }) => {
+      if (this.traces(firstSeq, endSeq - firstSeq)) trace.truncated(firstSeq, endSeq);
+    };
+  }
+
+  /** Whether one of these messages may be traced; never false if one is. It is here, so that others run no code of the trace. */
+  traces(firstSeq: number, count: number): boolean {
+    const { trace } = this;
+    // Masked, `-firstSeq` is the distance to the next number that is traced.
+    return trace !== undefined && ((-firstSeq & trace.traceMask) < count || trace.namedCount > 0);
+  }
+
+  /** The same for messages that were just numbered, which `traceNext` may have asked for. */
+  tracesNew(firstSeq: number, count: number): boolean {
+    return this.traces(firstSeq, count) || (this.trace !== undefined && this.trace.queue.pending > 0);
   }
 
   get cursors(): Iterable<LogCursor<MessageLog>> {
@@ -141,10 +162,11 @@ export class MessageLog implements CursorLog {
   }
 
   /** Makes a committed run visible to the cursors. */
-  append(run: CachedRun): void {
+  append(run: CachedRun, group?: CommittedGroup): void {
     const end = run.firstSeq + run.count;
     this.#assertNextRange(run.firstSeq, end);
     this.committedEndSeq = end;
+    if (this.traces(run.firstSeq, run.count)) this.trace?.committed(run, group);
     for (const cursor of this.#cursors.values()) cursor.append(run);
   }
 
@@ -152,6 +174,7 @@ export class MessageLog implements CursorLog {
   skipGap(start: number, end: number): void {
     this.#assertNextRange(start, end);
     this.gapCount += end - start;
+    if (this.traces(start, end - start)) this.trace?.record('lost', start, end - start, {});
     for (const cursor of this.#cursors.values()) cursor.skipGap(start, end);
     this.committedEndSeq = end;
   }

@@ -1,6 +1,6 @@
 /** How a slower disk is emulated. */
 export interface EmulatedSync {
-  /** Milliseconds that are added to each sync, taken in turn; at least one. */
+  /** Milliseconds that a sync takes at least, taken in turn; at least one. */
   times: readonly number[];
   /** File of the disk that several instances share; undefined for one of its own. */
   device: string | undefined;

@@ -111,6 +111,9 @@ export interface WriterState {
   failure: StorageFailure | null;
 }
 
+/** Of a writer that has committed no group. */
+export const newWriterState: WriterState = { generation: 0, failure: null };
+
 /** What the session thread asks of the writer thread. */
 export type WriterRequest =
   | Group

@@ -10,10 +10,11 @@ export interface IdRun {
   count: number;
 }
 
-const runBytes = 16;
+/** Of one run. */
+export const idRunBytes = 16;
 
 export function idRunsBytes(runs: readonly IdRun[]): number {
-  return runs.length * runBytes;
+  return runs.length * idRunBytes;
 }
 
 /** Writes `idRunsBytes` at `start`; returns where they end. */
@@ -23,7 +24,7 @@ export function writeIdRuns(target: Buffer, start: number, runs: readonly IdRun[
     target.writeUInt32LE(shard, at);
     target.writeDoubleLE(firstSeq, at + 4);
     target.writeUInt32LE(count, at + 12);
-    at += runBytes;
+    at += idRunBytes;
   }
   return at;
 }
@@ -31,7 +32,7 @@ export function writeIdRuns(target: Buffer, start: number, runs: readonly IdRun[
 /** `end - start` must be a whole number of runs. */
 export function readIdRuns(source: Buffer, start: number, end: number): IdRun[] {
   const runs: IdRun[] = [];
-  for (let at = start; at < end; at += runBytes) {
+  for (let at = start; at < end; at += idRunBytes) {
     runs.push({
       shard: source.readUInt32LE(at),
       firstSeq: source.readDoubleLE(at + 4),

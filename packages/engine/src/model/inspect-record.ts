@@ -12,7 +12,11 @@ import {
   recordEnd,
   variableFieldsStart,
 } from './message-record.ts';
+import type { MessageName } from './trace-events.ts';
 
+/** What an id is made of: digits, a dot and digits. */
+const zero = 48;
+const dot = 46;
 /** Fields that do not decide where the message goes: a record with only these can be copied unchanged. */
 const nonRoutingFlags = hasCorrelationId | hasProperties;
 /** Fields that an enqueue can set; the id comes from the instance. */
@@ -45,6 +49,20 @@ export function copyWithId(
   target.writeUInt32LE(to - at, at);
   target[at + 4] = flags | hasId;
   return to;
+}
+
+/** The id that the record keeps, as numbers; undefined if its place tells it. */
+export function readName(source: Buffer, start: number): MessageName | undefined {
+  const flags = source[start + 4]!;
+  if ((flags & hasId) === 0) return undefined;
+  let at = start + recordBytesMin + (flags & hasPriority ? 1 : 0) + (flags & hasDueAt ? 8 : 0);
+  const end = at + 2 + source.readUInt16LE(at);
+  at += 2;
+  let log = 0;
+  for (; at < end && source[at] !== dot; at += 1) log = log * 10 + source[at]! - zero;
+  let seq = 0;
+  for (at += 1; at < end; at += 1) seq = seq * 10 + source[at]! - zero;
+  return { log, seq };
 }
 
 /** Whether a subscriber gets the message: it names no recipients, or this one among them. */

@@ -85,6 +85,8 @@ export class LogPartitions {
   #drainedCount = 0;
   /** When the first drained partition that is kept may be truncated, by the monotonic clock; undefined if there is none. */
   retainedUntilMs: number | undefined;
+  /** Called when the truncation of a partition is durable. */
+  onRemoved: ((partition: Partition) => void) | undefined;
 
   /** `messagesMax`: messages after which a partition is full. `retentionMs`: how long a drained one is kept. */
   constructor(messagesMax: number = limits.partitionMessagesMax, retentionMs = 0) {
@@ -220,7 +222,9 @@ export class LogPartitions {
   remove(id: PartitionId): void {
     const index = this.#partitions.findIndex((partition) => partition.id === id);
     if (index < 0) return;
-    this.#partitions[index]!.apply('release');
+    const partition = this.#partitions[index]!;
+    partition.apply('release');
+    this.onRemoved?.(partition);
     this.#partitions.splice(index, 1);
     if (index < this.#drainedCount) this.#drainedCount -= 1;
   }

@@ -16,6 +16,21 @@ export interface MachineClock {
   nowMs(): number;
 }
 
+/** What a thread has had of the cores since it began. */
+export interface ThreadTimes {
+  /** On a core, ms. */
+  cpuMs: number;
+  /** Runnable, and waiting for a core: woken and not running yet, or preempted, ms. */
+  runnableMs: number;
+}
+
+/** The scheduler's times of the thread that opened it. */
+export interface ThreadClock {
+  /** `runnableMs` is exact at any time. `cpuMs` lacks up to a clock tick of the run under way, unless it is to be `exact`: 5 µs more. */
+  times(options?: { exact?: boolean }): ThreadTimes;
+  close(): void;
+}
+
 export interface Timer {
   /** Does nothing once the timer has fired. */
   cancel(): void;

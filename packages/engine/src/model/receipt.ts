@@ -1,6 +1,6 @@
 /**
  * Receipts of timed holds: `<name>.<secret>`. The name consists of numbers that can be guessed (log, sequence number, epoch,
- * hold number) and finds the hold; the secret, 128 random bits of that hold alone, is what proves that its caller was given
+ * hold number) and finds the hold; the secret, 132 random bits of that hold alone, is what proves that its caller was given
  * the message. Nothing of it is stored: holds end with the process, and their receipts with them.
  *
  * Turned down: a MAC over the numbers under a key of the opening. It would save 22 characters for each hold, but needs a
@@ -9,14 +9,18 @@
  */
 import type { Random } from './ports.ts';
 
-const secretBytes = 16;
+/** Of base64url: 132 bits. */
+const secretCharacters = 22;
 /** A call for random bytes costs microseconds, whatever their number. */
 const secretsPerDraw = 64;
+const drawnBytes = (secretCharacters * secretsPerDraw * 3) / 4;
 
 /** Makes the receipts of one opening of an instance. */
 export class ReceiptSource {
   readonly #random: Random;
-  #drawn = Buffer.alloc(0);
+  /** Secrets as text, of which those before `#next` are used. */
+  #drawn = '';
+  #next = 0;
 
   constructor(random: Random) {
     this.#random = random;
@@ -24,10 +28,13 @@ export class ReceiptSource {
 
   /** The receipt of the delivery that `name` identifies. */
   next(name: string): string {
-    if (this.#drawn.length === 0) this.#drawn = Buffer.from(this.#random.bytes(secretBytes * secretsPerDraw));
-    const secret = this.#drawn.subarray(0, secretBytes);
-    this.#drawn = this.#drawn.subarray(secretBytes);
-    return `${name}.${secret.toString('base64url')}`;
+    if (this.#next === this.#drawn.length) {
+      this.#drawn = Buffer.from(this.#random.bytes(drawnBytes)).toString('base64url');
+      this.#next = 0;
+    }
+    const from = this.#next;
+    this.#next += secretCharacters;
+    return `${name}.${this.#drawn.slice(from, this.#next)}`;
   }
 }
 

@@ -25,7 +25,8 @@ export class SessionGuard {
   readonly #sessionId: string;
   #call: Promise<unknown> | undefined;
   #closed = false;
-  readonly #closing = new AbortController();
+  /** Made for the first that asks: most sessions close without a call under way. */
+  #closing: AbortController | undefined;
   /** Ends a wait for messages. Replaced once it was used. */
   #waitEnd = new AbortController();
   #waiting = false;
@@ -47,6 +48,10 @@ export class SessionGuard {
 
   /** Aborted by `beginClose`, with `SESSION_CLOSED` as its reason. */
   get closingSignal(): AbortSignal {
+    if (this.#closing === undefined) {
+      this.#closing = new AbortController();
+      if (this.#closed) this.#closing.abort(this.#refusal('SESSION_CLOSED'));
+    }
     return this.#closing.signal;
   }
 
@@ -123,7 +128,7 @@ export class SessionGuard {
     if (this.#closed) return false;
     this.#closed = true;
     this.stopWait();
-    this.#closing.abort(this.#refusal('SESSION_CLOSED'));
+    this.#closing?.abort(this.#refusal('SESSION_CLOSED'));
     return true;
   }
 

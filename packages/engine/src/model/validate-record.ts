@@ -1,4 +1,4 @@
-/** Looks at records that came from outside: a damaged one must not reach a partition, nor whoever dequeues it. */
+/** Checks records that came from outside: a damaged one must reach neither a partition nor a consumer. */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { hasOnlyEnqueueFlags } from './inspect-record.ts';

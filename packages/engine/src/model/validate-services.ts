@@ -36,9 +36,9 @@ export function toJsonText(
   try {
     text = JSON.stringify(value);
   } catch (cause) {
-    throw new QueueError('SERVICE_CALL_INVALID', { message: 'The value is no JSON', cause });
+    throw new QueueError('SERVICE_CALL_INVALID', { message: 'The value is not JSON', cause });
   }
-  if (text === undefined) throw new QueueError('SERVICE_CALL_INVALID', { message: 'The value is no JSON' });
+  if (text === undefined) throw new QueueError('SERVICE_CALL_INVALID', { message: 'The value is not JSON' });
   if (Buffer.byteLength(text) > bytesMax) throw new QueueError(code, { details: { bytesMax } });
   return text;
 }

@@ -38,6 +38,8 @@ export interface DelayedMessagesOptions {
 }
 
 export class DelayedMessages {
+  /** Called with the record of a message that is due, once it is in its log and durable. */
+  readonly dueListeners = new Set<(queueId: QueueId, record: Uint8Array) => void>();
   readonly #options: DelayedMessagesOptions;
   readonly #counts: Map<number, number>;
   #lastId: number;
@@ -73,11 +75,14 @@ export class DelayedMessages {
     return total;
   }
 
-  /** The commit that inserted the rows is durable. */
-  add(rows: readonly DelayedRow[]): void {
-    for (const { queueId, dueAtMs } of rows) {
+  /** The commit that inserted the rows, of a session or of a branch (0), is durable. */
+  add(rows: readonly DelayedRow[], session = 0): void {
+    for (const row of rows) {
+      const { queueId, shard, dueAtMs } = row;
       this.#counts.set(queueId, this.countOf(queueId) + 1);
       this.#scheduleAt(dueAtMs);
+      const untilMs = this.#options.delayClock.epochMsOf(dueAtMs);
+      this.#options.logOf(queueId, shard)?.trace?.delayed(row, { session, untilMs });
     }
     this.#scheduleMoment();
   }
@@ -144,6 +149,7 @@ export class DelayedMessages {
         if (log === undefined) continue; // dropped: only the row is deleted
         const run = runs.get(log) ?? newStagedRun(log);
         runs.set(log, run);
+        log.trace?.due(delayedId);
         const use = payloads.references.find(queueId, delayedLogId(shard), delayedId);
         if (use !== undefined) {
           staged.removeFromMessage(use);
@@ -154,7 +160,10 @@ export class DelayedMessages {
       const bytes = rows.reduce((sum, { record }) => sum + record.byteLength, 0);
       const onClose = () => rows.map((message) => ({ kind: 'delete delayed', message }) as const);
       await groupCommit.write({ sync: 'FULL', runs: [...runs.values()], bytes, onClose, ...staged.hooks });
-      for (const { queueId } of rows) this.#counts.set(queueId, Math.max(0, this.countOf(queueId) - 1));
+      for (const { queueId, record } of rows) {
+        this.#counts.set(queueId, Math.max(0, this.countOf(queueId) - 1));
+        for (const listener of this.dueListeners) listener(queueId, record);
+      }
     }
   }
 

@@ -2,7 +2,7 @@
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
 import { registerWaitEvent, type WaitEvent } from '../api/waits.ts';
-import { type Delivery, deliveryName } from '../log/delivery.ts';
+import { type Delivery, deliveryName, traceDelivery, traceHold } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { type ChunkedPayload, RecordMessage, recordEnd } from '../model/message-record.ts';
@@ -142,7 +142,7 @@ export class Dispatcher implements MessageReceiver {
 
   #takeMessages(
     queue: ShardedQueue,
-    { max, subscriber }: ValidDequeueOptions,
+    { max, subscriber, session }: ValidDequeueOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Message[] {
     const limited = queue.row.attemptsMax !== null;
@@ -150,7 +150,7 @@ export class Dispatcher implements MessageReceiver {
     const messages: Message[] = [];
     for (;;) {
       const out: Delivery[] = [];
-      const count = subscription.deliver({ max, nextHoldNumber: this.#nextHoldNumber, out });
+      const count = subscription.deliver({ max, session, nextHoldNumber: this.#nextHoldNumber, out });
       const deliveries = limited ? this.#options.retries.divertExhausted(queue, out) : out;
       for (const delivery of deliveries) {
         onDelivery(delivery);
@@ -176,6 +176,7 @@ export class Dispatcher implements MessageReceiver {
         const name = deliveryName(single, epoch);
         const receipt = holds.add({ queue: queue.row, delivery: single, name }, options.holdMs);
         messages.push(new HeldMessage(single, this.#options, receipt));
+        traceHold('held', single, options.holdMs);
       }
     });
     return messages;
@@ -190,12 +191,22 @@ export class Dispatcher implements MessageReceiver {
   async release(row: QueueRow, receipts: readonly string[]): Promise<void> {
     const holds = this.#options.holds.find(row, receipts);
     for (const hold of holds) this.#options.holds.release(hold);
+    for (const { delivery } of holds) traceDelivery('released', delivery);
     this.nack(holds.map((hold) => hold.delivery));
   }
 
   extend(row: QueueRow, receipts: readonly string[], holdMs: number): void {
     const { holds } = this.#options;
-    for (const hold of holds.find(row, receipts)) holds.extend(hold, holdMs);
+    for (const hold of holds.find(row, receipts)) {
+      holds.extend(hold, holdMs);
+      traceHold('extended', hold.delivery, holdMs);
+    }
+  }
+
+  /** Their timed holds have ended. */
+  onExpired(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) traceDelivery('expired', delivery);
+    this.nack(deliveries);
   }
 
   /**

@@ -12,6 +12,7 @@ import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { SqlResult } from '../api/sql.ts';
 import type { SubscriberInfo } from '../api/subscriber.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { CorrelationKey } from '../model/correlation-key.ts';
 import type { ChunkedPayload, RecordContent, RecordRun } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -43,6 +44,8 @@ export interface ValidDequeueOptions extends DequeueOptions {
   waitMs: number;
   /** Of the session that calls, if a session does. */
   time?: RecordedTime;
+  /** Its number. */
+  session?: number;
 }
 export type ValidReceiveOptions = ValidDequeueOptions & ReceiveOptions & { holdMs: number };
 
@@ -76,6 +79,8 @@ export interface QueueTransaction {
   readonly isEmpty: boolean;
   /** Undefined where statements of the application cannot be part of the transaction. */
   readonly statements: TransactionStatements | undefined;
+  /** A statement was answered, and the writer serves no other transaction until this one ends. */
+  readonly hasReservedWriter: boolean;
   /** Throws `QUEUE_DROPPED`, `QUEUE_CONVERTED` if a queue that it touches is gone. */
   assertQueuesExist(): void;
   /** A message with a payload in chunks comes from `PayloadStreams.upload`; a rollback discards the payload. */
@@ -84,6 +89,8 @@ export interface QueueTransaction {
   enqueueRecords(queue: QueueRow, records: RecordRun): void;
   dequeue(queue: QueueRow, options: ValidDequeueOptions): Promise<Message[]>;
   acknowledge(queue: QueueRow, receipts: readonly string[]): void;
+  /** Whether this message was delivered to it. Undefined where messages are not traced. */
+  holds?(cursor: SubscriberCursor, seq: number): boolean;
   /** Stages what a singleton service keeps. Undefined where that cannot be part of the transaction. */
   writeServiceState?(row: ServiceStateRow): void;
   commit(outcome?: OutcomeTag): Promise<LazyCommitResult>;
@@ -146,6 +153,8 @@ export interface DeliveryPipeline {
   consume(queue: QueueRow, count: number): MaybeLater<void>;
   /** Returns all: the consumer has seen the first `seen` messages, so that their delivery counts. */
   returnAll(seen: number): void;
+  /** Returns those behind the first `seen`, at most `size`: the consumer has not seen them. */
+  returnUnseen(seen: number): void;
 }
 
 /** The application's own SQL statements in a transaction, validated by `validateStatement`. */
@@ -157,7 +166,6 @@ export interface TransactionStatements {
    * ends within a bounded time, and nothing in it may wait for the writer.
    */
   query(statement: SqlStatement): Promise<SqlResult>;
-  readonly hasReservedWriter: boolean;
 }
 
 /** Deliveries under timed holds, each with a receipt. */

@@ -2,6 +2,7 @@
  * The logs of one sharded queue on this instance, made when the queue is first used or recovered: one for each shard, with
  * priorities one for each lane of it, and those of messages that were forwarded here.
  */
+import type { QueueTrace } from '../log/log-trace.ts';
 import type { CacheShare } from '../log/message-cache.ts';
 import { MessageLog } from '../log/message-log.ts';
 import type { LogId } from '../model/ids.ts';
@@ -20,6 +21,7 @@ export interface QueueLogsOptions {
   partitionMessagesMax: number;
   /** Sequence numbers of nonpersistent messages start at a number made from it, so that no id is given twice. */
   epoch: number;
+  trace: QueueTrace | undefined;
   /** The sequence numbers that the file holds. */
   recovered: ReadonlyMap<LogId, LogBounds>;
   /** Stops the instance. */
@@ -51,7 +53,7 @@ export class QueueLogs {
   }
 
   create(logId: LogId): MessageLog {
-    const { row, epoch, recovered, partitionMessagesMax, onInvariantBroken } = this.#options;
+    const { row, epoch, recovered, partitionMessagesMax, trace, onInvariantBroken } = this.#options;
     const persistent = row.durability !== 'memory';
     const firstSeq = persistent ? 1 : epoch * 2 ** 32 + 1;
     const { queueId, retentionMs, correlationIndex: correlationIndexed } = row;
@@ -64,6 +66,7 @@ export class QueueLogs {
         partitionMessagesMax,
         retentionMs,
         correlationIndexed,
+        trace,
         ...bounds,
         onInvariantBroken,
       },

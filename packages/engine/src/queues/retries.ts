@@ -7,7 +7,7 @@
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import { newStagedRun, stageMessage } from '../commit/staged-transaction.ts';
-import type { Delivery } from '../log/delivery.ts';
+import { type Delivery, traceDelivery } from '../log/delivery.ts';
 import { InvariantViolation } from '../model/invariant.ts';
 import { idBytesMax, type RecordFields, readId, readRecord, recordEnd } from '../model/message-record.ts';
 import type { Ports, Timer } from '../model/ports.ts';
@@ -19,9 +19,16 @@ import { StagedPayloads } from './payloads/staged-payloads.ts';
 import type { ShardedQueue } from './sharded-queues.ts';
 
 /** Pause before a move to the exception queue that failed, on a full disk for example, is tried again. */
-const moveRetryMs = 1_000;
+export const moveRetryMs = 1_000;
 
 type DeliveryRetry = Retry<ShardedQueue, Delivery>;
+
+/**
+ * Of messages whose delivery has ended. `withheld`: they are not ready at once, but wait for a retry, or for their move to the
+ * exception queue. `returned`: they are ready again after that. `moved`: they are in the exception queue, as durably as their queue
+ * promises.
+ */
+export type RetryChange = 'withheld' | 'returned' | 'moved';
 
 export interface RetriesOptions {
   groupCommit: GroupCommit;
@@ -38,8 +45,9 @@ export interface RetriesOptions {
 export class Retries {
   readonly #options: RetriesOptions;
   readonly #timers = new Set<Timer>();
-  /** Called when messages are in the exception queue, as durably as their queue promises. */
-  readonly moveListeners = new Set<(from: QueueRow, deliveries: readonly Delivery[]) => void>();
+  readonly listeners = new Set<
+    (change: RetryChange, queue: QueueRow, deliveries: readonly Delivery[]) => void
+  >();
 
   constructor(options: RetriesOptions) {
     this.#options = options;
@@ -86,6 +94,10 @@ export class Retries {
     }
   }
 
+  #tell(change: RetryChange, { queue, deliveries }: DeliveryRetry): void {
+    for (const listener of this.listeners) listener(change, queue.row, deliveries);
+  }
+
   /** Every change of a retry's state goes through here. */
   #apply(retry: DeliveryRetry, command: RetryCommand): void {
     try {
@@ -108,11 +120,13 @@ export class Retries {
     const { clock, timers } = this.#options.ports;
     const untilMs = clock.epochMs() + ms;
     for (const delivery of deliveries) delivery.cursor.pause(delivery, untilMs);
+    if (command === 'delay') this.#tell('withheld', retry);
     const timer = timers.after(ms, () => {
       this.#timers.delete(timer);
       for (const delivery of deliveries) delivery.cursor.resume(delivery);
       this.#return(retry, 'resume');
       this.#options.onReady(queue);
+      this.#tell('returned', retry);
     });
     this.#timers.add(timer);
   }
@@ -120,6 +134,7 @@ export class Retries {
   /** The messages stay held until the commit that moves them. */
   #moveToExceptionQueue(retry: DeliveryRetry): void {
     this.#apply(retry, 'move');
+    this.#tell('withheld', retry);
     const { queue, deliveries } = retry;
     const { groupCommit, slab, payloads, exceptionQueueOf } = this.#options;
     const target = exceptionQueueOf(queue.row);
@@ -148,12 +163,13 @@ export class Retries {
         });
       }
     }
+    for (const delivery of deliveries) traceDelivery('diverted', delivery);
     const bytes = run.segments.reduce((sum, { start, end }) => sum + end - start, 0);
     const sync = queue.row.durability === 'durable' ? 'FULL' : 'NORMAL';
     groupCommit.write({ runs: [run], deliveries, bytes, sync, ...staged.hooks }).then(
       () => {
         this.#apply(retry, 'finishMove');
-        for (const listener of this.moveListeners) listener(queue.row, deliveries);
+        this.#tell('moved', retry);
       },
       () => this.#pause(retry, 'failMove', moveRetryMs),
     );
@@ -202,7 +218,7 @@ function* messagesIn({ cursor, run, firstSeq, count, start }: Delivery) {
 export const exceptionProperties = { queue: 'exception-queue-of', reason: 'exception-reason' } as const;
 
 /** The message with properties that say which queue it comes from and why it was moved. */
-function withExceptionReason(
+export function withExceptionReason(
   { priority: _, recipients: __, ...fields }: RecordFields,
   queue: string,
   attempts: number,

@@ -39,9 +39,10 @@ export class ShardedPipeline implements DeliveryPipeline {
     return this.#size;
   }
 
-  async deliver(row: QueueRow, options: ValidDequeueOptions): Promise<Message[]> {
+  deliver(row: QueueRow, options: ValidDequeueOptions): Promise<Message[]> {
     const { queues, dispatcher } = this.#transactions.context;
-    return await dispatcher.deliver(queues.getOrCreate(row), options, this.#addDelivery);
+    const ofSession = { ...options, session: this.#session };
+    return dispatcher.deliver(queues.getOrCreate(row), ofSession, this.#addDelivery);
   }
 
   readonly #addDelivery = (delivery: Delivery): void => {
@@ -66,6 +67,14 @@ export class ShardedPipeline implements DeliveryPipeline {
     const { dispatcher } = this.#transactions.context;
     const first = this.#take(Math.min(seen, this.#size));
     dispatcher.returnDeliveries({ seen: first, unseen: this.#take(this.#size) });
+  }
+
+  returnUnseen(seen: number): void {
+    const kept = this.#take(seen);
+    const { dispatcher } = this.#transactions.context;
+    dispatcher.returnDeliveries({ seen: [], unseen: this.#take(this.#size) });
+    this.#deliveries = kept;
+    this.#size = seen;
   }
 
   /** Removes the first `count` messages, at most `size`. */

@@ -6,13 +6,16 @@ import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { WaitEvent } from '../api/waits.ts';
 import type { DeliverOptions } from '../log/delivery.ts';
+import { QueueTrace } from '../log/log-trace.ts';
 import type { CacheShare, MessageCache } from '../log/message-cache.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import { hashGroupKey } from '../model/group-key.ts';
 import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
 import type { InvariantViolation } from '../model/invariant.ts';
 import { priorityOfLog } from '../model/log-id.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import type { TraceRing } from '../model/trace-ring.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { BlockedSends } from './blocked-sends.ts';
 import type { QueueForwardingPort } from './queue-forwarding-port.ts';
@@ -30,7 +33,9 @@ interface SubscriberIdentity {
 /** The only subscription of a queue that is no topic. */
 const queueSubscription = { id: 0, name: undefined, durable: true };
 
-export interface ShardedQueueOptions extends QueueLogsOptions {
+export interface ShardedQueueOptions extends Omit<QueueLogsOptions, 'trace'> {
+  /** Where events of traced messages are recorded. */
+  traceRing?: TraceRing | undefined;
   cache: MessageCache;
   waits: WaitRecorder;
   ports: WaiterPorts;
@@ -43,6 +48,8 @@ export class ShardedQueue {
   readonly row: QueueRow;
   /** Every log: those of its shards, and those of messages forwarded here. */
   readonly logs: readonly MessageLog[];
+  /** Undefined if nothing can be traced. */
+  readonly trace: QueueTrace | undefined;
   readonly #logs: QueueLogs;
   /** The shards of this instance, by index. */
   readonly #shards: readonly Shard[];
@@ -61,15 +68,16 @@ export class ShardedQueue {
   /** Undefined for a queue whose messages are not forwarded. */
   forwarding: QueueForwardingPort | undefined;
 
-  constructor({ cache, waits, ports, lostMessages, ...ofLogs }: ShardedQueueOptions) {
+  constructor({ cache, waits, ports, lostMessages, traceRing, ...ofLogs }: ShardedQueueOptions) {
     const { row } = ofLogs;
+    this.trace = traceRing && new QueueTrace(traceRing);
     this.row = row;
     this.lost = lostMessages.get(row.queueId) ?? 0;
     this.#cache = cache.openShare({ bytesMin: row.cacheBytesMin, bytesMax: row.cacheBytesMax });
     this.#waits = waits;
     this.#ports = ports;
     this.blockedSends = new BlockedSends(ports.timers);
-    this.#logs = new QueueLogs(ofLogs, this.#cache);
+    this.#logs = new QueueLogs({ ...ofLogs, trace: this.trace }, this.#cache);
     this.logs = this.#logs.all;
     this.#shards = this.#logs.byShard.map((lanes) => new Shard(lanes));
     if (row.type === 'queue') this.addSubscription(queueSubscription, (log) => log.firstSeq);
@@ -196,13 +204,6 @@ export class ShardedQueue {
   }
 }
 
-/** FNV-1a over UTF-16 code units: a key must have the same shard in every run. */
-export function hashGroupKey(key: string): number {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < key.length; i += 1) value = Math.imul(value ^ key.charCodeAt(i), 0x01000193) >>> 0;
-  return value;
-}
-
 /**
  * One shard of a queue: its logs, one per priority. Sessions are bound to a shard and enqueue to its logs. Logs of messages
  * that were forwarded from other instances belong to no shard here: nobody enqueues to them.
@@ -271,13 +272,14 @@ export class Subscription {
    * Delivers messages, the most urgent first, from one log after the other. Each call starts at another log, so that all
    * get their turn. Returns how many messages were delivered.
    */
-  deliver({ max, nextHoldNumber, out }: DeliverOptions): number {
+  deliver({ max, session, nextHoldNumber, out }: DeliverOptions): number {
     this.#nextIndex += 1;
     let delivered = 0;
     for (const lane of this.#lanes) {
       for (let i = 0; i < lane.length && delivered < max; i += 1) {
         delivered += lane[(this.#nextIndex + i) % lane.length]!.deliver({
           max: max - delivered,
+          session,
           nextHoldNumber,
           out,
         });
@@ -287,6 +289,14 @@ export class Subscription {
         return delivered;
     }
     return delivered;
+  }
+
+  /** Messages that are delivered before all that this cursor has. */
+  readyInMoreUrgentLanes({ log }: SubscriberCursor): number {
+    let ready = 0;
+    for (const other of this.cursors)
+      if (priorityOfLog(other.log.id) > priorityOfLog(log.id)) ready += other.ready;
+    return ready;
   }
 
   get hasWaiters(): boolean {
@@ -315,6 +325,7 @@ export interface ShardedQueuesOptions {
   cache: MessageCache;
   waits: WaitRecorder;
   ports: WaiterPorts;
+  traceRing: TraceRing;
   partitionMessagesMax: number;
   /** By queue: how many messages ended with the opening before. */
   lostMessages: ReadonlyMap<QueueId, number>;

@@ -1,8 +1,6 @@
 /** The open transaction of a session on sharded queues: what it enqueues and consumes is in memory until the commit. */
 import { QueueError } from '../api/errors.ts';
-import { limits } from '../api/limits.ts';
 import type { Message, NewMessage } from '../api/message.ts';
-import type { SqlResult } from '../api/sql.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { ImmediateCommit } from '../commit/immediate-commit.ts';
 import type { RowLockWaits } from '../commit/row-lock-waits.ts';
@@ -12,15 +10,14 @@ import {
   newStagedRun,
   newStagedTransaction,
   type OutcomeTag,
-  type StagedRun,
   stageMessage,
   stageRecords,
 } from '../commit/staged-transaction.ts';
 import type { WriterReservation } from '../commit/writer-reservation.ts';
-import type { Delivery } from '../log/delivery.ts';
+import { type Delivery, isDeliveryOf, traceDelivery } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { DelayClock } from '../model/delay-clock.ts';
-import type { DelayedRow } from '../model/delayed-message.ts';
 import { delayedLogId } from '../model/log-id.ts';
 import {
   type ChunkedPayload,
@@ -32,7 +29,6 @@ import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { ServiceStateRow } from '../model/service-rows.ts';
 import { assertTransactionSize, LazyCommitResult, recordBytes } from '../model/session-calls.ts';
-import { type SqlStatement, sqlRefused } from '../model/sql-statement.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { DelayedMessages } from './delayed-messages.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -43,12 +39,18 @@ import type {
   KeyedCommit,
   QueueTransaction,
   TransactionSource,
-  TransactionStatements,
   ValidDequeueOptions,
 } from './queue-engine.ts';
 import type { ShardedQueues } from './sharded-queues.ts';
 import type { TimedHold, TimedHolds } from './timed-holds.ts';
+import {
+  assertRepeatable,
+  type EarlyEffects,
+  type PreparableContent,
+  toPreparable,
+} from './transaction-content.ts';
 import { transactionFingerprint } from './transaction-fingerprint.ts';
+import { TransactionSql } from './transaction-sql.ts';
 
 /** Decides the log of a plain record: it has no group key, recipients or priority. */
 const messageWithoutRouting: NewMessage = { payload: '' };
@@ -86,16 +88,7 @@ export class ShardedTransactions implements TransactionSource {
   }
 }
 
-/** What a transaction does at its commit, as far as it can be prepared. */
-export interface PreparableContent {
-  runs: readonly StagedRun[];
-  deliveries: readonly Delivery[];
-  delayed: readonly DelayedRow[];
-  /** Of the application, to be run at the prepare. */
-  statements: readonly SqlStatement[];
-}
-
-export class ShardedTransaction implements QueueTransaction, TransactionStatements {
+export class ShardedTransaction implements QueueTransaction {
   readonly source: ShardedTransactions;
   readonly #context: ShardedTransactionContext;
   #session: number;
@@ -104,8 +97,8 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
   /** For each enqueue call, the index of its run, or -1 - the index of its delayed message. */
   readonly #runOfCall: number[] = [];
   #deliveredCount = 0;
-  /** Statements that were answered. */
-  #queryCount = 0;
+  /** Undefined while the transaction has no statements. */
+  #statements: TransactionSql | undefined;
   /** Payloads in chunks that are written and wait for the commit. */
   #uploadedPayloads: ChunkedPayload[] | undefined;
   #payloadReferences: StagedPayloads | undefined;
@@ -115,16 +108,23 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     this.#context = source.context;
     this.#session = session;
     this.#staged.time = time;
+    this.#staged.session = session;
   }
 
   /** Another session continues it: a branch that it has joined. */
   attachTo(session: number, time: RecordedTime | undefined): void {
     this.#session = session;
     this.#staged.time = time;
+    this.#staged.session = session;
   }
 
-  get statements(): TransactionStatements {
-    return this;
+  get statements(): TransactionSql {
+    this.#statements ??= new TransactionSql({
+      staged: this.#staged,
+      assertWithinLimits: (operations, bytes) => this.#assertWithinLimits(operations, bytes),
+      reserveWriter: () => this.#context.reserveWriter(),
+    });
+    return this.#statements;
   }
 
   get time(): RecordedTime | undefined {
@@ -208,7 +208,7 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     return (
       this.#runOfCall.length +
       this.#deliveredCount +
-      this.#queryCount +
+      (this.#statements?.queryCount ?? 0) +
       (this.#staged.serviceState === undefined ? 0 : 1) +
       (this.#staged.sql?.statements.length ?? 0)
     );
@@ -218,11 +218,11 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     if (queue.durability === 'durable') this.#staged.sync = 'FULL';
   }
 
-  async dequeue(row: QueueRow, options: ValidDequeueOptions): Promise<Message[]> {
+  dequeue(row: QueueRow, options: ValidDequeueOptions): Promise<Message[]> {
     this.#assertWithinLimits(options.max, 0);
     this.#applyDurability(row);
     const { queues, dispatcher } = this.#context;
-    return await dispatcher.deliver(queues.getOrCreate(row), options, this.#addDelivery);
+    return dispatcher.deliver(queues.getOrCreate(row), options, this.#addDelivery);
   }
 
   readonly #addDelivery = (delivery: Delivery): void => {
@@ -234,6 +234,10 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
   consumeDelivered(row: QueueRow, deliveries: readonly Delivery[]): void {
     for (const delivery of deliveries) this.#addDelivery(delivery);
     this.#applyDurability(row);
+  }
+
+  holds(cursor: SubscriberCursor, seq: number): boolean {
+    return this.#staged.deliveries.some(isDeliveryOf(cursor, seq));
   }
 
   acknowledge(queue: QueueRow, receipts: readonly string[]): void {
@@ -272,27 +276,6 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     return this.#staged.reservation !== undefined;
   }
 
-  async query(statement: SqlStatement): Promise<SqlResult> {
-    if (this.#staged.sql !== undefined)
-      throw sqlRefused('statements staged before it run at the commit only');
-    this.#assertWithinLimits(1, 0);
-    assertStatementCount(this.#queryCount);
-    this.#staged.reservation ??= await this.#context.reserveWriter();
-    this.#queryCount += 1;
-    this.#staged.sync = 'FULL';
-    return await this.#staged.reservation.query(statement);
-  }
-
-  execute(statement: SqlStatement, bytes: number): void {
-    this.#assertWithinLimits(1, bytes);
-    this.#staged.sql ??= { statements: [], results: [] };
-    const { statements } = this.#staged.sql;
-    assertStatementCount(statements.length);
-    statements.push(statement);
-    this.#staged.bytes += bytes;
-    this.#staged.sync = 'FULL';
-  }
-
   writeServiceState(row: ServiceStateRow): void {
     const bytesBefore = this.#staged.serviceState?.state.length ?? 0;
     this.#assertWithinLimits(1, row.state.length - bytesBefore);
@@ -301,18 +284,19 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     this.#staged.sync = 'FULL';
   }
 
+  readonly #attempt = (): Promise<void> => {
+    this.assertQueuesExist();
+    return this.#context.groupCommit.commit(this.#staged);
+  };
+
   async commit(outcome?: OutcomeTag): Promise<LazyCommitResult> {
     if (this.isEmpty) return new LazyCommitResult([]);
     if (outcome !== undefined) this.#staged.outcome = { ...outcome, runOfCall: this.#runOfCall };
     this.#staged.payloads = this.#payloadReferences?.hooks;
     try {
       this.#staged.reservation?.stopExpiry();
-      const { groupCommit, rowLockWaits } = this.#context;
-      const attempt = async () => {
-        this.assertQueuesExist();
-        await groupCommit.commit(this.#staged);
-      };
-      await (this.#staged.sql === undefined ? attempt() : rowLockWaits.run(attempt, this.#staged));
+      if (this.#staged.sql === undefined) await this.#attempt();
+      else await this.#context.rowLockWaits.run(this.#attempt, this.#staged);
     } catch (error) {
       this.#staged.time?.end();
       await this.rollback();
@@ -326,7 +310,11 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     const { idempotencyKeys } = this.#context;
     let committing = false;
     try {
-      this.#assertCanHaveKey(acknowledged.map(({ row }) => row));
+      assertRepeatable(
+        this.#staged,
+        this.#earlyEffects,
+        acknowledged.map(({ row }) => row),
+      );
       const fingerprint = transactionFingerprint(
         this.#staged,
         this.#runOfCall,
@@ -346,21 +334,11 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     }
   }
 
-  /** Each attempt must be able to stage the same content, all of it stored as durably as the key. */
-  #assertCanHaveKey(acknowledgedOf: readonly QueueRow[]): void {
-    const reason =
-      this.#deliveredCount > 0
-        ? 'has dequeued messages, which no retry can name; receive them and acknowledge their receipts'
-        : this.#queryCount > 0
-          ? 'has queries, whose results a retry cannot repeat; stage its statements with execute'
-          : this.#staged.runs.some(({ log }) => !log.persistent) ||
-              acknowledgedOf.some(({ durability }) => durability === 'memory')
-            ? 'is on a queue that keeps its messages in memory only'
-            : undefined;
-    if (reason === undefined) return;
-    throw new QueueError('IDEMPOTENCY_KEY_UNSUPPORTED', {
-      message: `A transaction that ${reason} cannot have an idempotency key`,
-    });
+  get #earlyEffects(): EarlyEffects {
+    return {
+      queryCount: this.#statements?.queryCount ?? 0,
+      hasUploads: this.#uploadedPayloads !== undefined,
+    };
   }
 
   /**
@@ -377,7 +355,7 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
   #onCommitted(): void {
     this.source.enqueued += this.#runOfCall.length;
     this.source.consumed += this.#deliveredCount;
-    if (this.#staged.delayed !== undefined) this.#context.delayed.add(this.#staged.delayed);
+    if (this.#staged.delayed !== undefined) this.#context.delayed.add(this.#staged.delayed, this.#session);
     this.settleHolds();
   }
 
@@ -392,28 +370,14 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
    */
   contentToPrepare(): PreparableContent {
     this.assertQueuesExist();
-    const { runs, deliveries, delayed } = this.#staged;
-    const logs = [...runs.map(({ log }) => log), ...deliveries.map(({ cursor }) => cursor.log)];
-    const reason =
-      this.#staged.serviceState !== undefined
-        ? 'writes the state of a service'
-        : this.#queryCount > 0
-          ? 'has queries, which have run already,'
-          : this.#uploadedPayloads !== undefined
-            ? 'has a streamed payload'
-            : logs.some(({ persistent }) => !persistent) || deliveries.some(({ cursor }) => !cursor.durable)
-              ? 'has messages of a queue or a subscriber that is in memory only'
-              : undefined;
-    if (reason !== undefined)
-      throw new QueueError('XA_UNSUPPORTED', { message: `A branch that ${reason} cannot be prepared` });
-    return { runs, deliveries, delayed: delayed ?? [], statements: this.#staged.sql?.statements ?? [] };
+    return toPreparable(this.#staged, this.#earlyEffects);
   }
 
   /** Takes over the work of another branch of the same distributed transaction, which is then empty. */
   absorb(other: ShardedTransaction): void {
     const { runs, deliveries, delayed, statements } = other.contentToPrepare();
     this.#assertWithinLimits(other.#operationCount, other.#staged.bytes);
-    if (statements.length > 0) this.#absorbStatements(statements);
+    if (statements.length > 0) this.statements.absorb(statements);
     const runIndexes = runs.map(({ log, segments, count }) => {
       const index = this.#runIndexFor(log);
       const run = this.#staged.runs[index]!;
@@ -432,24 +396,14 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     if (other.#staged.sync === 'FULL') this.#staged.sync = 'FULL';
   }
 
-  #absorbStatements(others: readonly SqlStatement[]): void {
-    this.#staged.sql ??= { statements: [], results: [] };
-    const { statements } = this.#staged.sql;
-    if (statements.length + others.length > limits.sqlStatementsMax) throw new QueueError('TX_TOO_LARGE');
-    statements.push(...others);
-  }
-
   async rollback(): Promise<void> {
     const { dispatcher, holds, payloads } = this.#context;
     this.#staged.reservation?.release();
     const acknowledged = new Set<Delivery>(this.#acknowledged.map((hold) => hold.delivery));
-    dispatcher.nack(this.#staged.deliveries.filter((delivery) => !acknowledged.has(delivery)));
+    const held = this.#staged.deliveries.filter((delivery) => !acknowledged.has(delivery));
+    for (const delivery of held) traceDelivery('rolled-back', delivery, { session: this.#session });
+    dispatcher.nack(held);
     for (const hold of this.#acknowledged) holds.unstage(hold);
     for (const payload of this.#uploadedPayloads ?? []) payloads.discardPayload(payload);
   }
-}
-
-function assertStatementCount(count: number): void {
-  const { sqlStatementsMax: statementsMax } = limits;
-  if (count >= statementsMax) throw new QueueError('SQL_TOO_LARGE', { details: { statementsMax } });
 }

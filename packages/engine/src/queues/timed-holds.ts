@@ -79,7 +79,7 @@ export class TimedHolds<D> {
 
   /** The holds of all receipts. Throws `RECEIPT_STALE` with the receipts that have no hold, are staged, or are named twice. */
   find(queue: QueueRow, receipts: readonly string[]): TimedHold<D>[] {
-    const seen = new Set<string>();
+    const seen = new Set<TimedHold<D>>();
     const stale: string[] = [];
     const holds: TimedHold<D>[] = [];
     for (const receipt of receipts) {
@@ -87,12 +87,14 @@ export class TimedHolds<D> {
       if (
         hold?.state !== 'held' ||
         hold.queue.queueId !== queue.queueId ||
-        seen.has(receipt) ||
+        seen.has(hold) ||
         !receiptsEqual(receipt, hold.receipt)
       ) {
         stale.push(receipt);
-      } else holds.push(hold);
-      seen.add(receipt);
+      } else {
+        holds.push(hold);
+        seen.add(hold);
+      }
     }
     if (stale.length > 0) throw new QueueError('RECEIPT_STALE', { details: { receipts: stale } });
     return holds;

@@ -19,6 +19,7 @@ import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { AdaptiveCommitPlacement, type CommitPlacement } from '../storage/threads/commit-place.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
+import { passedOnCall } from '../xa/passed-on-calls.ts';
 import { globalTransactionLock } from '../xa/tight/homes.ts';
 import { LocalInstance } from './local-instance.ts';
 import { openSharded } from './open-sharded.ts';
@@ -65,7 +66,7 @@ export async function assembleInstance(
     clock: ports.clock,
     emulated: [
       ...(isEmulated(emulatedSync) ? [logFileSync] : []),
-      ...(emulatedInterconnectMs > 0 ? [forwardingWait, globalTransactionLock] : []),
+      ...(emulatedInterconnectMs > 0 ? [forwardingWait, globalTransactionLock, passedOnCall] : []),
     ],
   });
   const outcomes = new CommitOutcomes(ports.clock);
@@ -85,6 +86,7 @@ export async function assembleInstance(
         limits.sampleMsMin,
         limits.sampleMsMax,
       ),
+      traceEvery: validateTraceEvery(options.traceEvery ?? limits.traceEveryDefault),
       writerReservationMsMax: validateRange(
         'writerReservationMsMax',
         options.writerReservationMsMax ?? limits.writerReservationMsDefault,
@@ -204,6 +206,15 @@ function validatePartitionMessagesMax(partitionMessagesMax: number): number {
     return partitionMessagesMax;
   }
   throw new QueueError('OPTIONS_INVALID', { message: `partitionMessagesMax must be 1 to ${most}` });
+}
+
+/** A power of two, so that the sample is told by some bits of a number. */
+function validateTraceEvery(traceEvery: number): number {
+  const { traceEveryMin: least, traceEveryMax: most } = limits;
+  if (traceEvery === 0) return 0;
+  if (traceEvery >= least && traceEvery <= most && Number.isInteger(Math.log2(traceEvery))) return traceEvery;
+  const message = `traceEvery must be 0 or a power of two from ${least} to ${most}`;
+  throw new QueueError('OPTIONS_INVALID', { message });
 }
 
 function validateRange(option: string, value: number, least: number, most: number): number {

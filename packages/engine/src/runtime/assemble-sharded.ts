@@ -23,6 +23,7 @@ import type { FileReader } from '../model/read-request.ts';
 import type { RecoveredInstance } from '../model/recovered-instance.ts';
 import { sqlElsewhere } from '../model/sql-statement.ts';
 import type { SubscriberRow } from '../model/subscriber-row.ts';
+import { TraceRing } from '../model/trace-ring.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { CommitProbe } from '../monitoring/commit-probe.ts';
 import { MetricsSampler } from '../monitoring/metrics-sampler.ts';
@@ -51,6 +52,7 @@ import { TimedHolds } from '../queues/timed-holds.ts';
 import { TurnBudget } from '../queues/turn-budget.ts';
 import { Branches } from '../xa/branches.ts';
 import { Decisions } from '../xa/coordinator/decisions.ts';
+import { PassedOnCalls } from '../xa/passed-on-calls.ts';
 import { Homes } from '../xa/tight/homes.ts';
 import { ShippedBranches } from '../xa/tight/shipped-branches.ts';
 
@@ -63,6 +65,8 @@ export interface ShardedOptions {
   emulatedSync: EmulatedSync;
   logBytesMax: number;
   sampleIntervalMs: number;
+  /** One message in so many is traced; 0: none. */
+  traceEvery: number;
   writerReservationMsMax: number;
   sqlLockMsMax: number;
   waits: WaitRecorder;
@@ -116,9 +120,11 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     ...recovered.unusablePartitions,
   ]);
 
+  const traceRing = new TraceRing({ instance, clock, traceEvery: options.traceEvery });
   const queues = new ShardedQueues({
     instance,
     epoch,
+    traceRing,
     cache,
     waits,
     ports,
@@ -143,7 +149,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   const stopOn = (violation: InvariantViolation) => groupCommit.fail(invariantBroken(violation));
   const holds = new TimedHolds<Delivery>({
     ports,
-    onExpired: (expired) => dispatcher.nack(expired.map((hold) => hold.delivery)),
+    onExpired: (expired) => dispatcher.onExpired(expired.map((hold) => hold.delivery)),
     onInvariantBroken: stopOn,
   });
   const groupCommit = new GroupCommit({
@@ -291,6 +297,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     branchesOf: (transactionKey) => branches.ofTransaction(transactionKey),
   });
   const homes = new Homes({ instance, shipped, waits, ports });
+  const passedOn = new PassedOnCalls({ instance, waits, ports });
   const branches = new Branches({
     groupCommit,
     queues,
@@ -299,6 +306,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     transactions,
     rowLockWaits,
     homes,
+    passedOn,
     ports,
     assertHasTables,
   });
@@ -363,6 +371,10 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     cache,
     pool,
     queues,
+    traceRing,
+    backlogReader,
+    holds,
+    delayClock,
     retries,
     groupCommit,
     payloads,
@@ -370,6 +382,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     branches,
     rowLockWaits,
     homes,
+    passedOn,
     decisions,
     forwarding,
     sampler,

@@ -5,6 +5,7 @@ import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
 import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { RecordRun } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { ServiceStateRow } from '../model/service-rows.ts';
@@ -62,6 +63,11 @@ export class InstanceSession implements Session {
     this.#context = context;
     this.time = time;
     this.#guard = new SessionGuard(this.id);
+  }
+
+  /** Whether its open transaction has this message. */
+  holds(cursor: SubscriberCursor, seq: number): boolean {
+    return this.#transaction?.holds?.(cursor, seq) ?? false;
   }
 
   get roundTrips(): number {
@@ -198,9 +204,16 @@ export class InstanceSession implements Session {
     const transaction = this.#transactionOf(engine);
     this.#guard.countCall();
     const ofSession = this.#ofSession(validated);
-    if (this.#branchTransaction === undefined)
-      return await this.#guard.run(transaction.dequeue(row, ofSession));
-    return await this.#guard.run(this.xa.underLock(() => transaction.dequeue(row, ofSession)));
+    const dequeuing =
+      this.#branchTransaction === undefined
+        ? transaction.dequeue(row, ofSession)
+        : this.xa.underLock(() => transaction.dequeue(row, ofSession));
+    this.#guard.begin(dequeuing);
+    try {
+      return await dequeuing;
+    } finally {
+      this.#guard.end();
+    }
   }
 
   async dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
@@ -302,7 +315,13 @@ export class InstanceSession implements Session {
       await this.#guard.run(transaction.rollback());
       throw error;
     }
-    return await this.#guard.run(transaction.commit(outcome));
+    const committing = transaction.commit(outcome);
+    this.#guard.begin(committing);
+    try {
+      return await committing;
+    } finally {
+      this.#guard.end();
+    }
   }
 
   #commitOnce(
@@ -367,8 +386,7 @@ export class InstanceSession implements Session {
   /** A call that may need the writer would wait for a reservation that this session itself has. */
   #assertWriterFree(call: string): void {
     this.#guard.assertFree();
-    if (this.#transaction?.statements?.hasReservedWriter)
-      throw new QueueError('SQL_HOLDS_WRITER', { details: { call } });
+    if (this.#transaction?.hasReservedWriter) throw new QueueError('SQL_HOLDS_WRITER', { details: { call } });
   }
 
   #findForDequeue(queue: string, subscriber: string | undefined) {
@@ -407,6 +425,7 @@ export class InstanceSession implements Session {
   #ofSession(options: ValidatedDequeueOptions): ValidDequeueOptions {
     const ofSession: ValidDequeueOptions = options;
     ofSession.time = this.time;
+    ofSession.session = this.#sessionNumber;
     if (options.waitMs > 0) options.signal = this.#guard.waitSignal(options.signal);
     return ofSession;
   }

@@ -1,9 +1,10 @@
-/** One instance in this process: its sessions, its statistics and its end, over the kinds of queue. */
+/** One instance in this process, over the kinds of queue: how it is connected to others, what it serves, and its end. */
 import { QueueError } from '../api/errors.ts';
 import type { Instance } from '../api/instance.ts';
-import type { InstanceStats, ShardStats } from '../api/instance-stats.ts';
+import type { InstanceStats } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
 import type { BrowsedMessage } from '../api/message.ts';
+import type { MessageTrace, TracedMessage } from '../api/message-trace.ts';
 import type { QueueInfo, QueueSpec } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { Json, ServiceInfo } from '../api/service.ts';
@@ -11,31 +12,29 @@ import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
 import type { XaResource } from '../api/xa.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
-import type { Interconnect } from '../forwarding/interconnect.ts';
-import { CorrelationKey } from '../model/correlation-key.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import { validateSubscriber, validateText } from '../model/session-calls.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
-import type { EngineTotals } from '../queues/queue-engine.ts';
 import type { ServiceHost } from '../singletons/service-host.ts';
 import type { ServiceState } from '../singletons/service-instance.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
-import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
-import { logBytesOf } from '../storage/sqlite/log-bytes.ts';
-import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import type { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import { Coordinator } from '../xa/coordinator/coordinator.ts';
 import { ServedBranches } from '../xa/served-branches.ts';
 import type { HomeCaller } from '../xa/tight/home-caller.ts';
-import type { HomePeers } from '../xa/tight/homes.ts';
 import type { ShardedParts } from './assemble-sharded.ts';
-import { InstanceSession } from './instance-session.ts';
+import { followTopic, type TopicChange } from './follow-topic.ts';
+import { InstanceReport } from './instance-report.ts';
+import type { InstanceSession } from './instance-session.ts';
+import { InstanceTraces } from './instance-traces.ts';
+import { OpenSessions } from './open-sessions.ts';
+import { PeerInstances, type PeerInterconnect } from './peer-instances.ts';
 import type { Scrubber } from './scrubber.ts';
 import { ServedQueues } from './served-queues.ts';
-import { SessionOfService } from './service-session.ts';
+import type { SessionOfService } from './service-session.ts';
 import { TopicSubscribers } from './topic-subscribers.ts';
+import { validateBrowse } from './validate-browse.ts';
 
 /** How often an instance checks whether another process changed the catalog, milliseconds. A check costs microseconds. */
 const catalogPollMs = 100;
@@ -53,8 +52,9 @@ interface LocalInstanceParts {
   scrubber: Scrubber;
   /** Its singleton services, which use it in turn. */
   createServices(instance: LocalInstance): ServiceHost;
-  /** The cache size is the catalog's, because the instance was opened without `cacheBytesMax`. */
+  /** Added to each request to another instance. */
   emulatedInterconnectMs: number;
+  /** The cache size is the catalog's, because the instance was opened without `cacheBytesMax`. */
   followsCacheSize: boolean;
   /** Called when the instance stops serving without having been closed. */
   onEnded?(error: QueueError): void;
@@ -69,7 +69,7 @@ export class LocalInstance implements Instance {
   /** Added to each request to another instance. */
   readonly emulatedInterconnectMs: number;
   readonly waits: WaitRecorder;
-  readonly xa: XaResource;
+  readonly xa: ServedBranches;
   readonly #outcomes: CommitOutcomes;
   readonly #catalog: Catalog;
   readonly #ports: LocalInstanceParts['ports'];
@@ -80,13 +80,12 @@ export class LocalInstance implements Instance {
   readonly #services: ServiceHost;
   readonly #subscribers: TopicSubscribers;
   readonly #queues: ServedQueues;
-  readonly #sessions = new Map<number, InstanceSession>();
+  readonly #traces: InstanceTraces;
+  readonly #sessions: OpenSessions;
+  readonly #report: InstanceReport;
+  readonly #peers: PeerInstances;
   readonly #onEnded: LocalInstanceParts['onEnded'];
   readonly #onClosed: LocalInstanceParts['onClosed'];
-  #interconnect: Interconnect | undefined;
-  /** The other instances of the cluster that a process hosts. */
-  #otherHostedInstances: readonly number[] = [];
-  #lastSessionNumber = 0;
   #closing: Promise<void> | undefined;
   readonly #catalogTimer: Timer;
 
@@ -103,6 +102,7 @@ export class LocalInstance implements Instance {
     this.#unsharded = parts.unsharded;
     this.#grouped = parts.grouped;
     this.#scrubber = parts.scrubber;
+    this.#peers = new PeerInstances({ instance: parts.id, catalog: parts.catalog, sharded: parts.sharded });
     this.#subscribers = new TopicSubscribers({
       instance: parts.id,
       catalog: parts.catalog,
@@ -126,6 +126,15 @@ export class LocalInstance implements Instance {
         this.#sessions.delete(session);
       },
     });
+    const shared = { instance: parts.id, queues: this.#queues, sharded: parts.sharded, waits: parts.waits };
+    this.#sessions = new OpenSessions(shared);
+    this.#traces = new InstanceTraces({ ...shared, sessions: this.#sessions });
+    this.#report = new InstanceReport({
+      ...shared,
+      dir: parts.dir,
+      engines: [parts.sharded.engine, parts.unsharded, parts.grouped],
+      scrubber: parts.scrubber,
+    });
     this.#onEnded = parts.onEnded;
     this.#onClosed = parts.onClosed;
     this.#services = parts.createServices(this);
@@ -134,6 +143,10 @@ export class LocalInstance implements Instance {
   }
 
   /** False once the instance is to leave the cluster: it then only delivers the messages that it has. */
+  get acceptsMessages(): boolean {
+    return this.#queues.acceptsMessages;
+  }
+
   set acceptsMessages(accepts: boolean) {
     this.#queues.acceptsMessages = accepts;
     this.#sharded.forwarding.acceptsMessages = accepts;
@@ -149,8 +162,9 @@ export class LocalInstance implements Instance {
     return this.#sharded.payloads.readChunk(place);
   }
 
+  /** The other instances of the cluster that a process hosts. */
   get otherHostedInstances(): readonly number[] {
-    return this.#otherHostedInstances;
+    return this.#peers.hosted;
   }
 
   /** Answers calls of one connection about tightly coupled transactions that have this instance as their home. */
@@ -158,17 +172,14 @@ export class LocalInstance implements Instance {
     return this.#sharded.homes.openCaller();
   }
 
-  /** From now on messages can come from the other instances and go to them, and branches have homes there. */
-  connectInterconnect(interconnect: Interconnect & HomePeers): void {
-    this.#interconnect = interconnect;
-    this.#sharded.homes.peers = interconnect;
-    this.#sharded.forwarding.connect(interconnect);
+  /** From now on messages can come from the other instances and go to them; so can calls about branches. */
+  connectInterconnect(interconnect: PeerInterconnect): void {
+    this.#peers.connect(interconnect);
   }
 
+  /** Starts nothing more with other instances, and gives what is under way a bounded time to end. */
   async disconnect(): Promise<void> {
-    this.#interconnect = undefined;
-    this.#sharded.homes.peers = undefined;
-    await this.#sharded.forwarding.disconnect();
+    await this.#peers.disconnect();
   }
 
   #refreshCatalogInBackground(): void {
@@ -180,16 +191,9 @@ export class LocalInstance implements Instance {
   }
 
   #onCatalogRead(queues: readonly QueueRow[]): void {
-    this.#refreshPeers();
+    this.#peers.refresh();
     // What fails is tried again at the next check.
     this.#subscribers.applyAll(queues).catch(() => this.#queues.retryAtNextRefresh());
-  }
-
-  #refreshPeers(): void {
-    const hosted = this.#catalog.hostedInstances().filter((instance) => instance !== this.id);
-    if (hosted.join() === this.#otherHostedInstances.join()) return;
-    this.#otherHostedInstances = hosted;
-    if (this.#interconnect !== undefined) this.#sharded.forwarding.connect(this.#interconnect);
   }
 
   async createQueue(spec: QueueSpec): Promise<QueueInfo> {
@@ -234,23 +238,12 @@ export class LocalInstance implements Instance {
     return this.#subscribers.list(this.#findTopic(topic));
   }
 
-  /**
-   * Calls the listener with the subscriber of messages of the topic that a retry limit has moved away, and how many they are.
-   * Returns what ends that.
-   */
-  onMovedAway(topic: string, listener: (subscriber: string, messages: number) => void): () => void {
-    const { queueId } = this.#findTopic(topic);
-    const { moveListeners } = this.#sharded.retries;
-    const onMoved: Parameters<typeof moveListeners.add>[0] = (from, deliveries) => {
-      if (from.queueId !== queueId) return;
-      const names = new Map(this.#catalog.subscribers.ofTopic(queueId).map(({ id, name }) => [id, name]));
-      for (const { cursor, count } of deliveries) {
-        const name = names.get(cursor.subscriber);
-        if (name !== undefined) listener(name, count);
-      }
-    };
-    moveListeners.add(onMoved);
-    return () => moveListeners.delete(onMoved);
+  /** Calls the listener when messages of the topic become ready, or are withheld, other than by a session's call. Returns what ends that. */
+  followTopic(topic: string, listener: (change: TopicChange) => void): () => void {
+    const row = this.#findTopic(topic);
+    const engines = { sharded: undefined, unsharded: this.#unsharded, 'unsharded-grouped': this.#grouped };
+    const parts = { catalog: this.#catalog, sharded: this.#sharded, unsharded: engines[row.kind] };
+    return followTopic(row, parts, listener);
   }
 
   #findTopic(name: string): QueueRow {
@@ -265,32 +258,11 @@ export class LocalInstance implements Instance {
   }
 
   openSession(): InstanceSession {
-    const sessionNumber = this.#nextSessionNumber();
-    const session = new InstanceSession(this.id, sessionNumber, this.#queues, this.waits.openSession());
-    this.#sessions.set(sessionNumber, session);
-    return session;
+    return this.#sessions.open();
   }
 
   openServiceSession(state: ServiceState): SessionOfService {
-    const sessionNumber = this.#nextSessionNumber();
-    const time = this.waits.openSession();
-    const session = new SessionOfService(
-      { instance: this.id, sessionNumber, context: this.#queues, time },
-      state,
-    );
-    this.#sessions.set(sessionNumber, session);
-    return session;
-  }
-
-  #nextSessionNumber(): number {
-    this.#queues.assertServing();
-    if (this.#closing !== undefined)
-      throw new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
-    if (this.#sessions.size >= limits.sessionsMax) {
-      throw new QueueError('SESSIONS_FULL', { details: { sessionsMax: limits.sessionsMax } });
-    }
-    this.#lastSessionNumber += 1;
-    return this.#lastSessionNumber;
+    return this.#sessions.openForService(state);
   }
 
   /** Activates its services in the background: call it once clients can reach the instance. */
@@ -336,71 +308,35 @@ export class LocalInstance implements Instance {
 
   async browse(
     queue: string,
-    {
-      limit = 100,
-      after,
-      subscriber,
-      correlationId,
-      processed = false,
-    }: Parameters<Instance['browse']>[1] = {},
+    options: Parameters<Instance['browse']>[1] = {},
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
     const { row, engine } = this.#queues.findQueue(queue);
-    if (!Number.isInteger(limit) || limit < 1 || limit > limits.browseMessagesMax) {
-      throw new QueueError('OPTIONS_INVALID', { message: `limit must be 1 to ${limits.browseMessagesMax}` });
-    }
-    if (processed && row.retentionMs === 0)
-      throw new QueueError('OPTIONS_INVALID', {
-        message: `${queue} keeps no consumed messages: its retentionMs is 0`,
-      });
-    validateSubscriber(row, subscriber);
-    if (correlationId !== undefined) validateText('correlationId', correlationId);
-    const key = correlationId === undefined ? undefined : new CorrelationKey(correlationId);
-    return engine.browser.browse(row, { limit, after, subscriber, key, processed });
+    return engine.browser.browse(row, validateBrowse(row, options));
+  }
+
+  async messageTrace(queue: string, id: string): Promise<MessageTrace> {
+    return this.#traces.find(queue, id);
+  }
+
+  tracedMessages(queue: string, { limit = 20 }: { limit?: number } = {}): TracedMessage[] {
+    return this.#traces.latest(queue, limit);
+  }
+
+  traceNext(queue: string, count = 1): void {
+    this.#traces.traceNext(queue, count);
   }
 
   stats(): InstanceStats {
-    this.#queues.assertServing();
-    const engines = [this.#sharded.engine, this.#unsharded, this.#grouped];
-    const sumOf = (name: keyof EngineTotals) =>
-      engines.reduce((sum, { statistics }) => sum + statistics.totals[name], 0);
-    const { user, system } = process.threadCpuUsage();
-    return {
-      instance: this.id,
-      epoch: this.epoch,
-      enqueued: sumOf('enqueued'),
-      consumed: sumOf('consumed'),
-      commits: sumOf('commits'),
-      groups: sumOf('groups'),
-      syncs: sumOf('syncs'),
-      cpu: { sessionUs: user + system, writerUs: this.#sharded.writer.cpuUs },
-      counters: this.waits.counters(),
-      logBytes: logBytesOf(instanceFilePath(this.dir, this.id)) + logBytesOf(unshardedPath(this.dir)),
-      shards: this.#queues.rows.flatMap((row) => this.#shardStats(row)),
-      scrub: this.#scrubber.stats,
-    };
+    return this.#report.stats();
+  }
+
+  queueStats(name: string): QueueStats {
+    return this.#report.queueStats(name);
   }
 
   /** Of nonpersistent queues, the messages that ended with the opening before. */
   get lostMessages(): { queue: string; messages: number }[] {
-    return this.#sharded.lostMessages.flatMap(({ queueId, messages }) => {
-      const row = this.#queues.rows.find((each) => each.queueId === queueId);
-      return row === undefined ? [] : [{ queue: row.name, messages }];
-    });
-  }
-
-  queueStats(name: string): QueueStats {
-    const { row, engine } = this.#queues.findQueue(name);
-    return engine.statistics.queueStats(row);
-  }
-
-  /** Empty for a queue whose file cannot be read: its `QueueInfo` has the error. */
-  #shardStats(row: QueueRow): ShardStats[] {
-    try {
-      return this.#queues.engineOf(row).statistics.shardStats(row);
-    } catch (error) {
-      if (error instanceof QueueError) return [];
-      throw error;
-    }
+    return this.#report.lostMessages();
   }
 
   /** The epoch of this opening; stored in the instance's file, and raised by each opening. */
@@ -415,19 +351,11 @@ export class LocalInstance implements Instance {
 
   /** No committed message is here and none is on its way. With `acceptsMessages` false it stays so. */
   get isEmpty(): boolean {
-    const { queues, delayed, groupCommit, forwarding, branches } = this.#sharded;
-    const logs = [...queues].flatMap((queue) => queue.logs);
-    const hasNone = logs.every((log) => log.backlog === 0) && delayed.total + branches.size === 0;
-    return groupCommit.isIdle && forwarding.isQuiescent && hasNone;
+    return this.#report.isEmpty();
   }
 
   unhealthyReason(writerSilentMsMax: number = limits.writerSilentMsDefault): QueueError | undefined {
-    if (this.endReason !== undefined) return this.endReason;
-    if (this.#sharded.writer.silentMs <= writerSilentMsMax) return undefined;
-    return new QueueError('WRITER_SILENT', {
-      message: `The writer of instance ${this.id} has work and has not answered for over ${writerSilentMsMax} ms`,
-      details: { instance: this.id, writerSilentMsMax },
-    });
+    return this.#report.unhealthyReason(writerSilentMsMax);
   }
 
   async probe(): Promise<void> {
@@ -477,13 +405,14 @@ export class LocalInstance implements Instance {
 
   async #close(): Promise<void> {
     this.#catalogTimer.cancel();
+    this.#sessions.refuse();
     const closed = new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
     const fenced = this.endReason?.code === 'INSTANCE_FENCED';
     try {
       this.#sharded.rowLockWaits.close(closed); // a session that waits would not close
       await this.#services.stop();
       await this.#scrubber.close();
-      await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
+      await this.#sessions.closeAll();
       this.#queues.endReason = closed;
       await this.#sharded.close();
       await this.#unsharded.close();

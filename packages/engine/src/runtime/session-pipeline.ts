@@ -27,13 +27,11 @@ export class SessionPipeline {
     return this.#options.pipeline.size;
   }
 
-  /** Delivers more. An abort ends the wait, without messages. */
-  async deliver(options: { max: number; waitMs: number; signal?: AbortSignal }): Promise<Message[]> {
+  /** Delivers more. An abort ends the wait, without messages. Throws what `find` does. */
+  deliver(options: { max: number; waitMs: number; signal?: AbortSignal }): Promise<Message[]> {
     const { pipeline, find, subscriber } = this.#options;
-    return await pipeline.deliver(find().row, {
-      ...options,
-      ...(subscriber !== undefined && { subscriber }),
-    });
+    const { row } = find();
+    return pipeline.deliver(row, subscriber === undefined ? options : { ...options, subscriber });
   }
 
   /** Stages the consumption of the first `count` messages, at most `size`, for the session's commit. */
@@ -50,5 +48,10 @@ export class SessionPipeline {
   /** Returns all messages; the first `seen` count as delivered. */
   returnAll(seen: number): void {
     this.#options.pipeline.returnAll(seen);
+  }
+
+  /** Returns the messages behind the first `seen`, at most `size`; they do not count as delivered. */
+  returnUnseen(seen: number): void {
+    this.#options.pipeline.returnUnseen(seen);
   }
 }

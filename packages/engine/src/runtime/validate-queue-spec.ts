@@ -45,7 +45,7 @@ function rulesBetweenSettings(row: NewQueueRow): [holds: boolean, sentence: stri
   return [
     [sharded || persistent, 'An unsharded queue is stored in a file: durability is durable or relaxed'],
     [sharded || type === 'topic' || !row.priorities, 'Priorities need a sharded queue, or a topic'],
-    [sharded || !retries, 'Retries need a sharded queue'],
+    [sharded || type === 'topic' || !retries, 'Retries need a sharded queue, or a topic'],
     [
       sharded || (cacheBytesMin === 0 && cacheBytesMax === null),
       'Only messages of sharded queues are cached',

@@ -6,7 +6,14 @@ import { resourceCallFromJson, xidToWire } from '../wire/xa-calls.ts';
 export async function answerResourceCall(resource: XaResource, json: string): Promise<string> {
   const call = resourceCallFromJson(json);
   if (call.call === 'recover') return JSON.stringify((await resource.recover()).map(xidToWire));
-  if (call.call === 'commit') await resource.commit(call.xid, { onePhase: call.onePhase });
-  else return JSON.stringify((await resource[call.call](call.xid)) ?? null);
+  const { xid } = call;
+  if (call.call === 'forget') await resource.forget(xid);
+  else {
+    const { instance } = call;
+    const place = instance === undefined ? {} : { instance };
+    if (call.call === 'prepare') return JSON.stringify(await resource.prepare(xid, place));
+    if (call.call === 'commit') await resource.commit(xid, { onePhase: call.onePhase === true, ...place });
+    else await resource.rollback(xid, place);
+  }
   return 'null';
 }

@@ -4,17 +4,26 @@ import type { MachineClock } from '../model/ports.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
 import { peerCallFromJson, readBatch } from '../wire/peer-messages.ts';
 import { protocolError } from '../wire/protocol.ts';
+import { passedOnFromWire } from '../wire/xa-calls.ts';
+import type { ServedBranches } from '../xa/served-branches.ts';
 import type { HomeCaller } from '../xa/tight/home-caller.ts';
 
 export class PeerRequestHandler {
   readonly #forwarding: InstanceForwarding;
   readonly #home: HomeCaller;
+  readonly #branches: Pick<ServedBranches, 'answer'>;
   readonly #clock: MachineClock;
   readonly #requestingPeers = new Set<number>();
 
-  constructor(parts: { forwarding: InstanceForwarding; home: HomeCaller; clock: MachineClock }) {
+  constructor(parts: {
+    forwarding: InstanceForwarding;
+    home: HomeCaller;
+    branches: Pick<ServedBranches, 'answer'>;
+    clock: MachineClock;
+  }) {
     this.#forwarding = parts.forwarding;
     this.#home = parts.home;
+    this.#branches = parts.branches;
     this.#clock = parts.clock;
   }
 
@@ -41,6 +50,8 @@ export class PeerRequestHandler {
         return null;
       case 'home':
         return this.#home.call(call.ofHome);
+      case 'branch':
+        return this.#branches.answer(passedOnFromWire(call.ofBranch));
       default:
         throw protocolError(`Unknown call between instances: ${String((call as { call: unknown }).call)}`);
     }

@@ -82,7 +82,7 @@ function writeDelivery(writer: FrameWriter, first: DeliveredMessage): number {
   writer.u32(deliveryCount);
   writer.text(first.receipt);
   writer.u32(end - start);
-  writer.bytes(run.buffer, start, end);
+  writer.sharedBytes(run.buffer, start, end);
   return end - start;
 }
 

@@ -7,7 +7,6 @@ import type { Socket } from 'node:net';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
-import { idRunsBytes } from '../model/id-runs.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
 import { sessionIdBytes } from '../model/session-outcome.ts';
@@ -23,12 +22,12 @@ import {
   replies,
   requests,
 } from '../wire/protocol.ts';
-import { resultsToJson } from '../wire/sql-json.ts';
 import { answerAdminCall } from './admin-calls.ts';
 import { answerResourceCall } from './answer-resource-call.ts';
 import { ConnectionSessions } from './connection-sessions.ts';
 import { PeerRequestHandler } from './peer-request-handler.ts';
 import { readTexts } from './read-operations.ts';
+import { sendCommitResult, sendCommitted } from './send-commit-result.ts';
 import { ofPush, sendDeliveries } from './send-deliveries.ts';
 import type { ServerSession } from './server-session.ts';
 
@@ -130,32 +129,13 @@ export class ServerConnection {
 
   #commit(request: number, body: BodyReader): void {
     const session = this.#findSession(body.u32(), request);
-    if (session !== undefined) this.#answerCommit(request, session.commit(body.f64(), body));
+    if (session !== undefined) this.#answerCommit(request, session.commit(body.f64(), body), session);
   }
 
-  #answerCommit(request: number, commit: Promise<LazyCommitResult>): void {
-    this.#answerWith(request, commit, (committed) => {
-      if (committed.replayed) {
-        this.#sendReplayed(request, committed);
-        return;
-      }
-      const { idRuns, results } = committed;
-      this.#writer.beginFrame(
-        results.length > 0 ? replies.committedWithSqlResults : replies.committed,
-        request,
-      );
-      if (results.length > 0) this.#writer.u32(idRunsBytes(idRuns));
-      this.#writer.idRuns(idRuns);
-      if (results.length > 0) this.#writer.remainingText(resultsToJson(results));
-      this.#writer.endFrame();
-    });
-  }
-
-  #sendReplayed(request: number, { idRuns, hasLostResults }: LazyCommitResult): void {
-    this.#writer.beginFrame(replies.replayed, request);
-    this.#writer.u8(hasLostResults ? 1 : 0);
-    this.#writer.idRuns(idRuns);
-    this.#writer.endFrame();
+  /** `session`: of a commit that its session is told the end of. */
+  #answerCommit(request: number, commit: Promise<LazyCommitResult>, session?: ServerSession): void {
+    const onEnded = session && (() => session.onCommitEnded(commit));
+    this.#answerWith(request, commit, (result) => sendCommitResult(this.#writer, request, result), onEnded);
   }
 
   #deliver(kind: number, request: number, body: BodyReader): void {
@@ -189,6 +169,7 @@ export class ServerConnection {
       this.#peerRequests ??= new PeerRequestHandler({
         forwarding: this.#instance.forwarding,
         home: this.#instance.openHomeCaller(),
+        branches: this.#instance.xa,
         clock: this.#ports.machineClock,
       });
       const work =
@@ -251,8 +232,11 @@ export class ServerConnection {
       this.#answerWith(request, message, (found) => this.#sendDeliveries(request, [found]));
     } else if (kind === requests.commitOutcome) {
       this.#answerWith(request, session.outcome(body.f64()), (committed) => {
-        this.#writer.beginFrame(committed === undefined ? replies.notCommitted : replies.committed, request);
-        if (committed !== undefined) this.#writer.idRuns(committed.idRuns);
+        if (committed !== undefined) {
+          sendCommitted(this.#writer, request, committed.idRuns);
+          return;
+        }
+        this.#writer.beginFrame(replies.notCommitted, request);
         this.#writer.endFrame();
       });
     } else throw protocolError(`Unknown request ${kind}`);
@@ -335,15 +319,17 @@ export class ServerConnection {
     }
   }
 
-  /** Calls `write` with the result of `work`, or answers with its error. */
-  #answerWith<T>(request: number, work: Promise<T>, write: (value: T) => void): void {
+  /** Calls `write` with the result of `work`, or answers with its error; `onEnded` before either. */
+  #answerWith<T>(request: number, work: Promise<T>, write: (value: T) => void, onEnded?: () => void): void {
     this.#unanswered += 1;
     work.then(
       (value) => {
+        onEnded?.();
         write(value);
         this.#onAnswered();
       },
       (error: unknown) => {
+        onEnded?.();
         this.#onFailure(request, error);
         this.#onAnswered();
       },
@@ -386,6 +372,7 @@ function isDeliveryRequest(kind: number): boolean {
 }
 
 function isConsumerRequest(kind: number): boolean {
+  if (kind === requests.returnUnseen) return true;
   return kind >= requests.consumerFlow && kind <= requests.closeConsumer && kind !== requests.cancelPull;
 }
 

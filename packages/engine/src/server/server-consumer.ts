@@ -1,15 +1,15 @@
 /**
  * The instance's end of a remote consumer: pushes messages ahead of its calls, as many as the client has given credit for,
  * or answers its pulls. It holds all messages that are not acknowledged, in the order of their delivery (`SessionPipeline`), so
- * that an acknowledgement is a number of messages from the oldest on. Once it has ended, each call reports why.
+ * an acknowledgement is just a number of messages, from the oldest on. Once the consumer has ended, each call reports why.
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
+import { PipelineWindow, payloadBytesOf } from '../model/pipeline-window.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { SessionPipeline } from '../runtime/session-pipeline.ts';
 import { protocolError } from '../wire/protocol.ts';
-import { PipelineWindow } from './pipeline-window.ts';
 
 export interface ServerConsumerOptions {
   pipeline: SessionPipeline;
@@ -20,7 +20,7 @@ export interface ServerConsumerOptions {
   stream: ConsumerStream;
 }
 
-/** The way to the client. */
+/** Sends to the client. */
 export interface ConsumerStream {
   /** Returns a promise while the client does not read what it was sent before. */
   push(messages: readonly Message[]): Promise<void> | undefined;
@@ -34,7 +34,7 @@ export class ServerConsumer {
   /** Messages that the client lets the instance push. */
   #credit = 0;
   #isStarted = false;
-  /** Raised when the pipeline is emptied: what is on its way into it belongs to no one then. */
+  /** Raised when the pipeline is emptied: what a delivery under way brings is returned at once. */
   #generation = 0;
   /** Under way while there is credit and room. */
   #pushing: Promise<void> | undefined;
@@ -68,7 +68,7 @@ export class ServerConsumer {
   async flow(acknowledged: number, credit: number): Promise<void> {
     this.#assertActive();
     if (this.#credit + credit > this.#options.messagesMaximum)
-      throw protocolError('A consumer gives more credit than its pipeline has messages');
+      throw protocolError('A consumer gives more credit than its pipeline may hold');
     const consumed = this.#consume(acknowledged);
     if (credit > 0) this.#addCredit(credit);
     await consumed;
@@ -95,7 +95,7 @@ export class ServerConsumer {
 
   #assertHeld(count: number): void {
     if (count > this.#options.pipeline.size)
-      throw protocolError('A consumer acknowledges more messages than it was sent');
+      throw protocolError('A consumer acknowledges or returns more messages than it was sent');
   }
 
   /** Stages the consumption of the oldest messages for the session's commit. */
@@ -105,7 +105,7 @@ export class ServerConsumer {
     this.#options.pipeline.consumeInTransaction(count);
   }
 
-  /** Resolves when nothing that is ready can be pushed any more. */
+  /** Resolves when everything that is ready and may be pushed was pushed. */
   #pushed(): Promise<void> {
     if (this.#pushing === undefined || this.#wait !== undefined) return Promise.resolve();
     return new Promise((resolve) => this.#whenIdle.push(resolve));
@@ -141,7 +141,7 @@ export class ServerConsumer {
     }
   }
 
-  /** No messages if the pipeline was emptied meanwhile, or the wait ended. */
+  /** Resolves without messages if the pipeline was emptied meanwhile, or the wait ended. */
   async #deliver(max: number, waitMs: number): Promise<Message[]> {
     const generation = this.#generation;
     const { pipeline } = this.#options;
@@ -169,11 +169,12 @@ export class ServerConsumer {
     this.#isPulling = true;
     this.#isPullCancelled = false;
     try {
-      const consumed = this.#consume(acknowledged);
+      const consumed = acknowledged === 0 ? undefined : this.#consume(acknowledged);
       const delivered = this.#deliver(max, waitMs);
-      await Promise.all([consumed, delivered]);
+      if (consumed !== undefined) await Promise.all([consumed, delivered]);
+      const messages = await delivered;
       this.#watchStall();
-      return await delivered;
+      return messages;
     } finally {
       this.#isPulling = false;
     }
@@ -192,6 +193,15 @@ export class ServerConsumer {
     await this.#pushing;
   }
 
+  /** Returns the messages behind the first `seen`: the application was not given them, and they do not count as delivered. */
+  returnUnseen(seen: number): void {
+    this.#assertActive();
+    if (this.#isPulling || this.#isStarted)
+      throw protocolError('A consumer that pulls or has a pipeline cannot return unseen messages alone');
+    this.#assertHeld(seen);
+    this.#options.pipeline.returnUnseen(seen);
+  }
+
   #empty(seen: number): void {
     this.#generation += 1;
     this.#credit = 0;
@@ -201,7 +211,7 @@ export class ServerConsumer {
     this.#options.pipeline.returnAll(seen);
   }
 
-  /** Ends it and returns its messages. Where it is not known what the application was given, all count as delivered. */
+  /** Ends it and returns its messages. By default all count as delivered, because it is unknown what the application was given. */
   end(reason: unknown, seen = Number.POSITIVE_INFINITY): void {
     if (this.#end !== undefined) return;
     this.#end = { reason };
@@ -233,10 +243,4 @@ export class ServerConsumer {
       else this.fail(new QueueError('CONSUMER_STALLED', { details: { holdMs } }));
     });
   }
-}
-
-function payloadBytesOf(messages: readonly Message[]): number {
-  let bytes = 0;
-  for (const message of messages) if (!message.streamed) bytes += message.payloadBytes;
-  return bytes;
 }

@@ -30,7 +30,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
   readonly uploads: SessionUploads;
   readonly consumers: SessionConsumers;
   readonly sends: SessionSends;
-  /** Settled when the last commit that the client sent has ended; a dequeue may follow it without waiting for its answer. */
+  /** Under way: the last commit that the client sent; a dequeue may follow it without waiting for its answer. */
   #lastCommit: Promise<unknown> | undefined;
   /** Set while the same session is ending on an earlier connection. */
   #previousEnded: Promise<void> | undefined;
@@ -100,15 +100,18 @@ export class ServerSession implements OperationHandler, SessionConnection {
     return this.#afterPrevious(() => this.#session.rollback());
   }
 
-  /** Carries out the staged operations and commits. If one is refused, the whole transaction is rolled back. */
+  /**
+   * Carries out the staged operations and commits. If one is refused, the whole transaction is rolled back. The caller says when it
+   * has ended (`onCommitEnded`), as it waits for that anyway.
+   */
   commit(transactionNumber: number, staged: BodyReader): Promise<LazyCommitResult> {
     const committing = this.#commit(transactionNumber, staged);
     this.#lastCommit = committing;
-    const onEnded = () => {
-      if (this.#lastCommit === committing) this.#lastCommit = undefined;
-    };
-    committing.then(onEnded, onEnded);
     return committing;
+  }
+
+  onCommitEnded(committing: Promise<LazyCommitResult>): void {
+    if (this.#lastCommit === committing) this.#lastCommit = undefined;
   }
 
   #commit(transactionNumber: number, staged: BodyReader): Promise<LazyCommitResult> {
@@ -210,7 +213,8 @@ export class ServerSession implements OperationHandler, SessionConnection {
     if (committed > transactionNumber) {
       throw protocolError(`Transaction ${transactionNumber} is not the last one: ${committed} was committed`);
     }
-    return committed === transactionNumber ? new LazyCommitResult(this.#outcomeEntry.idRuns) : undefined; // the results of its SQL statements are not stored
+    if (committed < transactionNumber) return undefined;
+    return new LazyCommitResult(this.#outcomeEntry.idRuns); // the results of its SQL statements are not stored
   }
 
   /** The client closed the session: its outcome will not be asked for. */

@@ -3,10 +3,11 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
 import type { Ports } from '../model/ports.ts';
+import type { QueueRow } from '../model/queue-row.ts';
 import { validateHoldMs } from '../model/session-calls.ts';
 import type { SessionPipeline } from '../runtime/session-pipeline.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
-import { protocolError, requests } from '../wire/protocol.ts';
+import { consumerModes, protocolError, requests } from '../wire/protocol.ts';
 import { type ConsumerStream, ServerConsumer } from './server-consumer.ts';
 
 export interface ConsumersSession {
@@ -26,7 +27,7 @@ export class SessionConsumers {
   /** `request` is the consumer's number from now on. Throws what opening a pipeline throws, and `PROTOCOL_INVALID`. */
   open(request: number, body: BodyReader, stream: ConsumerStream): void {
     const messagesMaximum = body.u32();
-    const fair = body.u8() === 1;
+    const mode = body.u8();
     const holdMs = validateHoldMs(body.u32());
     const queue = body.text();
     const subscriber = body.bytesLeft > 0 ? body.text() : undefined;
@@ -41,10 +42,12 @@ export class SessionConsumers {
       });
     }
     const pipeline = this.#session.openPipeline(queue, subscriber);
+    if (mode === consumerModes.session && !canPrefetch(pipeline.row))
+      throw new QueueError('CONSUMER_UNSUPPORTED');
     const consumer = new ServerConsumer({
       pipeline,
       messagesMaximum,
-      fair,
+      fair: mode !== consumerModes.all,
       holdMs,
       ports: this.#ports,
       stream,
@@ -59,31 +62,41 @@ export class SessionConsumers {
     return found;
   }
 
-  /** Resolves with the messages of a pull, or with undefined. Throws `PROTOCOL_INVALID`, and why the consumer has ended. */
-  async handleRequest(kind: number, body: BodyReader): Promise<Message[] | undefined> {
+  /**
+   * Resolves with the messages of a pull, or with undefined; rejects with why the consumer has ended. Throws or rejects with
+   * `PROTOCOL_INVALID`.
+   */
+  handleRequest(kind: number, body: BodyReader): Promise<Message[] | undefined> {
     const number = body.u32();
     const consumer = this.find(number);
-    if (kind === requests.pull) {
-      const [acknowledged, max, waitMs] = [body.u32(), body.u32(), body.u32()];
-      body.assertEnd();
-      if (max < 1 || max > limits.pipelineMessagesMax || waitMs > limits.waitMsMax)
-        throw protocolError('A pull asks for too much');
-      return await consumer.pull(acknowledged, max, waitMs);
-    }
+    if (kind !== requests.pull) return this.#change(kind, number, consumer, body);
+    const [acknowledged, max, waitMs] = [body.u32(), body.u32(), body.u32()];
+    body.assertEnd();
+    if (max < 1 || max > limits.pipelineMessagesMax || waitMs > limits.waitMsMax)
+      throw protocolError('A pull asks for too much');
+    return consumer.pull(acknowledged, max, waitMs);
+  }
+
+  async #change(
+    kind: number,
+    number: number,
+    consumer: ServerConsumer,
+    body: BodyReader,
+  ): Promise<undefined> {
     if (kind === requests.consumerFlow) {
       const [acknowledged, credit] = [body.u32(), body.u32()];
       body.assertEnd();
       await consumer.flow(acknowledged, credit);
-      return undefined;
+      return;
     }
     const seen = body.u32();
     body.assertEnd();
     if (kind === requests.recoverConsumer) await consumer.recover(seen);
+    else if (kind === requests.returnUnseen) consumer.returnUnseen(seen);
     else {
       this.#consumers.delete(number);
       consumer.end(new QueueError('CONSUMER_CLOSED'), seen);
     }
-    return undefined;
   }
 
   /** Ends a wait of a pull; a consumer that is closed has none. */
@@ -95,4 +108,9 @@ export class SessionConsumers {
     for (const consumer of this.#consumers.values()) consumer.end(new QueueError('SESSION_CLOSED'));
     this.#consumers.clear();
   }
+}
+
+/** Whether a dequeue may be given messages ahead: not where it consumes at once, nor where each delivery is an attempt. */
+function canPrefetch({ visibility, attemptsMax }: QueueRow): boolean {
+  return visibility === 'commit' && attemptsMax === null;
 }

@@ -1,6 +1,6 @@
 /**
- * The sends of one remote session's producers, one after the other for each. Most are one-way: what such a one came to is kept
- * for the next one that is answered, and those in between are not enqueued, so that a producer's messages keep their order.
+ * The sends of one remote session's producers, one after the other for each. Most are one-way: the failure of such a send is
+ * reported by the next one that is answered, and those in between are not enqueued, so that a producer's messages keep their order.
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
@@ -29,8 +29,8 @@ export class SessionSends {
   }
 
   /**
-   * `request` is 0 for a one-way send; without a message it asks how those before ended. Resolves when all that its producer
-   * sent is enqueued. Rejects with the first failure since the last answer, and with `PROTOCOL_INVALID`.
+   * `request` is 0 for a one-way send. A send without a message only asks how those before ended. Resolves when all messages of its
+   * producer are enqueued. Rejects with the first failure since the last answer, and with `PROTOCOL_INVALID`.
    */
   async handleRequest(request: number, body: BodyReader): Promise<void> {
     const producer = body.u32();

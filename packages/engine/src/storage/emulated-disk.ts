@@ -1,15 +1,18 @@
 /**
- * An emulated disk, which makes the writer wait at each sync. Instances that share one are in several threads or processes, so
- * its state is a row of a small file: until when it is busy, and how many syncs it has served. A sync reserves its time behind
- * those before it and waits until that has passed, so the disk serves one after the other, in the order in which they came.
+ * An emulated disk, whose syncs take the longer of its own time and the real disk's: the writer waits for what is left when the real
+ * sync is over. Instances that share one are in several threads or processes, so its state is a row of a small file: until when
+ * it is busy, and how many syncs it has served. A sync reserves its time, as it begins, behind those before it, so the disk serves one
+ * after the other, in the order in which they came.
  */
 import Database from 'better-sqlite3';
 import { type EmulatedSync, isEmulated } from '../model/emulated-sync.ts';
 import type { MachineClock } from '../model/ports.ts';
 
 export interface EmulatedDisk {
-  /** Blocks the thread for as long as the sync takes. */
-  sync(): void;
+  /** The real sync begins now. */
+  begin(): void;
+  /** The real sync is over: blocks the thread until the emulated one that began with it is too. */
+  end(): void;
   close(): void;
 }
 
@@ -17,24 +20,46 @@ export interface EmulatedDisk {
 const busyMsMax = 64_000;
 const lockMsMax = 10_000;
 
-/** Undefined if syncs take no further time. */
-export function openEmulatedDisk(sync: EmulatedSync, clock: MachineClock): EmulatedDisk | undefined {
+const signal = new Int32Array(new SharedArrayBuffer(4));
+const blockThread = (ms: number): void => void Atomics.wait(signal, 0, 0, ms);
+
+/** Undefined if no sync is emulated. `pause` blocks the thread for so many milliseconds, more than 0. */
+export function openEmulatedDisk(
+  sync: EmulatedSync,
+  clock: MachineClock,
+  pause: (ms: number) => void = blockThread,
+): EmulatedDisk | undefined {
   if (!isEmulated(sync)) return undefined;
-  return sync.device === undefined ? ownDisk(sync) : new SharedDisk(sync.device, sync, clock);
+  const reservations = sync.device === undefined ? ownReservations(sync) : openShared(sync.device, sync);
+  let endMs = 0;
+  return {
+    begin() {
+      endMs = reservations.reserve(clock.nowMs());
+    },
+    end() {
+      const leftMs = endMs - clock.nowMs();
+      if (leftMs > 0) pause(leftMs);
+    },
+    close: () => reservations.close(),
+  };
 }
 
-const signal = new Int32Array(new SharedArrayBuffer(4));
-const pause = (ms: number): void => {
-  if (ms > 0) Atomics.wait(signal, 0, 0, ms);
-};
+interface Reservations {
+  /** When the sync that begins at this time ends, milliseconds of the machine's clock. */
+  reserve(nowMs: number): number;
+  close(): void;
+}
+
 const timeOf = ({ times }: EmulatedSync, served: number): number => times[served % times.length]!;
 
-function ownDisk(sync: EmulatedSync): EmulatedDisk {
+/** Of one writer, which begins no sync before the last one has ended. */
+function ownReservations(sync: EmulatedSync): Reservations {
   let served = 0;
   return {
-    sync() {
-      pause(timeOf(sync, served));
+    reserve(nowMs) {
+      const endMs = nowMs + timeOf(sync, served);
       served += 1;
+      return endMs;
     },
     close() {},
   };
@@ -45,35 +70,22 @@ interface DiskRow {
   served: number;
 }
 
-class SharedDisk implements EmulatedDisk {
-  readonly #file: Database.Database;
-  readonly #reserve: () => number;
-
-  constructor(path: string, sync: EmulatedSync, clock: MachineClock) {
-    this.#file = new Database(path, { timeout: lockMsMax });
-    // Nothing in it must survive a crash.
-    this.#file.pragma('synchronous = OFF');
-    this.#file.exec(`
-      CREATE TABLE IF NOT EXISTS disk (id INTEGER PRIMARY KEY CHECK (id = 1), busyUntilMs REAL NOT NULL, served INTEGER NOT NULL);
-      INSERT OR IGNORE INTO disk VALUES (1, 0, 0);
-    `);
-    const read = this.#file.prepare<[], DiskRow>('SELECT busyUntilMs, served FROM disk');
-    const write = this.#file.prepare<[number]>('UPDATE disk SET busyUntilMs = ?, served = served + 1');
-    const reserve = this.#file.transaction((nowMs: number): number => {
-      const { busyUntilMs, served } = read.get()!;
-      const isBusy = busyUntilMs > nowMs && busyUntilMs < nowMs + busyMsMax;
-      const endMs = (isBusy ? busyUntilMs : nowMs) + timeOf(sync, served);
-      write.run(endMs);
-      return endMs - nowMs;
-    });
-    this.#reserve = () => reserve.immediate(clock.nowMs());
-  }
-
-  sync(): void {
-    pause(this.#reserve());
-  }
-
-  close(): void {
-    this.#file.close();
-  }
+function openShared(path: string, sync: EmulatedSync): Reservations {
+  const file = new Database(path, { timeout: lockMsMax });
+  // Nothing in it must survive a crash.
+  file.pragma('synchronous = OFF');
+  file.exec(`
+    CREATE TABLE IF NOT EXISTS disk (id INTEGER PRIMARY KEY CHECK (id = 1), busyUntilMs REAL NOT NULL, served INTEGER NOT NULL);
+    INSERT OR IGNORE INTO disk VALUES (1, 0, 0);
+  `);
+  const read = file.prepare<[], DiskRow>('SELECT busyUntilMs, served FROM disk');
+  const write = file.prepare<[number]>('UPDATE disk SET busyUntilMs = ?, served = served + 1');
+  const reserve = file.transaction((nowMs: number): number => {
+    const { busyUntilMs, served } = read.get()!;
+    const isBusy = busyUntilMs > nowMs && busyUntilMs < nowMs + busyMsMax;
+    const endMs = (isBusy ? busyUntilMs : nowMs) + timeOf(sync, served);
+    write.run(endMs);
+    return endMs;
+  });
+  return { reserve: (nowMs) => reserve.immediate(nowMs), close: () => file.close() };
 }

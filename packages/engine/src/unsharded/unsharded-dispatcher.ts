@@ -8,25 +8,29 @@ import type { Message } from '../api/message.ts';
 import type { QueueId, SubscriberId } from '../model/ids.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import type { WaitRecorder } from '../model/wait-recorder.ts';
+import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
 import type { ValidDequeueOptions } from '../queues/queue-engine.ts';
 import { Waiters } from '../queues/waiters.ts';
 import type { MessageConsumer } from '../storage/unsharded/message-consumer.ts';
 import type { ClaimedRow } from '../storage/unsharded/unsharded-file.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
 import { UnshardedMessage } from './unsharded-message.ts';
+import type { UnshardedRetries } from './unsharded-retries.ts';
 import type { UnshardedDelivery } from './unsharded-transaction.ts';
 import type { ClaimingCall, UnshardedWrites } from './unsharded-writes.ts';
 
 export interface UnshardedDispatcherOptions {
   file: LazyUnshardedFile;
   writes: UnshardedWrites;
+  retries: Pick<UnshardedRetries, 'begin'>;
   waits: WaitRecorder;
   ports: Pick<Ports, 'clock' | 'timers'>;
 }
 
 interface ClaimRequest {
   queue: QueueRow;
+  /** Name of the subscriber; undefined for a queue. */
+  subscriber: string | undefined;
   max: number;
   onDelivery(delivery: UnshardedDelivery): void;
 }
@@ -84,13 +88,13 @@ export class UnshardedDispatcher {
     options: ValidDequeueOptions,
     onDelivery: (delivery: UnshardedDelivery) => void,
   ): Promise<Message[]> {
-    const line = this.#lineOf({ queueId: queue.queueId, subscriber });
+    const line = this.#lineOf(queue, subscriber);
     const { consumer, waiters } = line;
-    const request = { queue, max: options.max, onDelivery };
+    const request = { queue, subscriber: options.subscriber, max: options.max, onDelivery };
     const noticesBefore = this.#readyNotices;
     if (waiters.size === 0 || this.#writes.announcesReady) {
-      const rows = await this.#writes.claim(consumer, options.max, options.time);
-      if (rows.length > 0) return this.#toMessages(request, rows);
+      const messages = await this.#claim(consumer, request, options.time);
+      if (messages.length > 0) return messages;
     }
     if (options.waitMs === 0) {
       options.time?.answer();
@@ -102,15 +106,32 @@ export class UnshardedDispatcher {
     return messages;
   }
 
-  #toMessages({ queue, onDelivery }: ClaimRequest, rows: readonly ClaimedRow[]): Message[] {
-    return rows.map((row) => {
-      onDelivery({ queueId: queue.queueId, id: row.id, crc: row.crc, recipient: row.recipient });
-      return new UnshardedMessage(row);
-    });
+  async #claim(
+    consumer: MessageConsumer,
+    request: ClaimRequest,
+    time: RecordedTime | undefined,
+  ): Promise<Message[]> {
+    for (;;) {
+      const rows = await this.#writes.claim(consumer, request.max, time);
+      const messages = this.#toMessages(request, rows);
+      // Behind messages whose attempts are used up there may be others.
+      if (messages.length > 0 || rows.length === 0) return messages;
+    }
   }
 
-  #lineOf(consumer: MessageConsumer): WaitingLine {
-    const { queueId, subscriber } = consumer;
+  /** Without those whose attempts are used up. */
+  #toMessages({ queue, subscriber = '', onDelivery }: ClaimRequest, rows: readonly ClaimedRow[]): Message[] {
+    const messages: Message[] = [];
+    for (const row of rows) {
+      const delivery = { queueId: queue.queueId, id: row.id, crc: row.crc, recipient: row.recipient };
+      if (!this.#options.retries.begin(delivery, { topic: queue, subscriber, row })) continue;
+      onDelivery(delivery);
+      messages.push(new UnshardedMessage(row));
+    }
+    return messages;
+  }
+
+  #lineOf({ queueId, attemptsMax, durability }: QueueRow, subscriber: SubscriberId): WaitingLine {
     let ofQueue = this.#linesByQueue.get(queueId);
     if (ofQueue === undefined) {
       ofQueue = new Map();
@@ -119,6 +140,8 @@ export class UnshardedDispatcher {
     let line = ofQueue.get(subscriber);
     if (line === undefined) {
       const { waits, ports } = this.#options;
+      const countsAttempts = attemptsMax !== null && durability === 'durable';
+      const consumer = { queueId, subscriber, countsAttempts };
       line = { consumer, waiters: new Waiters(waits, ports), isServed: false, mayHaveMore: false };
       ofQueue.set(subscriber, line);
     }
@@ -155,7 +178,7 @@ export class UnshardedDispatcher {
     while (line.mayHaveMore && waiters.size > 0) {
       line.mayHaveMore = false;
       try {
-        await this.#writes.serve(consumer, this.#claimingCalls(waiters));
+        await this.#writes.serve(consumer, this.#claimingCalls(line));
       } catch (error) {
         waiters.rejectAll(
           error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error }),
@@ -166,14 +189,18 @@ export class UnshardedDispatcher {
   }
 
   /** The waiting calls in order; those that begin to wait meanwhile too. */
-  #claimingCalls(waiters: Waiters<ClaimRequest>): Iterable<ClaimingCall> {
+  #claimingCalls(line: WaitingLine): Iterable<ClaimingCall> {
+    const { waiters } = line;
     const toMessages = this.#toMessages.bind(this);
     return {
       *[Symbol.iterator]() {
         for (const waiter of waiters) {
           const { request } = waiter;
           const finish = (rows: readonly ClaimedRow[]) => {
-            if (rows.length > 0) return waiter.isWaiting && waiter.finish(toMessages(request, rows));
+            if (rows.length > 0 && !waiter.isWaiting) return false;
+            const messages = toMessages(request, rows);
+            if (messages.length > 0) return waiter.finish(messages);
+            if (rows.length > 0) line.mayHaveMore = true; // the attempts of these were used up
             waiter.resume();
             return true;
           };

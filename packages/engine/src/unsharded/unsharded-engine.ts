@@ -30,6 +30,7 @@ import { LazyUnshardedFile } from './lazy-unsharded-file.ts';
 import { SessionWrites } from './session-writes.ts';
 import { UnshardedBrowser } from './unsharded-browser.ts';
 import { UnshardedDispatcher } from './unsharded-dispatcher.ts';
+import { UnshardedRetries } from './unsharded-retries.ts';
 import { UnshardedStatistics } from './unsharded-statistics.ts';
 import { UnshardedTopics } from './unsharded-topics.ts';
 import {
@@ -76,6 +77,7 @@ export class UnshardedEngine
   readonly #options: UnshardedEngineOptions;
   readonly #file: LazyUnshardedFile;
   readonly #writes: UnshardedWrites;
+  readonly retries: UnshardedRetries;
   readonly #dispatcher: UnshardedDispatcher;
   #deadHoldsTimer: Timer | undefined;
   #holdNumber = 0;
@@ -105,7 +107,14 @@ export class UnshardedEngine
     const writes = isGrouped ? new GroupedWrites({ ...parts, onReady }) : new SessionWrites(parts);
     this.#file = file;
     this.#writes = writes;
-    this.#dispatcher = new UnshardedDispatcher({ file, writes, waits, ports });
+    this.retries = new UnshardedRetries({
+      timers,
+      commit: (change) => this.commit(change, undefined, undefined),
+      hasSubscriber: (topic, name) => this.topics.has(topic, name),
+      release: (deliveries) => this.#releaseInBackground(deliveries),
+      onInvariantBroken: (violation) => options.onFatal(invariantBroken(violation)),
+    });
+    this.#dispatcher = new UnshardedDispatcher({ file, writes, retries: this.retries, waits, ports });
     this.topics = new UnshardedTopics({
       file,
       writes,
@@ -129,7 +138,7 @@ export class UnshardedEngine
     try {
       const stranded = this.#failedNacks;
       this.#failedNacks = [];
-      await this.nack(stranded);
+      await this.#release(stranded);
       await this.#forgetOutcomes();
       if ((await this.#writes.releaseHeldByDeadProcesses()) > 0) this.#dispatcher.serveAll();
     } catch {
@@ -238,8 +247,13 @@ export class UnshardedEngine
     for (const hold of this.holds.find(queue, receipts)) this.holds.extend(hold, holdMs);
   }
 
-  /** Messages stay held until the write succeeds; a failed one is retried. */
+  /** Those of topics that limit or delay retries are ready later, or move to the exception queue. */
   async nack(deliveries: readonly UnshardedDelivery[]): Promise<void> {
+    if (!this.#closed) await this.#release(this.retries.end(deliveries));
+  }
+
+  /** Messages stay held until the write succeeds; a failed one is retried. */
+  async #release(deliveries: readonly UnshardedDelivery[]): Promise<void> {
     if (deliveries.length === 0 || this.#closed) return; // closing the file releases all holds
     try {
       await this.#writes.release(deliveries);
@@ -251,7 +265,11 @@ export class UnshardedEngine
   }
 
   #nackInBackground(deliveries: readonly UnshardedDelivery[]): void {
-    this.nack(deliveries).catch(() => undefined); // kept in `#failedNacks` and retried
+    if (!this.#closed) void this.#releaseInBackground(this.retries.end(deliveries));
+  }
+
+  #releaseInBackground(deliveries: readonly UnshardedDelivery[]): Promise<void> {
+    return this.#release(deliveries).catch(() => undefined); // kept in `#failedNacks` and retried
   }
 
   async drop(queue: QueueRow, code: GoneCode): Promise<void> {
@@ -274,6 +292,7 @@ export class UnshardedEngine
     this.#closed = true;
     this.#deadHoldsTimer?.cancel();
     this.#dispatcher.close();
+    this.retries.close();
     this.holds.close();
     await this.#writes.close(this.#options.outcomes.sessionsToForgetInUnshardedFile);
   }

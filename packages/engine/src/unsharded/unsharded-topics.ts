@@ -44,6 +44,12 @@ export class UnshardedTopics implements TopicEngine {
     this.#options = options;
   }
 
+  /** Whether the topic has a subscriber of this name. */
+  has(topic: QueueRow, name: string): boolean {
+    const { idByName } = this.#topicOf(topic.queueId);
+    return (this.#temporaryId(topic, name) ?? idByName.get(name)) !== undefined;
+  }
+
   /** The id of the subscriber of this name; 0 for a queue. Throws `SUBSCRIBER_NOT_FOUND`, and why it could not be known. */
   subscriberOf(topic: QueueRow, name: string | undefined): SubscriberId {
     if (topic.type === 'queue' || name === undefined) return noSubscriber;

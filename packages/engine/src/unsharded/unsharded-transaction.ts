@@ -119,6 +119,7 @@ export class UnshardedTransaction implements QueueTransaction {
 
   /** The application's tables are in an instance's file, with its sharded queues. */
   readonly statements = undefined;
+  readonly hasReservedWriter = false;
 
   async commit(outcome?: OutcomeTag): Promise<LazyCommitResult> {
     if (this.isEmpty) return new LazyCommitResult([]);

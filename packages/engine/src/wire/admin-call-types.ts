@@ -27,6 +27,9 @@ type InstanceMethods = Pick<
   | 'queueStats'
   | 'services'
   | 'callService'
+  | 'messageTrace'
+  | 'tracedMessages'
+  | 'traceNext'
   | 'probe'
 >;
 

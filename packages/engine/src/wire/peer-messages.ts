@@ -1,6 +1,6 @@
 /**
- * What instances say to each other about forwarding and about distributed transactions, over the sockets on which they are served (`protocol.ts`). Calls are
- * rare and travel as JSON. A batch is a frame of its own:
+ * What instances say to each other about forwarding and about distributed transactions, over the sockets on which they are served
+ * (`protocol.ts`). Calls are rare and travel as JSON. A batch is a frame of its own:
  *
  *     u32 sender · f64 epoch of the sender · u32 connection number · u32 queue · u32 shard · f64 batch number
  *     f64 sent at, monotonic ms · u32 count, {u32 index, u32 prior attempts} · u32 count, id runs (`model/id-runs.ts`)
@@ -9,13 +9,14 @@
 
 import type { BatchSender, ForwardedBatch, ShardKey } from '../model/forwarded-batch.ts';
 import type { HomeCall } from '../model/home-calls.ts';
-import { readIdRuns } from '../model/id-runs.ts';
+import { idRunBytes, readIdRuns } from '../model/id-runs.ts';
 import type { InstanceId, QueueId } from '../model/ids.ts';
 import { recordEnd } from '../model/message-record.ts';
 import type { BodyReader } from './body-reader.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import { protocolError } from './protocol.ts';
 import { statementFromJson, statementToJson } from './sql-json.ts';
+import type { WirePassedOnCall } from './xa-calls.ts';
 
 export type PeerCall =
   /** Answered once a batch has come, or after `cancel-request`. */
@@ -25,7 +26,9 @@ export type PeerCall =
   | ({ call: 'report-received'; sender: BatchSender; whenDelivered: boolean } & ShardKey)
   | ({ call: 'recall' } & ShardKey)
   /** Answered with a `HomeAnswer`. */
-  | { call: 'home'; ofHome: HomeCall };
+  | { call: 'home'; ofHome: HomeCall }
+  /** About a branch of the called instance. Answered with a `PassedOnAnswer`. */
+  | { call: 'branch'; ofBranch: WirePassedOnCall };
 
 /** Statements that are shipped have values that JSON has no literal for. */
 export function peerCallToJson(call: PeerCall): string {
@@ -56,8 +59,6 @@ export interface ReceivedBatch {
   sentAtMs: number;
 }
 
-const idRunBytes = 16;
-
 export function writeBatch(writer: FrameWriter, { sender, batch, sentAtMs }: ReceivedBatch): void {
   const { queueId, shard, batchNumber, priorAttempts, sourceRuns, records } = batch;
   writer.u32(sender.instance);
@@ -75,7 +76,7 @@ export function writeBatch(writer: FrameWriter, { sender, batch, sentAtMs }: Rec
   writer.u32(sourceRuns.length);
   writer.idRuns(sourceRuns);
   writer.u32(records.count);
-  writer.bytes(records.source, records.start, records.end);
+  writer.sharedBytes(records.source, records.start, records.end);
 }
 
 /** Throws `PROTOCOL_INVALID`. */

@@ -27,13 +27,17 @@
  *     u8 execute · empty text · u32 count · u32 bytes · statements, each u32 length, JSON (`sql-json.ts`)
  *
  * `enqueueNow` carries one such operation, an enqueue, and is answered as a commit; `dequeueNow` is as a dequeue.
+ *
+ * Commits that are answered one after the other, as those of a group are, share a frame `committed`, whose own request number is 0:
+ *
+ *     for each: u32 request · u32 id runs · id runs (`model/id-runs.ts`)
  */
 
 import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { assertTransactionSize } from '../model/session-calls.ts';
 
 /** Raised with every incompatible change. Client and server must have the same version. */
-export const protocolVersion = 9;
+export const protocolVersion = 10;
 
 /** "SHRD", to recognise a peer that speaks another protocol. */
 export const protocolMagic = 0x44524853;
@@ -79,6 +83,7 @@ export const requests = {
   recoverConsumer: 29,
   closeConsumer: 30,
   send: 31,
+  returnUnseen: 32,
 } as const;
 
 export const replies = {
@@ -98,6 +103,16 @@ export const replies = {
   replayed: 75,
   /** Messages for a consumer, under the number of the request that opened it. */
   pushed: 76,
+} as const;
+
+/** Who decides how many messages a consumer is sent ahead of its calls. */
+export const consumerModes = {
+  /** Its credit. */
+  all: 0,
+  /** Its credit, and how fast it takes them. */
+  fair: 1,
+  /** A session that prefetches for its dequeues: it pulls. */
+  session: 2,
 } as const;
 
 /** Kinds of the operations in a commit. */

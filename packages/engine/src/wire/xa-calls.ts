@@ -1,5 +1,6 @@
 /** Calls about branches of distributed transactions. They travel as JSON, with the parts of an xid in hexadecimal. */
-import type { XaEnd, XaResource, XaStartOptions, Xid } from '../api/xa.ts';
+import type { XaBranchPlace, XaCommitOptions, XaEnd, XaStartOptions, Xid } from '../api/xa.ts';
+import type { PassedOnCall } from '../model/passed-on-call.ts';
 import { protocolError } from './protocol.ts';
 
 /** Of a session; with `flush` and `end` the operations of the branch that the client has staged follow. */
@@ -10,8 +11,9 @@ export type BranchCall =
 
 /** Of the instance. */
 export type ResourceCall =
-  | { call: Exclude<keyof XaResource, 'commit' | 'recover'>; xid: Xid }
-  | { call: 'commit'; xid: Xid; onePhase: boolean }
+  | ({ call: 'prepare' | 'rollback'; xid: Xid } & XaBranchPlace)
+  | ({ call: 'commit'; xid: Xid } & XaCommitOptions)
+  | { call: 'forget'; xid: Xid }
   | { call: 'recover' };
 
 interface WireXid {
@@ -64,6 +66,18 @@ export function resourceCallFromJson(json: string): ResourceCall {
   if (!resourceCalls.includes(call.call)) throw invalid();
   return call;
 }
+
+/** A call that one instance passes on to another, as it travels inside a call between instances. */
+export type WirePassedOnCall = Omit<PassedOnCall, 'xid'> & { xid: WireXid };
+
+export const passedOnToWire = (call: PassedOnCall): WirePassedOnCall => ({
+  ...call,
+  xid: xidToWire(call.xid),
+});
+export const passedOnFromWire = (call: WirePassedOnCall): PassedOnCall => ({
+  ...call,
+  xid: xidFromWire(call.xid),
+});
 
 function parse(json: string): unknown {
   try {

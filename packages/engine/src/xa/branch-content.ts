@@ -11,7 +11,7 @@ import type { MessageLog } from '../log/message-log.ts';
 import { mergeRanges, type SeqRange } from '../model/consumption.ts';
 import type { DelayedRow } from '../model/delayed-message.ts';
 import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
-import type { PreparableContent } from '../queues/sharded-transaction.ts';
+import type { PreparableContent } from '../queues/transaction-content.ts';
 
 interface Header {
   runs: ContentRun[];

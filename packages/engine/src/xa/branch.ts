@@ -11,7 +11,7 @@ import type { TightBranch } from './tight/tight-branch.ts';
 
 /** What sessions have done in a branch that is not prepared. */
 export interface BranchWork {
-  /** The session that did the last of it. */
+  /** The session that worked in it last. */
   session: number;
   transaction: ShardedTransaction;
   /** Receipts that are checked when the branch is prepared or committed. */

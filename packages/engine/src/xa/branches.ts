@@ -4,38 +4,27 @@
  */
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { XaResource, XaStartOptions, XaVote, Xid } from '../api/xa.ts';
-import type { GroupCommit } from '../commit/group-commit.ts';
+import type { XaBranchPlace, XaCommitOptions, XaResource, XaStartOptions, XaVote, Xid } from '../api/xa.ts';
 import type { RowLockWaits } from '../commit/row-lock-waits.ts';
-import type { StagedSql } from '../commit/staged-transaction.ts';
-import type { Delivery } from '../log/delivery.ts';
+import { isDeliveryOf } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
-import { mergeRanges, type SeqRange } from '../model/consumption.ts';
-import type { EvacuatedRow } from '../model/evacuated-message.ts';
-import type { PartitionId } from '../model/ids.ts';
+import type { PassedOnAnswer, PassedOnCall } from '../model/passed-on-call.ts';
 import type { Ports } from '../model/ports.ts';
-import type { TableWrite } from '../model/table-write.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
 import { xaError } from '../model/xa-error.ts';
 import type { PreparedBranchRow } from '../model/xa-rows.ts';
 import { validateXid, xidKey } from '../model/xid.ts';
-import type { DelayedMessages } from '../queues/delayed-messages.ts';
-import type { Dispatcher } from '../queues/dispatcher.ts';
-import type { ShardedQueues } from '../queues/sharded-queues.ts';
-import type { ShardedTransaction, ShardedTransactions } from '../queues/sharded-transaction.ts';
+import type { ShardedTransaction } from '../queues/sharded-transaction.ts';
 import { Branch, type BranchWork } from './branch.ts';
-import { encodeBranch, type FindLog, stageBranch } from './branch-content.ts';
+import { BranchWrites, type BranchWritesOptions } from './branch-writes.ts';
+import type { PassedOnCalls } from './passed-on-calls.ts';
 import type { Homes } from './tight/homes.ts';
 import { type LockWaiter, noSession, tightBranchOf } from './tight/tight-branch.ts';
 
-export interface BranchesOptions {
-  groupCommit: GroupCommit;
-  queues: ShardedQueues;
-  dispatcher: Pick<Dispatcher, 'nack'>;
-  delayed: DelayedMessages;
-  transactions: ShardedTransactions;
+export interface BranchesOptions extends Omit<BranchWritesOptions, 'clock' | 'preparedBytes'> {
   rowLockWaits: RowLockWaits;
   homes: Homes;
+  passedOn: PassedOnCalls;
   ports: Pick<Ports, 'clock' | 'timers'>;
   /** Throws `SQL_ELSEWHERE` unless the application's tables are in this instance's file. */
   assertHasTables(): void;
@@ -44,14 +33,15 @@ export interface BranchesOptions {
 export class Branches implements XaResource {
   readonly #options: BranchesOptions;
   readonly #branches = new Map<string, Branch>();
-  readonly #findLog: FindLog;
+  readonly #writes: BranchWrites;
 
   constructor(options: BranchesOptions) {
     this.#options = options;
-    this.#findLog = (queueId, logId) => {
-      const log = options.queues.findById(queueId)?.findLog(logId);
-      return log?.dropped === true ? undefined : log;
-    };
+    this.#writes = new BranchWrites({
+      ...options,
+      clock: options.ports.clock,
+      preparedBytes: () => this.#preparedBytes,
+    });
   }
 
   /** Whether a branch with this xid's key has not ended. */
@@ -64,21 +54,27 @@ export class Branches implements XaResource {
     return this.#branches.size;
   }
 
+  /** Whether a branch in doubt has this message. */
+  holds(cursor: SubscriberCursor, seq: number): boolean {
+    const isHeld = isDeliveryOf(cursor, seq);
+    return [...this.#branches.values()].some(({ prepared }) => prepared?.deliveries.some(isHeld) ?? false);
+  }
+
   /** Holds the messages of branches that were prepared before the instance opened. Nothing may have been delivered yet. */
   recoverPrepared(prepared: readonly PreparedBranchRow[]): void {
-    for (const { formatId, gtrid, bqual, content, rows: ofApplication } of prepared) {
+    for (const row of prepared) {
+      const { formatId, gtrid, bqual } = row;
       const branch = new Branch(validateXid({ formatId, gtrid, bqual }));
       branch.apply('recover');
-      const deliveries: Delivery[] = [];
-      const { consumed, absorbed } = stageBranch(content, this.#findLog);
-      for (const key of absorbed) branch.absorbed.add(key);
-      for (const { queueId, log, subscriber, ranges } of consumed) {
-        const cursor = this.#findLog(queueId, log)?.cursorOf(subscriber);
-        if (cursor !== undefined) deliveries.push(...cursor.holdEvacuated(seqsOf(ranges)));
-      }
-      branch.prepared = { content, hasRows: ofApplication !== '', deliveries };
+      this.#writes.restore(branch, row);
       this.#branches.set(branch.key, branch);
     }
+  }
+
+  get #preparedBytes(): number {
+    let bytes = 0;
+    for (const { prepared } of this.#branches.values()) bytes += prepared?.content.byteLength ?? 0;
+    return bytes;
   }
 
   /** A new branch, for a session to work in. Throws `XAER_DUPID`, `XAER_INVAL`, and `XAER_RMERR` if there are too many. */
@@ -115,7 +111,7 @@ export class Branches implements XaResource {
     return [...this.#branches.values()].filter((branch) => branch.transactionKey === transactionKey);
   }
 
-  /** Undoes the work of a branch that can only be rolled back from now on; the next call about it is told so. */
+  /** Undoes the work of a branch that can only be rolled back from now on: the next call about it gets `code`. */
   async undo(branch: Branch, work: BranchWork, code: NonNullable<Branch['rollbackCode']>): Promise<void> {
     branch.rollbackCode = code;
     branch.work = undefined;
@@ -157,14 +153,17 @@ export class Branches implements XaResource {
     this.#options.rowLockWaits.release(branch.key);
   }
 
-  /** Answers for a branch that can only be rolled back, which is forgotten. */
+  /** Throws the code of a branch that can only be rolled back, and forgets the branch. */
   #assertNotRollbackOnly(branch: Branch): void {
     if (branch.state !== 'rollbackOnly') return;
     this.#finish(branch);
     throw new QueueError(branch.rollbackCode!);
   }
 
-  async prepare(xid: Xid, waiter: LockWaiter = noSession): Promise<XaVote> {
+  async prepare(xid: Xid, { instance }: XaBranchPlace = {}, waiter: LockWaiter = noSession): Promise<XaVote> {
+    const { passedOn } = this.#options;
+    if (passedOn.isElsewhere(instance))
+      return (await passedOn.send(instance, { call: 'prepare', xid, onePhase: false }, waiter))!;
     const branch = this.find(xid);
     this.#assertNotRollbackOnly(branch);
     branch.apply('prepare');
@@ -190,10 +189,11 @@ export class Branches implements XaResource {
     stageAcknowledged(work);
     this.#options.homes.shipped.giveTo(branch, transaction);
     if (transaction.isEmpty || this.#giveToAnother(branch, transaction)) {
+      time?.answer();
       this.#finish(branch);
       return 'read-only';
     }
-    await this.#options.rowLockWaits.run(() => this.#writePrepared(branch, transaction, time), {
+    await this.#options.rowLockWaits.run(() => this.#writes.prepare(branch, transaction, time), {
       time,
       transaction: branch.transactionKey,
     });
@@ -224,66 +224,23 @@ export class Branches implements XaResource {
     return false;
   }
 
-  async #writePrepared(
-    branch: Branch,
-    transaction: ShardedTransaction,
-    time: RecordedTime | undefined,
-  ): Promise<void> {
-    const { groupCommit, ports } = this.#options;
-    const preparable = transaction.contentToPrepare();
-    const { runs, deliveries, delayed, statements } = preparable;
-    const content = encodeBranch(preparable, branch.absorbed);
-    const row = { ...branch.xid, content, preparedAtMs: ports.clock.epochMs() };
-    const evacuated = new Map<SubscriberCursor, SeqRange[]>();
-    assertCanEvacuate(deliveries);
-    this.#assertCanKeep(content.length);
-    const hasMessages = runs.length + deliveries.length + delayed.length > 0;
-    const sql: StagedSql | undefined =
-      statements.length === 0
-        ? undefined
-        : { statements: [...statements], results: [], branch: { kind: 'prepare', row, hasMessages } };
-    const withoutRows = { kind: 'prepare branch', row: { ...row, rows: '' } } as const;
-    await groupCommit.write({
-      sync: 'FULL',
-      bytes: content.length,
-      ...(time !== undefined && { time }),
-      terminalRanges: evacuated,
-      sql,
-      // With statements the writer knows the rows, and writes the branch's row.
-      onClose: () => [
-        ...evacuationWrites(deliveries, evacuated),
-        ...(sql === undefined ? [withoutRows] : []),
-      ],
-      onDurable: () => {
-        for (const [cursor, ranges] of evacuated) cursor.markEvacuated(ranges);
-      },
-    });
-    const hasRows = sql !== undefined && sql.results.length > 0;
-    if (hasMessages || hasRows) branch.prepared = { content, hasRows, deliveries: [...deliveries] };
-    for (const { log } of evacuated.keys()) groupCommit.truncateDrained(log);
-  }
-
-  /** Throws `XA_UNSUPPORTED` if prepared branches have too many bytes in memory. */
-  #assertCanKeep(bytes: number): void {
-    const { preparedBytesMax } = limits;
-    let prepared = bytes;
-    for (const branch of this.#branches.values()) prepared += branch.prepared?.content.byteLength ?? 0;
-    if (prepared <= preparedBytesMax) return;
-    throw new QueueError('XA_UNSUPPORTED', {
-      message: `Prepared branches would have over ${preparedBytesMax} bytes in memory`,
-      details: { preparedBytesMax },
-    });
-  }
-
   async commit(
     xid: Xid,
-    { onePhase = false }: { onePhase?: boolean } = {},
+    { onePhase = false, instance }: XaCommitOptions = {},
     waiter: LockWaiter = noSession,
   ): Promise<void> {
+    const { passedOn } = this.#options;
+    if (passedOn.isElsewhere(instance)) {
+      await passedOn.send(instance, { call: 'commit', xid, onePhase }, waiter);
+      return;
+    }
     const branch = this.find(xid);
     this.#assertNotRollbackOnly(branch);
     if (onePhase) await this.#commitOnePhase(branch, waiter);
-    else await this.#commitPrepared(branch, waiter);
+    else {
+      branch.apply('commit');
+      await this.#endPrepared(branch, 'XA_RETRY', () => this.#writes.commit(branch, waiter.time));
+    }
   }
 
   async #commitOnePhase(branch: Branch, waiter: LockWaiter): Promise<void> {
@@ -308,52 +265,21 @@ export class Branches implements XaResource {
     }
   }
 
-  async #commitPrepared(branch: Branch, { time }: LockWaiter): Promise<void> {
-    const { groupCommit, delayed, transactions } = this.#options;
-    branch.apply('commit');
-    const { content, hasRows, deliveries } = branch.prepared!;
-    const staged = stageBranch(content, this.#findLog);
-    const consumed = deliveries.filter(({ cursor }) => !cursor.removed && !cursor.log.dropped);
-    await this.#endPrepared(branch, 'XA_RETRY', () =>
-      groupCommit.write({
-        sync: 'FULL',
-        runs: staged.runs,
-        deliveries: consumed,
-        bytes: content.byteLength,
-        ...(time !== undefined && { time }),
-        sql: hasRows
-          ? { statements: [], results: [], branch: { kind: 'commit', key: branch.xid } }
-          : undefined,
-        onClose: () => [
-          { kind: 'end branch', key: branch.xid },
-          ...staged.delayed.map((message) => ({ kind: 'insert delayed', message }) as const),
-        ],
-      }),
-    );
-    transactions.enqueued += staged.messages;
-    transactions.consumed += consumed.reduce((sum, { count }) => sum + count, 0);
-    if (staged.delayed.length > 0) delayed.add(staged.delayed);
-  }
-
-  async rollback(xid: Xid): Promise<void> {
+  async rollback(xid: Xid, { instance }: XaBranchPlace = {}, waiter: LockWaiter = noSession): Promise<void> {
+    const { passedOn } = this.#options;
+    if (passedOn.isElsewhere(instance)) {
+      await passedOn.send(instance, { call: 'rollback', xid, onePhase: false }, waiter);
+      return;
+    }
     const branch = this.find(xid);
     const { work } = branch;
     branch.apply('rollback');
     if (branch.prepared !== undefined) {
-      await this.#rollbackPrepared(branch);
+      await this.#endPrepared(branch, 'XAER_RMERR', () => this.#writes.rollback(branch));
       return;
     }
     this.#forgetInMemory(branch);
     await work?.transaction.rollback();
-  }
-
-  /** Without a sync: if a power cut brings the branch back, it is in doubt again, and rolled back again. */
-  async #rollbackPrepared(branch: Branch): Promise<void> {
-    const { groupCommit, dispatcher } = this.#options;
-    await this.#endPrepared(branch, 'XAER_RMERR', () =>
-      groupCommit.write({ sync: 'NORMAL', onClose: () => [{ kind: 'end branch', key: branch.xid }] }),
-    );
-    dispatcher.nack(branch.prepared!.deliveries.filter(({ cursor }) => !cursor.removed));
   }
 
   /** If the write fails, the branch is prepared as before, or the instance has ended. */
@@ -365,6 +291,15 @@ export class Branches implements XaResource {
       throw xaError(error, code);
     }
     this.#finish(branch);
+  }
+
+  /** Answers a call that another instance has passed on. */
+  async answer({ call, xid, onePhase, mayWait }: PassedOnCall): Promise<PassedOnAnswer> {
+    const waiter = { time: undefined, mayWaitFor: () => mayWait };
+    if (call === 'prepare') return this.prepare(xid, {}, waiter);
+    if (call === 'commit') await this.commit(xid, { onePhase }, waiter);
+    else await this.rollback(xid, {}, waiter);
+    return null;
   }
 
   async recover(): Promise<Xid[]> {
@@ -401,45 +336,4 @@ function underLock<T>({ tight }: Branch, waiter: LockWaiter, work: () => Promise
 /** Throws `RECEIPT_STALE`, `TX_TOO_LARGE`. */
 function stageAcknowledged({ transaction, acknowledged }: BranchWork): void {
   for (const { row, receipts } of acknowledged.splice(0)) transaction.acknowledge(row, receipts);
-}
-
-function* seqsIn(ranges: readonly SeqRange[]): Generator<number> {
-  for (const [start, end] of ranges) for (let seq = start; seq < end; seq += 1) yield seq;
-}
-
-function seqsOf(ranges: readonly SeqRange[]): Set<number> {
-  return new Set(seqsIn(ranges));
-}
-
-/** Throws `XA_UNSUPPORTED` if a cursor would have too many messages outside of their partitions. */
-function assertCanEvacuate(deliveries: readonly Delivery[]): void {
-  for (const [cursor, own] of Map.groupBy(deliveries, (delivery) => delivery.cursor)) {
-    if (cursor.canEvacuate(own.reduce((sum, { count }) => sum + count, 0))) continue;
-    const { evacuatedPerCursorMax } = limits;
-    throw new QueueError('XA_UNSUPPORTED', {
-      message: `Prepared branches hold over ${evacuatedPerCursorMax} messages of one shard`,
-      details: { evacuatedPerCursorMax },
-    });
-  }
-}
-
-/** Copies the messages out of their partitions, as far as they are in one; adds them to `evacuated`. */
-function evacuationWrites(
-  deliveries: readonly Delivery[],
-  evacuated: Map<SubscriberCursor, SeqRange[]>,
-): TableWrite[] {
-  const rowsByPartition = new Map<PartitionId, Omit<EvacuatedRow, 'record'>[]>();
-  for (const { cursor, firstSeq, count, deliveryCount: attempts } of deliveries) {
-    const { log, subscriber } = cursor;
-    if (cursor.removed || log.dropped) continue;
-    const { inPartitions } = cursor.splitEvacuated([[firstSeq, firstSeq + count]]);
-    evacuated.set(cursor, mergeRanges([...(evacuated.get(cursor) ?? []), ...inPartitions]));
-    for (const seq of seqsIn(inPartitions)) {
-      const { id } = log.partitions.partitionOf(seq);
-      const rows = rowsByPartition.get(id) ?? [];
-      rowsByPartition.set(id, rows);
-      rows.push({ queueId: log.queueId, shard: log.id, subscriber, seq, attempts });
-    }
-  }
-  return [...rowsByPartition].map(([partition, rows]) => ({ kind: 'evacuate', partition, rows }));
 }

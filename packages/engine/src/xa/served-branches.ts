@@ -1,12 +1,13 @@
-/** The branches of an instance as long as it serves; then `XAER_RMFAIL` answers everything. */
-import type { XaResource, XaVote, Xid } from '../api/xa.ts';
+/** The branches of an instance while it serves. Afterwards every call fails with `XAER_RMFAIL`. */
+import type { XaBranchPlace, XaCommitOptions, XaResource, XaVote, Xid } from '../api/xa.ts';
+import type { PassedOnAnswer, PassedOnCall } from '../model/passed-on-call.ts';
 import { xaError } from '../model/xa-error.ts';
 import type { Branches } from './branches.ts';
 
 export class ServedBranches implements XaResource {
   readonly #find: () => Branches;
 
-  /** `find` throws why the instance serves no more. */
+  /** `find` throws why the instance no longer serves. */
   constructor(find: () => Branches) {
     this.#find = find;
   }
@@ -20,16 +21,21 @@ export class ServedBranches implements XaResource {
     }
   }
 
-  async prepare(xid: Xid): Promise<XaVote> {
-    return this.current.prepare(xid);
+  async prepare(xid: Xid, place?: XaBranchPlace): Promise<XaVote> {
+    return this.current.prepare(xid, place);
   }
 
-  async commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
+  async commit(xid: Xid, options?: XaCommitOptions): Promise<void> {
     return this.current.commit(xid, options);
   }
 
-  async rollback(xid: Xid): Promise<void> {
-    return this.current.rollback(xid);
+  async rollback(xid: Xid, place?: XaBranchPlace): Promise<void> {
+    return this.current.rollback(xid, place);
+  }
+
+  /** Answers a call that another instance has passed on. */
+  async answer(call: PassedOnCall): Promise<PassedOnAnswer> {
+    return this.current.answer(call);
   }
 
   async recover(): Promise<Xid[]> {

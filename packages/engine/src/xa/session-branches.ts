@@ -1,6 +1,14 @@
 /** The branches that one session works in: at most one at a time, others suspended. */
 import { QueueError } from '../api/errors.ts';
-import type { XaEnd, XaSession, XaStartOptions, XaVote, Xid } from '../api/xa.ts';
+import type {
+  XaBranchPlace,
+  XaCommitOptions,
+  XaEnd,
+  XaSession,
+  XaStartOptions,
+  XaVote,
+  Xid,
+} from '../api/xa.ts';
 import type { SessionGuard } from '../model/session-calls.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
 import { validateXid, xidKey } from '../model/xid.ts';
@@ -16,7 +24,7 @@ export interface BranchHost {
   readonly guard: SessionGuard;
   readonly branches: ServedBranches;
   readonly hasWork: boolean;
-  /** The session goes on with this work. */
+  /** The session continues with this work. */
   attach(work: BranchWork): void;
   /** The session has no work any more. */
   detach(): BranchWork;
@@ -44,8 +52,8 @@ export class SessionBranches implements XaSession {
   }
 
   /**
-   * While the session keeps locks it waits for others in the order of their transactions only, so no two sessions wait for each
-   * other: without it a cycle could close over several home instances, which no one of them sees.
+   * A session that keeps locks waits only for those of later transactions, in the order of their keys, so sessions never wait for
+   * each other. Otherwise a cycle could span several home instances, and none of them would see it.
    */
   #mayWaitFor(transactionKey: string): boolean {
     for (const branch of this.#active === undefined ? this.#suspended : [...this.#suspended, this.#active])
@@ -83,7 +91,7 @@ export class SessionBranches implements XaSession {
         await branches.discard(branch, work);
         throw error;
       }
-    }
+    } else time.answer();
     this.#active = branch;
     this.#host.attach(work);
   }
@@ -102,7 +110,7 @@ export class SessionBranches implements XaSession {
     this.#host.attach(work);
   }
 
-  /** Rejects with `XAER_PROTO` if nothing has changed; else, the branch can only be rolled back. */
+  /** Rejects with `XAER_PROTO` if nothing has changed. After any other error the branch can only be rolled back. */
   async #enterAgain(branch: Branch, tight: TightBranch): Promise<void> {
     const { guard } = this.#host;
     try {
@@ -128,7 +136,7 @@ export class SessionBranches implements XaSession {
 
   /**
    * Runs a call of the session that works in a branch: under the lock of its transaction, if it is tightly coupled. Rejects with
-   * `XA_RB…` if it has not got the lock; the branch can then only be rolled back.
+   * `XA_RB…` if the lock was not granted; the branch can then only be rolled back.
    */
   async underLock<T>(call: () => Promise<T>): Promise<T> {
     const branch = this.#active;
@@ -164,7 +172,7 @@ export class SessionBranches implements XaSession {
         await this.#rollBackWorkOf(branch, work, error);
         throw error;
       }
-    }
+    } else this.#host.time.answer();
     const expired = branch.state === 'activeRollbackOnly';
     branch.apply(how === 'success' ? 'end' : how);
     this.#suspended.delete(branch);
@@ -181,6 +189,10 @@ export class SessionBranches implements XaSession {
     const branch = this.#branches().find(xid);
     if (branch !== this.#active)
       throw new QueueError('XAER_PROTO', { message: 'The session does not work in this branch' });
+    if (branch.tight === undefined) {
+      this.#host.time.answer();
+      return;
+    }
     try {
       await this.#host.guard.run(this.underLock(async () => undefined));
     } catch (error) {
@@ -194,20 +206,20 @@ export class SessionBranches implements XaSession {
     return this.#host.detach();
   }
 
-  async prepare(xid: Xid): Promise<XaVote> {
+  async prepare(xid: Xid, place?: XaBranchPlace): Promise<XaVote> {
     const { guard, time } = this.#host;
-    const prepared = this.#branches().prepare(xid, this.#waiter);
+    const prepared = this.#branches().prepare(xid, place, this.#waiter);
     return guard.run(prepared.finally(() => time.end()));
   }
 
-  async commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
+  async commit(xid: Xid, options?: XaCommitOptions): Promise<void> {
     const { guard, time } = this.#host;
     const committed = this.#branches().commit(xid, options, this.#waiter);
     await guard.run(committed.finally(() => time.end()));
   }
 
-  async rollback(xid: Xid): Promise<void> {
-    await this.#host.guard.run(this.#branches().rollback(xid));
+  async rollback(xid: Xid, place?: XaBranchPlace): Promise<void> {
+    await this.#host.guard.run(this.#branches().rollback(xid, place, this.#waiter));
   }
 
   async recover(): Promise<Xid[]> {

@@ -12,7 +12,7 @@ import { readLeft } from './ledger.ts';
 import { RemoteLoad } from './remote-load.ts';
 
 const instances = [1, 2, 3];
-const schedules = isTorture ? 16 : 3;
+const schedules = isTorture ? 16 : 2;
 
 function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {

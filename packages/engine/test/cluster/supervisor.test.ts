@@ -1,6 +1,8 @@
 /** A cluster of processes under remote load: killed, stopped, started, added and removed while it works. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   type Cluster,
@@ -59,6 +61,20 @@ function report(what: string, load: RemoteLoad, instance: number): void {
 }
 
 describe('a cluster', () => {
+  it('has each process run what it is told to, beside the instances that it hosts', async () => {
+    const extension = { module: new URL('./extension.ts', import.meta.url).href, options: 'hosts' };
+    const cluster = await start({ instances: 2, extension });
+    const told = (instance: number) => readFileSync(join(cluster.dir, `extension-${instance}`), 'utf8');
+    expect([told(1), told(2)]).toEqual(['hosts 1', 'hosts 2']);
+    await cluster.close();
+    expect(told(1)).toBe('hosts 1 until it closed 1');
+  });
+
+  it('does not start with an extension that cannot be loaded', async () => {
+    const extension = { module: new URL('./no-such-extension.ts', import.meta.url).href, options: null };
+    await expect(start({ extension })).rejects.toThrow(code('INSTANCE_FAILED'));
+  });
+
   it('has a process for each instance, and their figures', async () => {
     const cluster = await start({ instances: 2 });
     const topology = cluster.topology();

@@ -1,6 +1,7 @@
 /** Takes a latch and changes numbers under it, as often as it is told; with `isGuarded` false it takes none. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Guard, Latch } from '../../src/contention/latch.ts';
+import { bookWords, noThreadClock, SessionBook } from '../../src/contention/session-book.ts';
 import { GuardCounts } from '../../src/contention/session-counts.ts';
 import { nodeClocks } from '../../src/node-clocks.ts';
 
@@ -22,8 +23,11 @@ export const secondAt = 33;
 function run({ words: memory, threads, holder, gets, isGuarded, spins }: LatchWork) {
   const words = new Int32Array(memory);
   const counts = new GuardCounts();
+  const { machineClock: clock } = nodeClocks;
+  const reader = new SessionBook(new Float64Array(new SharedArrayBuffer(8 * bookWords)));
+  const timer = reader.open({ clock, threadClock: noThreadClock }).timer('latch');
   const latch: Guard = isGuarded
-    ? new Latch({ words, at: 0, holder, counts, clock: nodeClocks.machineClock, spins })
+    ? new Latch({ words, at: 0, holder, counts, timer, clock, spins })
     : { within: (section) => section() };
   Atomics.add(words, begunAt, 1);
   while (Atomics.load(words, begunAt) < threads) Atomics.pause();
@@ -35,7 +39,8 @@ function run({ words: memory, threads, holder, gets, isGuarded, spins }: LatchWo
       Atomics.store(words, firstAt, first + 1);
       Atomics.store(words, secondAt, second + 1);
     });
-  return { counts: counts.read(), unequal };
+  const sleepMs = reader.read(clock.nowMs()).waits.latch.ms;
+  return { counts: { ...counts.read(), sleepMs }, unequal };
 }
 
 parentPort?.postMessage(run(workerData as LatchWork));

@@ -32,6 +32,8 @@ function steppingClock() {
   return { nowMs: () => (nowMs += 1) };
 }
 
+const noTimer = { begin: () => undefined, end: () => 0 };
+
 describe('a latch', () => {
   it.each([
     ['that spins', 255],
@@ -62,7 +64,7 @@ describe('a latch', () => {
   it('is released when its section throws', () => {
     const words = new Int32Array(new SharedArrayBuffer(64));
     const counts = new GuardCounts();
-    const latch = new Latch({ words, at: 0, holder: 1, counts, clock: steppingClock() });
+    const latch = new Latch({ words, at: 0, holder: 1, counts, timer: noTimer, clock: steppingClock() });
     expect(() =>
       latch.within(() => {
         throw new Error('in the section');
@@ -81,6 +83,7 @@ describe('a latch', () => {
       at: 0,
       holder: 1,
       counts,
+      timer: noTimer,
       clock: steppingClock(),
       spins: 3,
       getMsMax: 5,

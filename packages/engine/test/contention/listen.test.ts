@@ -118,14 +118,15 @@ describe('a listener', () => {
     await expect(dequeuer.listen(['KSUB_1'], 0)).rejects.toThrow(code('LISTEN_TIMEOUT'));
   });
 
-  it('is not told of a message that a retry limit has moved away', async () => {
+  it.each([
+    ['a sharded topic', {}],
+    ['an unsharded topic', { kind: 'unsharded' }],
+    ['an unsharded topic with temporary subscribers', { kind: 'unsharded', temporarySubscribers: true }],
+  ] as const)('is not told of a message that a retry limit has moved away from %s', async (_, spec) => {
     const { shared, instance, enqueuer, dequeuer } = await openPair(
-      ['KSUB_1'],
+      'temporarySubscribers' in spec ? [] : ['KSUB_1'],
       {},
-      {
-        durability: 'relaxed',
-        attemptsMax: 2,
-      },
+      { durability: 'relaxed', attemptsMax: 2, ...spec },
     );
     await enqueuer.enqueue('one', 'KSUB_1');
     for (let attempt = 1; attempt <= 2; attempt += 1) {
@@ -133,7 +134,9 @@ describe('a listener', () => {
       await dequeuer.rollback();
     }
     await expect.poll(() => shared.statistics().subscribers[0]).toMatchObject({ name: 'KSUB_1', ready: 0 });
-    expect((await instance.browse('news.exceptions', { limit: 10 })).messages).toHaveLength(1);
+    await expect
+      .poll(async () => (await instance.browse('news.exceptions', { limit: 10 })).messages.length)
+      .toBe(1);
     await expect(dequeuer.listen(['KSUB_1'], 0)).rejects.toThrow(code('LISTEN_TIMEOUT'));
     await enqueuer.enqueue('two', 'KSUB_1');
     expect(await dequeuer.listen(['KSUB_1'], 0)).toBe('KSUB_1');
@@ -208,6 +211,13 @@ describe('a dequeue by name', () => {
     expect(await waiting).toBe('one');
     expect(counts()).toEqual({ lock: 0, pin: 2, latch: 0, mutex: 11 });
     expect(statisticsOf(shared, dequeuer)).toMatchObject({ messageWakeUps: 1, wakeUps: 0 });
+  });
+
+  it('polls every three seconds, which takes an access by pin', async () => {
+    const { shared, dequeuer, counts } = await openPair();
+    expect(await dequeuer.dequeue('KSUB_1', { waitMs: 3_100 })).toBeUndefined();
+    expect(statisticsOf(shared, dequeuer)).toMatchObject({ polls: 2, messageWakeUps: 0, dequeueSleeps: 2 });
+    expect(counts()).toEqual({ lock: 0, pin: 3, latch: 0, mutex: 15 });
   });
 
   it('returns nothing after its time', async () => {

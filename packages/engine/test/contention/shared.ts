@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished } from 'vitest';
 import type {
   Instance,
+  NewMessage,
   QueueSpec,
   SharedDequeueOptions,
   SharedEnqueueOptions,
@@ -70,8 +71,14 @@ export class SessionThread {
     return this.#answer();
   }
 
-  enqueue(payload: string, recipient: string, options: SharedEnqueueOptions = { visibility: 'immediate' }) {
-    return this.#call('enqueue', { payload, recipients: [recipient], correlationId: recipient }, options);
+  enqueue(
+    payload: string,
+    recipient: string,
+    options: SharedEnqueueOptions = { visibility: 'immediate' },
+    fields: Pick<NewMessage, 'priority' | 'delayMs'> = {},
+  ) {
+    const message = { payload, recipients: [recipient], correlationId: recipient, ...fields };
+    return this.#call('enqueue', message, options);
   }
 
   listen(subscribers: string[], waitMs: number) {
@@ -109,6 +116,9 @@ export function countsOf(shared: SharedQueue, thread: SessionThread) {
   const { locks, pins, latch, mutex } = statisticsOf(shared, thread);
   return { lock: locks, pin: pins, latch: latch.gets, mutex: mutex.gets };
 }
+
+export const readyOf = (shared: SharedQueue) =>
+  Object.fromEntries(shared.statistics().subscribers.map(({ name, ready }) => [name, ready]));
 
 export async function whenIn(
   shared: SharedQueue,

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Guard } from '../../src/contention/latch.ts';
 import { QueueMemory } from '../../src/contention/queue-memory.ts';
 import { QueueObject } from '../../src/contention/queue-object.ts';
+import { noThreadClock } from '../../src/contention/session-book.ts';
 import { joinSharedMemory } from '../../src/contention/session-parts.ts';
 import { SubscriberTable } from '../../src/contention/subscriber-table.ts';
 import type { SharedQueueHandle } from '../../src/index.ts';
@@ -19,7 +20,9 @@ export interface CountWork {
 
 const { handle, session, times, isGuarded, begun } = workerData as CountWork;
 const memory = new QueueMemory(handle, handle);
-const { counts, object } = joinSharedMemory(handle, { memory, session, clock: nodeClocks.machineClock });
+const { machineClock: clock } = nodeClocks;
+const joined = joinSharedMemory(handle, { memory, session, clock, threadClock: noThreadClock });
+const { counts, object } = joined;
 const nobody: Guard = { within: (section) => section() };
 const used = isGuarded
   ? object
@@ -35,7 +38,7 @@ Atomics.add(words, 0, 1);
 while (Atomics.load(words, 0) < 2) Atomics.pause();
 for (let time = 0; time < times; time += 1) {
   const { slot } = used.pinRow('KSUB_1');
-  used.changeReady([slot], 1);
+  used.changeCounts([slot], { ready: 1 });
   used.unpin();
 }
 parentPort!.postMessage('done');

@@ -11,10 +11,10 @@ import { expect, it, onTestFinished } from 'vitest';
 import { type ConversionStage, openInstance, readConversion } from '../../src/index.ts';
 import { killAt, noFailingDisk } from '../faults/failing-disk.ts';
 import { makeFolder } from '../folder.ts';
-import { drawnSeed } from '../random.ts';
+import { drawnSeed, isTorture } from '../random.ts';
 
 /** Only a sample of the writes, so that a test takes seconds; another seed starts at another write. */
-const stride = 9;
+const stride = isTorture ? 5 : 17;
 
 /** Resolves with whether it was killed. */
 async function run(script: string, args: string[], env: Record<string, string> = {}): Promise<boolean> {

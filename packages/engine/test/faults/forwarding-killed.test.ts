@@ -17,7 +17,7 @@ const steps = 6;
 const puts = 3;
 const takes = 2;
 /** Only a sample of the writes, so that a test takes seconds; another seed starts at another write. */
-const stride = isTorture ? 43 : 67;
+const stride = isTorture ? 43 : 127;
 
 /** Enqueues or dequeues, on an instance in this or another process. */
 interface Side {

@@ -16,7 +16,7 @@ interface Ledger {
 
 const partitionMessagesMax = 4;
 /** Only a sample of the writes, so that a test takes seconds; another seed starts at another write. */
-const stride = isTorture ? 17 : 31;
+const stride = isTorture ? 17 : 61;
 
 /** Puts and takes until it is killed, or done; records it in the ledger. Returns whether it was killed. */
 async function work(worker: FaultProcess, dir: string, ledger: Ledger, name: string): Promise<boolean> {

@@ -10,13 +10,13 @@ import { nodePorts } from '../../src/node-ports.ts';
 import { readProcessStart } from '../../src/node-processes.ts';
 import { assembleInstance } from '../../src/runtime/assemble-instance.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
-import { drawnSeed, random } from '../random.ts';
+import { drawnSeed, isTorture, random } from '../random.ts';
 import { rowsOf, run } from '../sql/application.ts';
 import { killAt, noFailingDisk } from './failing-disk.ts';
 
 const partitionMessagesMax = 4;
 /** Only a sample of the writes, so that the test takes seconds; another seed starts at another write. */
-const stride = 23;
+const stride = isTorture ? 13 : 41;
 
 interface Watched {
   /** Environment of the writer process with this number, from 0. */
@@ -58,7 +58,7 @@ async function compare(dir: string, committed: readonly string[]): Promise<void>
 }
 
 it.skipIf(noFailingDisk)(
-  `at each of its writes it may die (${noFailingDisk ?? 'every 23rd is tried'}), and all of its groups commit once`,
+  `at each of its writes it may die (${noFailingDisk ?? `one in ${stride} is tried`}), and all of its groups commit once`,
   { timeout: 300_000 },
   async () => {
     const first = 1 + (drawnSeed % stride);
@@ -113,7 +113,7 @@ it('killed at any moment under load, all transactions commit once', {
     }
   };
   const workers = Array.from({ length: 6 }, (_, worker) => work(worker));
-  const kills = 5;
+  const kills = isTorture ? 20 : 3;
   for (let kill = 0; kill < kills; kill += 1) {
     const until = committed.length + 20;
     while (committed.length < until) await wait(next() * 5);

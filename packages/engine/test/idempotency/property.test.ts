@@ -97,6 +97,6 @@ it('each key is committed once, across restarts', { timeout: 120_000 }, async ()
         await instance.close();
       }
     }),
-    { numRuns: isTorture ? 15 : 8 },
+    { numRuns: isTorture ? 15 : 5 },
   );
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Instance, openInstance, type QueueStats } from '../../src/index.ts';
 import { makeFolder } from '../folder.ts';
+import { isTorture } from '../random.ts';
 import { countTables } from './count-tables.ts';
 import { readView } from './read-views.ts';
 
@@ -132,6 +133,6 @@ it('the views of a file agree with its tables and with the statistics of the ins
         await instance.close();
       }
     }),
-    { numRuns: 10 },
+    { numRuns: isTorture ? 20 : 5 },
   );
 });

@@ -1,43 +1,11 @@
-/** Consumers with a pipeline: what they are given, in which order, and what goes back when they end. */
+/** Consumers: what they are given, in which order, and what goes back when they end. */
 import { describe, expect, it, vi } from 'vitest';
-import type {
-  ClientSession,
-  ConsumerOptions,
-  Instance,
-  Message,
-  QueueSpec,
-  RemoteInstance,
-} from '../../src/index.ts';
-import { connect } from '../../src/index.ts';
-import { openTestClient, openTestInstance, text } from '../folder.ts';
+import { type ConsumerOptions, connect } from '../../src/index.ts';
+import { openTestInstance, text } from '../folder.ts';
+import { fill, numbers, openQueue, payloadOf, receiveAll } from './consumer-support.ts';
 import { code, connectTo, drain, serve } from './serving.ts';
 
 const modes = ['auto', 'client', 'dups-ok', 'transacted'] as const;
-
-async function openQueue(
-  spec: Partial<QueueSpec> = {},
-): Promise<{ instance: Instance; client: RemoteInstance; session: ClientSession }> {
-  const instance = await openTestInstance();
-  await instance.createQueue({ name: 'q', ...spec });
-  const client = await openTestClient(instance);
-  return { instance, client, session: client.openSession() };
-}
-
-async function fill(instance: Instance, payloads: readonly string[], priority = 0): Promise<void> {
-  const session = instance.openSession();
-  for (const payload of payloads) session.enqueue('q', { payload, priority });
-  await session.commit();
-}
-
-const numbers = (count: number) => Array.from({ length: count }, (_, i) => String(i));
-const payloadOf = (message: Message | undefined) => message?.payload.toString();
-const held = async (instance: Instance) => instance.queue('q').held;
-
-async function receiveAll(consumer: { receive(o: object): Promise<Message | undefined> }, count: number) {
-  const messages: Message[] = [];
-  while (messages.length < count) messages.push((await consumer.receive({ waitMs: 10_000 }))!);
-  return messages;
-}
 
 describe.each(['durable', 'memory'] as const)('a consumer of a %s queue', (durability) => {
   it.each(modes.flatMap((ackMode) => [false, true].map((prefetch) => ({ ackMode, prefetch }))))(
@@ -108,110 +76,6 @@ describe.each(['durable', 'memory'] as const)('a consumer of a %s queue', (durab
   });
 });
 
-describe('a pipeline', () => {
-  it('holds as many messages as it may, and no more', async () => {
-    const { instance, session } = await openQueue();
-    await fill(instance, numbers(100));
-    const options: ConsumerOptions = { ackMode: 'client', prefetch: true, messagesMaximum: 7 };
-    const consumer = await session.openConsumer('q', options);
-    expect(payloadOf(await consumer.receive())).toBe('0');
-    // those in the pipeline, and the one that the application has
-    await expect.poll(() => held(instance)).toBe(8);
-    await consumer.recover();
-    expect(payloadOf(await consumer.receive())).toBe('0');
-  });
-
-  it('is not filled before the first receive, and never without prefetch', async () => {
-    const { instance, session } = await openQueue();
-    await fill(instance, numbers(100));
-    const consumer = await session.openConsumer('q', { ackMode: 'client' });
-    expect(consumer.prefetching).toBeUndefined();
-    await consumer.receive();
-    expect(consumer.prefetching).toBe(false);
-    expect(await held(instance)).toBe(1);
-  });
-
-  it('has its messages in the order of the queue when they leave, and what comes later behind them', async () => {
-    const { instance, session } = await openQueue({ priorities: true });
-    await fill(instance, ['low 1', 'low 2', 'low 3', 'low 4'], 1);
-    await fill(instance, ['urgent'], 9);
-    const consumer = await session.openConsumer('q', { prefetch: true, messagesMaximum: 3 });
-    expect(payloadOf(await consumer.receive())).toBe('urgent');
-    await expect.poll(() => held(instance)).toBeGreaterThanOrEqual(3);
-    await fill(instance, ['more urgent'], 9);
-    const rest = text(await receiveAll(consumer, 5));
-    expect(rest.slice(0, 2)).toEqual(['low 1', 'low 2']); // in the pipeline already
-    expect(rest).toContain('more urgent');
-  });
-
-  it('of a queue with a limit of attempts holds one message, so that none is used up unseen', async () => {
-    const { instance, session } = await openQueue({ attemptsMax: 2 });
-    await fill(instance, numbers(10));
-    const consumer = await session.openConsumer('q', { ackMode: 'client', prefetch: true });
-    await consumer.receive();
-    await expect.poll(() => held(instance)).toBe(2);
-    await consumer.close();
-    const left = await instance.openSession().dequeue('q', { max: 100 });
-    expect(left.map(({ deliveryCount }) => deliveryCount)).toEqual([2, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
-  });
-
-  it('grows with what its consumer takes, and leaves the rest to others while that is slow', async () => {
-    const { instance, client, session } = await openQueue();
-    await fill(instance, numbers(1_000));
-    const options: ConsumerOptions = { ackMode: 'client', prefetch: true, messagesMaximum: 1_000 };
-    const slow = await session.openConsumer('q', options);
-    await slow.receive();
-    await expect.poll(() => held(instance)).toBe(11);
-    const unfair = await client.openSession().openConsumer('q', { ...options, fair: false });
-    await unfair.receive();
-    await expect.poll(() => instance.queue('q').ready).toBe(0); // all that there was
-    await unfair.close();
-    const taken = await receiveAll(slow, 300); // as fast as they come
-    expect(taken).toHaveLength(300);
-    await expect.poll(() => held(instance)).toBeGreaterThan(320);
-  });
-});
-
-describe('prefetch', () => {
-  const prefetch: ConsumerOptions = { prefetch: true };
-
-  it('is off for the session if it has a second consumer before the first receive', async () => {
-    const { instance, session } = await openQueue();
-    await fill(instance, numbers(50));
-    const first = await session.openConsumer('q', prefetch);
-    const second = await session.openConsumer('q', prefetch);
-    expect(payloadOf(await first.receive())).toBe('0');
-    expect(payloadOf(await second.receive())).toBe('1');
-    expect([first.prefetching, second.prefetching]).toEqual([false, false]);
-  });
-
-  it('makes a second consumer, and a branch, an error after the first receive', async () => {
-    const { instance, session } = await openQueue();
-    await fill(instance, numbers(50));
-    const consumer = await session.openConsumer('q', prefetch);
-    expect(payloadOf(await consumer.receive())).toBe('0');
-    await expect(session.openConsumer('q')).rejects.toThrow(code('PREFETCH_ACTIVE'));
-    const xid = { formatId: 1, gtrid: Buffer.from('g'), bqual: Buffer.from('b') };
-    await expect(session.xa!.start(xid)).rejects.toThrow(code('PREFETCH_ACTIVE'));
-    expect(payloadOf(await consumer.receive())).toBe('1');
-  });
-
-  it('is off if the first receive is part of a branch, which consumes what it received', async () => {
-    const { instance, session } = await openQueue();
-    await fill(instance, numbers(3));
-    const consumer = await session.openConsumer('q', prefetch);
-    const xid = { formatId: 1, gtrid: Buffer.from('g'), bqual: Buffer.from('b') };
-    await session.xa!.start(xid);
-    expect(payloadOf(await consumer.receive())).toBe('0');
-    expect(consumer.prefetching).toBe(false);
-    await session.xa!.end(xid);
-    await session.xa!.prepare(xid);
-    await session.xa!.commit(xid);
-    expect(payloadOf(await consumer.receive())).toBe('1');
-    await expect.poll(() => instance.queue('q').consumed).toBe(2);
-  });
-});
-
 describe('a consumer', () => {
   it('of a topic gets what its subscriber gets', async () => {
     const { instance, session } = await openQueue({
@@ -261,6 +125,21 @@ describe('a consumer', () => {
     await expect(consumer.receive()).rejects.toThrow(code('CONSUMER_STALLED'));
     const other = await session.openConsumer('q');
     expect(await other.receive()).toMatchObject({ deliveryCount: 2 });
+  });
+
+  it('that ends so takes the transaction of its messages with it', async () => {
+    const { instance, session } = await openQueue();
+    await instance.createQueue({ name: 'out' });
+    await fill(instance, numbers(2));
+    const consumer = await session.openConsumer('q', { ackMode: 'transacted', holdMs: 50 });
+    session.enqueue('out', { payload: (await consumer.receive())!.payload });
+    await vi.waitFor(() => expect(consumer.receiveNoWait()).rejects.toThrow(code('CONSUMER_STALLED')));
+    await expect(session.commit()).rejects.toThrow(code('CONSUMER_STALLED'));
+    expect(instance.queue('q')).toMatchObject({ ready: 2, held: 0 });
+    expect(instance.queue('out').enqueued).toBe(0);
+    session.enqueue('out', { payload: 'next' });
+    await session.commit();
+    expect(instance.queue('out').enqueued).toBe(1);
   });
 
   it('of a process that ends without a word returns all that it was sent, in order', async () => {

@@ -176,10 +176,10 @@ function check(ledger: Ledger, live: Map<string, string>): void {
 }
 
 describe.each<{ kind: QueueKind; kills: number; writer?: 'changing writer' }>([
-  { kind: 'sharded', kills: isTorture ? 20 : 10 },
-  { kind: 'sharded', writer: 'changing writer', kills: isTorture ? 20 : 5 },
-  { kind: 'unsharded', kills: isTorture ? 6 : 4 },
-  { kind: 'unsharded-grouped', kills: 3 },
+  { kind: 'sharded', kills: isTorture ? 20 : 5 },
+  { kind: 'sharded', writer: 'changing writer', kills: isTorture ? 20 : 4 },
+  { kind: 'unsharded', kills: isTorture ? 6 : 2 },
+  { kind: 'unsharded-grouped', kills: isTorture ? 6 : 2 },
 ])('an instance with a $kind queue, $writer, killed under remote sessions', ({ kind, kills, writer }) => {
   const queue: HostedQueue = writer === undefined ? [kind] : [kind, writer];
   it(`loses nothing, duplicates nothing and knows how each commit ended, ${kills} times`, {

@@ -14,10 +14,14 @@ export class Pipe extends EventEmitter {
   writableLength = 0;
   destroyed = false;
 
-  write(chunk: Buffer, done: () => void): void {
+  write(chunk: Buffer, done?: () => void): void {
     this.chunks.push(Buffer.from(chunk));
-    done();
+    done?.();
   }
+
+  cork(): void {}
+
+  uncork(): void {}
 }
 
 /** Frames that are written to the pipe. */

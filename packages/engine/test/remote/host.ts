@@ -1,6 +1,7 @@
 /** A process that serves an instance, for tests that kill it. Tells its parent once clients can connect. */
 import { openInstance, type QueueKind, serveInstance } from '../../src/index.ts';
-import { ChangingPlacement, openWithPlacement } from '../support/changing-placement.ts';
+import { ChangingPlacement } from '../support/changing-placement.ts';
+import { openWithPlacement } from '../support/open-with-placement.ts';
 
 const [dir, kind, writer] = process.argv.slice(2) as [string, QueueKind, 'changing writer' | undefined];
 const options = { dir, partitionMessagesMax: 64 };

@@ -16,11 +16,11 @@ import {
 } from '../../src/index.ts';
 import { instanceSocketPath } from '../../src/storage/socket-path.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
-import { drawnSeed, random } from '../random.ts';
+import { drawnSeed, isTorture, random } from '../random.ts';
 import { stored } from '../streams/payloads.ts';
 import { makeUnreliableLink } from './unreliable-link.ts';
 
-const kills = 8;
+const kills = isTorture ? 16 : 5;
 const sessions = 16;
 
 async function startHost(dir: string): Promise<ChildProcess> {
@@ -101,12 +101,15 @@ it(`each key's messages are there once, though the process was killed ${kills} t
   const link = await makeUnreliableLink(instanceSocketPath(dir, 1));
   let serving = Promise.withResolvers<void>();
   serving.resolve();
-  /** Gives up a lost connection before it can ask for the outcome of its last commit, as a client that is killed does. */
+  /**
+   * Gives up a lost connection before it can ask for the outcome of its last commit, as a client that is killed does. On a
+   * machine where nothing connects so fast each attempt has twice the time, up to less than a new process takes to serve.
+   */
   const newClient = async (): Promise<RemoteInstance> => {
-    for (;;) {
+    for (let connectMs = 20; ; connectMs = Math.min(2 * connectMs, 160)) {
       await serving.promise;
       try {
-        const client = await connect({ path: link.path, connectMs: 20 });
+        const client = await connect({ path: link.path, connectMs });
         clients.push(client);
         return client;
       } catch (error) {

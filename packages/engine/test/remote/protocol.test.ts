@@ -78,7 +78,7 @@ function stage(all: readonly Operation[]): StagedOperations {
 function bytesOf(staged: StagedOperations): Buffer {
   const chunks: Buffer[] = [];
   staged.writeTo({
-    bytes: (source: Buffer, start: number, end: number) =>
+    sharedBytes: (source: Buffer, start: number, end: number) =>
       chunks.push(Buffer.from(source.subarray(start, end))),
   } as unknown as FrameWriter);
   return Buffer.concat(chunks);
@@ -133,6 +133,44 @@ describe('frames', () => {
         }
         await turn();
         expect(framesOf(Buffer.concat(pipe.chunks), pieces)).toEqual(frames);
+      }),
+    );
+  });
+
+  it('are the same with fields that leave from where they are', async () => {
+    const field = fc.record({
+      bytes: fc.oneof(fc.integer({ max: 100, min: 0 }), fc.integer({ min: 30_000, max: 70_000 })),
+      isShared: fc.boolean(),
+    });
+    const content = fc.record({
+      kind: fc.integer({ min: 1, max: 3 }),
+      isContinued: fc.boolean(),
+      fields: fc.array(field, { maxLength: 4 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(content, { maxLength: 6 }), async (all) => {
+        const pipe = new Pipe();
+        const outbox = frameWriterTo(pipe);
+        const expected: { kind: number; body: string }[] = [];
+        for (const [index, { kind, isContinued, fields }] of all.entries()) {
+          const buffered = outbox.bufferedBytes > 0;
+          if (isContinued) outbox.continueFrame(kind);
+          else outbox.beginFrame(kind, 0);
+          const bodies = fields.map(({ bytes, isShared }, no) => {
+            const source = Buffer.alloc(bytes, 7 * index + no);
+            if (isShared) outbox.sharedBytes(source, 0, bytes);
+            else outbox.bytes(source, 0, bytes);
+            return source.toString('hex');
+          });
+          outbox.endFrame();
+          if (isContinued && buffered && expected.at(-1)?.kind === kind)
+            expected.at(-1)!.body += bodies.join('');
+          else expected.push({ kind, body: bodies.join('') });
+        }
+        await turn();
+        expect(framesOf(Buffer.concat(pipe.chunks)).map(({ kind, body }) => ({ kind, body }))).toEqual(
+          expected,
+        );
       }),
     );
   });

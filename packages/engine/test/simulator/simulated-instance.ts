@@ -24,6 +24,8 @@ export interface SimulatedInstanceOptions {
   cacheBytesMax: number;
   partitionMessagesMax: number;
   consumerIdleMs: number;
+  /** Whose file has the application's tables. Default: each has tables of its own, as instances of different folders have. */
+  sqlInstance?: number;
   /** Its groups are committed on the writer thread and on the session thread in turn. Default: on the writer thread. */
   changesWriter?: boolean;
 }
@@ -75,14 +77,14 @@ export class SimulatedInstance {
       emulatedSync: { times: [0], device: undefined },
       logBytesMax: 2 ** 30,
       sampleIntervalMs: 60_000,
+      traceEvery: 64,
       writerReservationMsMax: 1_000,
       sqlLockMsMax: 5_000,
       waits,
       outcomes: new CommitOutcomes(ports.clock),
       queues,
       everExisted: () => true,
-      // Each has tables of its own, as instances of different folders have.
-      sqlInstance: () => instance,
+      sqlInstance: () => this.#options.sqlInstance ?? instance,
       queueById: (queueId) => queues.find((queue) => queue.queueId === queueId),
       subscribers: () => [],
       freeDiskBytes: async () => Number.POSITIVE_INFINITY,
@@ -91,14 +93,15 @@ export class SimulatedInstance {
       },
     };
     const parts = assembleParts(options, { writer, reader, recovered });
-    const { forwarding, homes } = parts;
-    const end: NetworkEnd = { instance, forwarding, homes, alive: true };
+    const { forwarding, homes, branches, passedOn } = parts;
+    const end: NetworkEnd = { instance, forwarding, homes, branches, alive: true };
     const opening: Opening = { parts, ports, end, waits, failed: undefined };
     writer.attach(parts.groupCommit);
     recoverSharded(parts, options, recovered);
     network.attach(end);
     const interconnect = network.interconnectOf(end, instances, this.#options.consumerIdleMs);
     homes.peers = interconnect;
+    passedOn.peers = interconnect;
     if (instances.length > 1) forwarding.connect(interconnect);
     this.opening = opening;
   }

@@ -3,6 +3,8 @@ import { QueueError } from '../../src/api/errors.ts';
 import type { InstanceForwarding } from '../../src/forwarding/instance-forwarding.ts';
 import type { Interconnect, Peer } from '../../src/forwarding/interconnect.ts';
 import type { BatchSender } from '../../src/model/forwarded-batch.ts';
+import type { Branches } from '../../src/xa/branches.ts';
+import type { BranchPeers } from '../../src/xa/passed-on-calls.ts';
 import type { HomeCaller } from '../../src/xa/tight/home-caller.ts';
 import type { HomePeers, Homes } from '../../src/xa/tight/homes.ts';
 import type { Chance, Scheduler } from './scheduler.ts';
@@ -12,6 +14,7 @@ export interface NetworkEnd {
   instance: number;
   forwarding: InstanceForwarding;
   homes: Homes;
+  branches: Pick<Branches, 'answer'>;
   alive: boolean;
 }
 
@@ -94,7 +97,7 @@ export class SimulatedNetwork {
     from: NetworkEnd,
     instances: readonly number[],
     consumerIdleMs: number,
-  ): Interconnect & HomePeers {
+  ): Interconnect & HomePeers & BranchPeers {
     const others = instances.filter((instance) => instance !== from.instance);
     const peers = new Map(others.map((instance) => [instance, this.#peer(from, instance)]));
     return {
@@ -102,6 +105,7 @@ export class SimulatedNetwork {
       peers: () => others,
       peer: (instance) => peers.get(instance)!,
       callHome: (home, call) => this.#call(from, home, (_to, _sender, caller) => caller.call(call)),
+      callBranch: (instance, call) => this.#call(from, instance, (to) => to.branches.answer(call)),
     };
   }
 

@@ -1,5 +1,5 @@
 /** Singleton services over processes that are killed, stopped and suspended: one holder, which every client reaches. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -21,6 +21,8 @@ const generous = { timeout: 30_000, interval: 20 };
 const tickCount = isTorture ? 300 : 6;
 /** The holder is killed after so many ticks, over and over. */
 const ticksPerKill = 2;
+const fileCount = isTorture ? 200 : 12;
+const filesPerKill = 4;
 
 async function start(
   services: ServiceSpec[],
@@ -38,17 +40,27 @@ async function serviceOf(client: ClusterClient, name: string): Promise<ServiceIn
   return services.find((service) => service.name === name)!;
 }
 
-/** Ticks whose consumption was committed; none if the instance that had them ended before. */
-async function takeTicks(session: Session): Promise<string[]> {
+/** A property of the messages whose consumption was committed; none if the instance that had them ended before. */
+async function takeProperty(session: Session, queue: string, property: string): Promise<string[]> {
   try {
-    const messages = await session.dequeue('ticks', { max: 100, waitMs: 10_000 });
-    const ticks = messages.map(({ properties }) => properties!.tick!);
+    const messages = await session.dequeue(queue, { max: 100, waitMs: 10_000 });
+    const values = messages.map(({ properties }) => properties![property]!);
     await session.commit();
-    return ticks;
+    return values;
   } catch (error) {
     if (error instanceof QueueError && error.retryable) return [];
     throw error;
   }
+}
+
+/** As from outside: the supervisor starts the process again. */
+async function killHolder(client: ClusterClient, name: string): Promise<void> {
+  const { holder } = await vi.waitFor(async () => {
+    const service = await serviceOf(client, name);
+    expect(service).toBeDefined(); // its instance may be moving
+    return service;
+  }, generous);
+  process.kill(holder.pid, 'SIGKILL');
 }
 
 describe('a singleton service of a cluster', () => {
@@ -121,21 +133,48 @@ describe('a singleton service of a cluster', () => {
     const ticks: string[] = [];
     let kills = 0;
     while (ticks.length < tickCount) {
-      ticks.push(...(await takeTicks(session)));
+      ticks.push(...(await takeProperty(session, 'ticks', 'tick')));
       if (ticks.length < (kills + 1) * ticksPerKill) continue;
       kills += 1;
-      const { holder } = await vi.waitFor(async () => {
-        const service = await serviceOf(client, 'clock');
-        expect(service).toBeDefined(); // its instance may be moving
-        return service;
-      }, generous);
-      // As from outside: the supervisor starts it again.
-      process.kill(holder.pid, 'SIGKILL');
+      await killHolder(client, 'clock');
     }
     console.info(`timer: ${ticks.length} ticks, ${kills} holders killed`);
     const times = ticks.map((tick) => Date.parse(tick)).sort((a, b) => a - b);
     for (const [index, timeMs] of times.entries())
       if (index > 0) expect(timeMs - times[index - 1]!).toBe(1_000);
     expect(kills).toBeGreaterThan(1);
+  });
+
+  it(`makes each of ${fileCount} files one message while its holder is killed`, {
+    timeout: 900_000,
+  }, async () => {
+    const folder = makeFolder();
+    const options = { folder, queue: 'files', suffix: '.txt', pollMs: 10, settleMs: 0 };
+    const { client } = await start([{ name: 'inbox', module: 'folder-poller', options }]);
+    await client.createQueue({ name: 'files' });
+    const session = client.openSession();
+    const written: string[] = [];
+    const taken: string[] = [];
+    const takeSome = async () => void taken.push(...(await takeProperty(session, 'files', 'file')));
+    for (let kill = 1; written.length < fileCount; kill += 1) {
+      for (let file = 1; file <= filesPerKill; file += 1) {
+        const name = `${kill}-${file}.txt`;
+        writeFileSync(join(folder, name), name);
+        written.push(name);
+      }
+      // In turn before the files become messages, and while those that have are moved.
+      const before = taken.length;
+      while (kill % 2 === 0 && taken.length === before) await takeSome();
+      await killHolder(client, 'inbox');
+      while (taken.length < written.length) await takeSome();
+    }
+    // What is moved is read no more, so every message that the files ever make is in the queue by then.
+    const moved = () => readdirSync(join(folder, 'done')).sort();
+    await vi.waitFor(() => expect(moved()).toEqual([...written].sort()), generous);
+    await vi.waitFor(async () => {
+      const stats = await client.queueStats('files');
+      expect(stats.map(({ total }) => total.depth)).toEqual([0, 0]);
+    }, generous);
+    expect(taken.sort()).toEqual([...written].sort());
   });
 });

@@ -141,6 +141,6 @@ it('a transaction is there as a whole or not at all, across reopening', { timeou
         }
       },
     ),
-    { numRuns: isTorture ? 12 : 6 },
+    { numRuns: isTorture ? 12 : 4 },
   );
 });

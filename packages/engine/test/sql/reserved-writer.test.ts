@@ -31,8 +31,7 @@ const query = (file: InstanceFile, sql: string) => {
   const { results, failure } = file.executeStatement({ sql, parameters: [] });
   return failure === null ? results[0]!.rows : failure.code;
 };
-const commit = (file: InstanceFile, group: Partial<Group>) =>
-  file.commit({ ...empty, ...group }, () => undefined);
+const commit = (file: InstanceFile, group: Partial<Group>) => file.commit({ ...empty, ...group });
 
 it('executed statements are undone with the failed group, and the next transaction starts fresh', () => {
   const file = open();

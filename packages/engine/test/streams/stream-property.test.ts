@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { type Instance, openInstance, type Session } from '../../src/index.ts';
 import { makeFolder } from '../folder.ts';
+import { isTorture } from '../random.ts';
 import { bytesOf, digest, stored } from './payloads.ts';
 
 const queue = 'files';
@@ -179,7 +180,7 @@ describe.each<[string, readonly Subscriber[]]>([
           await real.instance.close();
         }
       }),
-      { numRuns: 6 },
+      { numRuns: isTorture ? 15 : 4 },
     );
   });
 });

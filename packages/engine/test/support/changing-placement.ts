@@ -1,7 +1,4 @@
 /** Groups that are committed on the writer thread and on the session thread in turn, whatever the disk is like. */
-import type { Instance, InstanceOptions } from '../../src/index.ts';
-import { nodePorts } from '../../src/node-ports.ts';
-import { assembleInstance } from '../../src/runtime/assemble-instance.ts';
 import type { CommitPlace, CommitPlacement } from '../../src/storage/threads/commit-place.ts';
 
 export class ChangingPlacement implements CommitPlacement {
@@ -21,9 +18,4 @@ export class ChangingPlacement implements CommitPlacement {
   change(): void {
     this.place = this.place === 'writer thread' ? 'session thread' : 'writer thread';
   }
-}
-
-/** Opens an instance without claiming it. Whoever opens it closes it. */
-export function openWithPlacement(options: InstanceOptions, placement: CommitPlacement): Promise<Instance> {
-  return assembleInstance(1, options, { placement, onClosed: () => undefined }, nodePorts);
 }

@@ -48,6 +48,8 @@ const crashing: Role[][] = [
   ['coordinator', 'first', 'second'],
 ];
 
+const everyone = crashing.map((roles) => [roles.join(', '), roles] as const);
+
 async function run(options: CrashRunOptions) {
   try {
     return await new CrashRun(options).run();
@@ -60,9 +62,11 @@ const none = Number.POSITIVE_INFINITY;
 const seedCount = isTorture ? 20 : 2;
 /** Seeds draw other delays of the disks, and so other orders of the same steps. */
 const seeds = Array.from({ length: seedCount }, (_, index) => drawnSeed * 100 + index);
+/** For what differs from other runs by a step or two. */
+const fewSeeds = isTorture ? seeds : seeds.slice(-1);
 
 /** Of the events of a recovery one in so many is tried, another for each point of the first crash. */
-const recoveryStride = isTorture ? 3 : isCheck ? 12 : 6;
+const recoveryStride = isTorture ? 3 : isCheck ? 12 : 10;
 
 describe.each([
   ['with decisions of an instance of its own', false],
@@ -73,7 +77,7 @@ describe.each([
       expect(await run({ seed, shared, roles: [], crashAt: none })).toMatchObject({ committed: true });
   });
 
-  it.each(crashing.map((roles) => [roles.join(', '), roles] as const))(
+  it.each(everyone)(
     'and a crash of %s at any point, and again in the recovery: all or nothing',
     async (_who, roles) => {
       const met = await crashEverywhere({ shared, roles });
@@ -120,7 +124,7 @@ describe('tightly coupled branches', () => {
         });
   });
 
-  it.each(crashing.map((roles) => [roles.join(', '), roles] as const))(
+  it.each(everyone)(
     'of which one ships its work, and a crash of %s at any point: all or nothing',
     async (_who, roles) => {
       // More seeds: the second branch asks who commits its work before the home instance has prepared it, and afterwards.
@@ -133,11 +137,17 @@ describe('tightly coupled branches', () => {
     },
   );
 
-  it.each([
-    ['the home instance', ['first']],
-    ['the other one', ['second']],
-    ['both', ['first', 'second']],
-  ] as [string, Role[]][])(
+  it.each(everyone)(
+    'of which one ships statements too, and a crash of %s at any point: all or nothing',
+    async (_who, roles) => {
+      const bothOrders = fewSeeds.flatMap((seed) => [seed, seed + 50]);
+      const met = await crashEverywhere({ tight: true, shippable: true, shipsRows: true, roles }, bothOrders);
+      for (const point of pointsOfShipped) expect([...met.keys()], point).toContain(point);
+      expect([...(met.get('after both starts') ?? [])]).toEqual([false]);
+    },
+  );
+
+  it.each(everyone)(
     'that both consume, and a crash of %s at any point: all or nothing',
     async (_who, roles) => {
       const met = await crashEverywhere({ tight: true, roles });
@@ -146,14 +156,48 @@ describe('tightly coupled branches', () => {
     },
   );
 
-  it.each<PlantedBug>([
-    'the home instance leaves out what was shipped',
-    'shipped work counts as taken and is dropped',
-    'shipped work is kept by both instances',
-  ])('that have a bug are found out: %s', async (bug) => {
+  it.each<[PlantedBug, boolean]>([
+    ['the home instance leaves out what was shipped', false],
+    ['the home instance leaves out what was shipped', true],
+    ['shipped work counts as taken and is dropped', false],
+    ['shipped work counts as taken and is dropped', true],
+    // Statements that both keep cannot run twice: the other instance has no tables, and refuses them.
+    ['shipped work is kept by both instances', false],
+  ])('that have a bug are found out: %s, with statements: %s', async (bug, shipsRows) => {
     const failures: string[] = [];
     for (let seed = 0; seed < 20; seed += 1)
-      await run({ seed, roles: [], crashAt: none, bug, tight: true, shippable: true }).catch((error: Error) =>
+      await run({ seed, roles: [], crashAt: none, bug, tight: true, shippable: true, shipsRows }).catch(
+        (error: Error) => failures.push(error.message),
+      );
+    expect(failures).not.toEqual([]);
+  });
+});
+
+describe('branches that are prepared and committed over the other instance, which passes the calls on', () => {
+  it.each(everyone)('and a crash of %s at any point: all or nothing', async (_who, roles) => {
+    const met = await crashEverywhere({ passedOn: true, roles }, fewSeeds);
+    for (const point of points) expect([...met.keys()], point).toContain(point);
+    expect([...(met.get('between the commits') ?? [])]).toEqual([true]);
+    expect([...(met.get('after the work of out 1') ?? [])]).toEqual([false]);
+  });
+
+  it.each(everyone)(
+    'with work that was shipped, and a crash of %s at any point: all or nothing',
+    async (_who, roles) => {
+      const bothOrders = fewSeeds.flatMap((seed) => [seed, seed + 50]);
+      const met = await crashEverywhere({ passedOn: true, tight: true, shippable: true, roles }, bothOrders);
+      for (const point of pointsOfShipped) expect([...met.keys()], point).toContain(point);
+      expect([...(met.get('after both starts') ?? [])]).toEqual([false]);
+    },
+  );
+
+  it.each<PlantedBug>([
+    'a prepare that is passed on is answered before it is carried out',
+    'a commit that is passed on is not carried out',
+  ])('that have a bug are found out: %s', async (bug) => {
+    const failures: string[] = [];
+    for (let crashAt = 0; crashAt < 60 && failures.length === 0; crashAt += 1)
+      await run({ seed: seeds[0]!, roles: ['second'], crashAt, bug, passedOn: true }).catch((error: Error) =>
         failures.push(error.message),
       );
     expect(failures).not.toEqual([]);

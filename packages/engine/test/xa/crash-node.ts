@@ -1,7 +1,7 @@
 /** One instance of a crash run, as it is reached from outside: calls fail or hang at a crash, and bugs can be planted. */
 import { QueueError } from '../../src/api/errors.ts';
 import type { Session } from '../../src/api/session.ts';
-import type { XaResource, XaStartOptions, Xid } from '../../src/api/xa.ts';
+import type { XaBranchPlace, XaCommitOptions, XaResource, XaStartOptions, Xid } from '../../src/api/xa.ts';
 import type { Opening, SimulatedInstance } from '../simulator/simulated-instance.ts';
 
 /** To see that the checks find what they should. */
@@ -14,23 +14,30 @@ export type PlantedBug =
   | 'a prepared branch is forgotten with its instance'
   | 'the home instance leaves out what was shipped'
   | 'shipped work counts as taken and is dropped'
-  | 'shipped work is kept by both instances';
+  | 'shipped work is kept by both instances'
+  | 'a prepare that is passed on is answered before it is carried out'
+  | 'a commit that is passed on is not carried out';
 
 /** The process of the application and its coordinator. */
 export interface Application {
   isAlive: boolean;
 }
 
-/** The calls of a process that has ended are not made. */
-export function resourceOf({ resource }: Node, application: Application): XaResource {
+/**
+ * The branches of a node, as the application reaches them: at the node itself, or `through` another one, which passes the calls on.
+ * The calls of a process that has ended are not made.
+ */
+export function resourceOf(node: Node, application: Application, through = node): XaResource {
   const call = <T>(make: () => Promise<T>): Promise<T> =>
     application.isAlive ? make() : new Promise(() => undefined);
+  const place = through === node ? {} : { instance: node.simulated.instance };
+  const { resource } = through;
   return {
-    prepare: (xid) => call(() => resource.prepare(xid)),
-    commit: (xid, options) => call(() => resource.commit(xid, options)),
-    rollback: (xid) => call(() => resource.rollback(xid)),
-    recover: () => call(() => resource.recover()),
-    forget: (xid) => call(() => resource.forget(xid)),
+    prepare: (xid) => call(() => resource.prepare(xid, place)),
+    commit: (xid, options) => call(() => resource.commit(xid, { ...options, ...place })),
+    rollback: (xid) => call(() => resource.rollback(xid, place)),
+    recover: () => call(() => node.resource.recover()),
+    forget: (xid) => call(() => node.resource.forget(xid)),
   };
 }
 
@@ -93,15 +100,17 @@ export class Node {
   get resource(): XaResource {
     const branches = () => this.opening.parts.branches;
     return {
-      prepare: (xid) => this.#prepare(xid),
-      commit: (xid, options) => this.#commit(xid, options),
-      rollback: (xid) => this.reach(branches().rollback(xid)),
+      prepare: (xid, place = {}) => this.#prepare(xid, place),
+      commit: (xid, options = {}) => this.#commit(xid, options),
+      rollback: (xid, place) => this.reach(branches().rollback(xid, place)),
       recover: () => this.reach(branches().recover()),
       forget: (xid) => this.reach(branches().forget(xid)),
     };
   }
 
-  #commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
+  #commit(xid: Xid, options: XaCommitOptions): Promise<void> {
+    if (this.#bug === 'a commit that is passed on is not carried out' && options.instance !== undefined)
+      return Promise.resolve();
     if (this.#bug === 'a commit leaves out the rows') {
       const { preparedBranches } = this.simulated.file.tables;
       for (const [key, row] of preparedBranches) preparedBranches.set(key, { ...row, rows: '[]' });
@@ -109,11 +118,15 @@ export class Node {
     return this.reach(this.opening.parts.branches.commit(xid, options));
   }
 
-  async #prepare(xid: Xid): Promise<'ok' | 'read-only'> {
+  async #prepare(xid: Xid, place: XaBranchPlace): Promise<'ok' | 'read-only'> {
     await this.#onTheWay();
     const { branches } = this.opening.parts;
-    const preparing = this.reach(branches.prepare(xid));
-    if (this.#bug === 'a branch says that it is prepared before it is on disk') {
+    const preparing = this.reach(branches.prepare(xid, place));
+    const answersEarly =
+      this.#bug === 'a branch says that it is prepared before it is on disk' ||
+      (this.#bug === 'a prepare that is passed on is answered before it is carried out' &&
+        place.instance !== undefined);
+    if (answersEarly) {
       preparing.catch(() => undefined);
       return 'ok';
     }

@@ -32,8 +32,12 @@ export interface CrashRunOptions {
   shared?: boolean;
   /** The branches are tightly coupled, and the first one's instance is their home. */
   tight?: boolean;
+  /** Each branch is prepared and committed by a call to the other one's instance, which passes it on. */
+  passedOn?: boolean;
   /** The second branch only enqueues, so that it can ship its work. */
   shippable?: boolean;
+  /** It changes a row too, of the first one's tables: the instances are of one folder. */
+  shipsRows?: boolean;
 }
 
 export interface CrashRunResult {
@@ -83,6 +87,7 @@ export class CrashRun {
       cacheBytesMax: 1_000_000,
       partitionMessagesMax: 4,
       consumerIdleMs: 500,
+      ...(this.#options.shipsRows === true && { sqlInstance: 1 }),
     });
     const arrival = () =>
       new Promise<void>((resolve) => void this.#scheduler.after(chance.below(12), resolve));
@@ -137,9 +142,10 @@ export class CrashRun {
 
   #newCoordinator({ opening: { parts, ports } }: Node, application = { isAlive: true }): Coordinator {
     const { first, second } = this.#nodes;
+    const { passedOn = false } = this.#options;
     const participants = new Map([
-      ['first', resourceOf(first, application)],
-      ['second', resourceOf(second, application)],
+      ['first', resourceOf(first, application, passedOn ? second : first)],
+      ['second', resourceOf(second, application, passedOn ? first : second)],
     ]);
     const { epoch, decisions } = parts;
     const instance = this.#options.shared === true ? 1 : 3;
@@ -178,7 +184,7 @@ export class CrashRun {
           const [message] = await session.dequeue('orders');
           expectThat(message !== undefined, () => 'there is no message to consume');
           session.execute(addToBalance, [session === one ? -10 : 10, 1]);
-        }
+        } else if (this.#options.shipsRows === true) session.execute(addToBalance, [3, 1]);
         session.enqueue('alerts', { payload: name });
         this.#progress = `after the work of ${name}`;
         await roundTrip();
@@ -285,7 +291,7 @@ export class CrashRun {
     const outcome =
       this.#options.shippable === true
         ? [
-            ['more 1', 'out 1', 'out 2', '90'],
+            ['more 1', 'out 1', 'out 2', this.#options.shipsRows === true ? '93' : '90'],
             ['in 2', '100'],
           ]
         : [

@@ -95,6 +95,8 @@ function beginOrContinue(files: ConversionFiles, options: ConvertOptions): Conve
   const queues = files.catalog.queues();
   const old = queues.find(({ name }) => name === queue);
   if (old === undefined) throw new QueueError('QUEUE_NOT_FOUND', { details: { queue } });
+  const user = queues.find(({ exceptionQueueId }) => exceptionQueueId === old.queueId);
+  if (user !== undefined) throw new QueueError('QUEUE_IN_USE', { details: { queue, user: user.name } });
   const settings = validateQueueSpec({
     name: queue,
     kind: 'sharded',

@@ -8,10 +8,12 @@ import type { Peer } from '../../forwarding/interconnect.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../../model/forwarded-batch.ts';
 import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
 import type { QueueId } from '../../model/ids.ts';
+import type { PassedOnAnswer, PassedOnCall } from '../../model/passed-on-call.ts';
 import type { InstancePorts, MachineClock, Timers } from '../../model/ports.ts';
 import type { FrameWriter } from '../../wire/frame-writer.ts';
 import { type PeerCall, peerCallToJson, writeBatch } from '../../wire/peer-messages.ts';
 import { requests } from '../../wire/protocol.ts';
+import { passedOnToWire } from '../../wire/xa-calls.ts';
 
 export interface PeerLinkOptions {
   path: string;
@@ -79,6 +81,11 @@ export class PeerLink implements Peer {
   /** A call about a tightly coupled transaction that has the peer as its home. */
   callHome(call: HomeCall): Promise<HomeAnswer> {
     return this.#call({ call: 'home', ofHome: call });
+  }
+
+  /** A call about a branch of the peer. */
+  callBranch(call: PassedOnCall): Promise<PassedOnAnswer> {
+    return this.#call({ call: 'branch', ofBranch: passedOnToWire(call) });
   }
 
   async #call<T>(call: PeerCall): Promise<T> {

@@ -1,12 +1,14 @@
 /** Connects an instance to the other instances of its cluster, each over the socket on which it is served. */
 import type { Interconnect } from '../../forwarding/interconnect.ts';
 import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
+import type { PassedOnAnswer, PassedOnCall } from '../../model/passed-on-call.ts';
 import type { InstancePorts } from '../../model/ports.ts';
 import type { LocalInstance } from '../../runtime/local-instance.ts';
+import type { BranchPeers } from '../../xa/passed-on-calls.ts';
 import type { HomePeers } from '../../xa/tight/homes.ts';
 import { PeerLink } from './peer-link.ts';
 
-export class SocketInterconnect implements Interconnect, HomePeers {
+export class SocketInterconnect implements Interconnect, HomePeers, BranchPeers {
   readonly consumerIdleMs: number;
   readonly #instance: LocalInstance;
   readonly #pathOf: (instance: number) => string;
@@ -42,6 +44,10 @@ export class SocketInterconnect implements Interconnect, HomePeers {
 
   callHome(home: number, call: HomeCall): Promise<HomeAnswer> {
     return this.peer(home).callHome(call);
+  }
+
+  callBranch(instance: number, call: PassedOnCall): Promise<PassedOnAnswer> {
+    return this.peer(instance).callBranch(call);
   }
 
   /** Ends forwarding in order as far as that is quick, then closes the connections. */

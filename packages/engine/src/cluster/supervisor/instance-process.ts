@@ -4,8 +4,9 @@
  */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
-import type { ProcessStats } from '../cluster.ts';
+import type { ProcessExtension, ProcessStats } from '../cluster.ts';
 import { ClusterMember } from '../cluster-member.ts';
+import { importExtension } from '../import-extension.ts';
 import { nodeClusterPorts } from '../node-cluster-ports.ts';
 import { serveInstance } from '../serve-instance-with-peers.ts';
 import type {
@@ -18,6 +19,7 @@ import type {
 const orphanCloseMsMax = 2_000;
 
 let member: ClusterMember | undefined;
+let extension: Promise<ProcessExtension> | undefined;
 let closing = false;
 
 function send(message: InstanceProcessMessage): void {
@@ -25,9 +27,11 @@ function send(message: InstanceProcessMessage): void {
   if (process.connected) process.send?.(message);
 }
 
-async function open(options: InstanceProcessOptions): Promise<void> {
+async function open({ extension: spec, ...options }: InstanceProcessOptions): Promise<void> {
   const signsOfLife = nodeClusterPorts.timers.every(limits.leaseRenewMs, () => send({ type: 'alive' }));
-  member = await ClusterMember.join({
+  // Before there is a lease to renew: while modules are loaded, no timer runs.
+  const createExtension = spec && (await importExtension(spec));
+  const joined = await ClusterMember.join({
     servesOnly: true,
     ...options,
     ports: nodeClusterPorts,
@@ -38,6 +42,10 @@ async function open(options: InstanceProcessOptions): Promise<void> {
       if (failed && event.instance === options.instance) exitSoon(1);
     },
   });
+  member = joined;
+  const { dir, instance } = options;
+  extension = createExtension?.({ dir, instance, hosted: () => joined.acceptingInstances });
+  await extension;
   signsOfLife.cancel();
   send({ type: 'opened' });
 }
@@ -50,6 +58,7 @@ function exitSoon(exitCode: number): void {
 async function close(): Promise<void> {
   if (closing) return;
   closing = true;
+  await (await extension)?.close();
   await member?.leave();
   exitSoon(0);
 }

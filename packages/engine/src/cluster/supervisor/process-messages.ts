@@ -1,12 +1,13 @@
 /** Messages between the supervisor of a cluster and the process of an instance. */
 import type { QueueErrorCode } from '../../api/errors.ts';
 import type { InstanceOptions } from '../../api/instance.ts';
-import type { ProcessStats } from '../cluster.ts';
+import type { ProcessExtensionSpec, ProcessStats } from '../cluster.ts';
 import type { ClusterEvent } from '../cluster-events.ts';
 
 export interface InstanceProcessOptions extends Omit<InstanceOptions, 'instance'> {
   instance: number;
   writerSilentMsMax: number;
+  extension?: ProcessExtensionSpec;
 }
 
 export type SupervisorMessage =

@@ -78,16 +78,26 @@ function readRow(file: SqliteFile, { name, identity, columns }: TableLayout, val
     : columns.map((_, index) => toStoredValue(row[2 * index]!, row[2 * index + 1] as string));
 }
 
-/** Writes the rows. Those that go are deleted first, so that others can have their unique values. */
-export function applyBranchRows(file: SqliteFile, { tables, changes }: BranchRows): void {
-  // Rows that refer to each other come one after the other.
-  file.pragma('defer_foreign_keys = ON');
-  try {
-    for (const change of changes) if (change.values === null) deleteRow(file, tables[change.table]!, change);
-    for (const change of changes) if (change.values !== null) putRow(file, tables[change.table]!, change);
-  } finally {
-    file.pragma('defer_foreign_keys = OFF'); // or those of others would be checked at the commit of the whole group
+/** Writes the rows. */
+export function applyBranchRows(file: SqliteFile, rows: BranchRows): void {
+  // Tables with foreign keys are locked as a whole. Without any, the pragma is left out: it has SQLite compile all statements again.
+  if (rows.wholeTables.length === 0) {
+    applyChanges(file, rows);
+    return;
   }
+  // Rows that refer to each other come one after the other.
+  file.exec('PRAGMA defer_foreign_keys = ON');
+  try {
+    applyChanges(file, rows);
+  } finally {
+    file.exec('PRAGMA defer_foreign_keys = OFF'); // or those of others would be checked at the commit of the whole group
+  }
+}
+
+/** Those that go are deleted first, so that others can have their unique values. */
+function applyChanges(file: SqliteFile, { tables, changes }: BranchRows): void {
+  for (const change of changes) if (change.values === null) deleteRow(file, tables[change.table]!, change);
+  for (const change of changes) if (change.values !== null) putRow(file, tables[change.table]!, change);
 }
 
 type Layout = BranchRows['tables'][string];

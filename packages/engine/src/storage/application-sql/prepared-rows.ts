@@ -51,7 +51,8 @@ export class PreparedRows {
 
   /** From now on writes to these tables are seen. */
   guard(tables: Iterable<string>): void {
-    for (const table of tables) this.locks.guard(readTableLayout(this.#file, table));
+    for (const table of tables)
+      if (!this.locks.isGuarded(table)) this.locks.guard(readTableLayout(this.#file, table));
   }
 
   /**

@@ -129,10 +129,14 @@ export class RowLocks {
     this.#guarded.clear();
   }
 
+  /** Whether writes to the table are seen. */
+  isGuarded(table: string): boolean {
+    return this.#guarded.has(table);
+  }
+
   /** From now on writes to the table are seen. Not inside a savepoint that may be rolled back. */
   guard(layout: TableLayout): void {
     const { name, identity, uniqueKeys } = layout;
-    if (this.#guarded.has(name)) return;
     const columns = [...identity, ...uniqueKeys.flat()].map((column) => `"${column.replaceAll('"', '""')}"`);
     const values = (of: 'OLD' | 'NEW') => columns.map((column) => `${of}.${column}`);
     const table = `"${name.replaceAll('"', '""')}"`;

@@ -126,6 +126,7 @@ function exceptionQueueOf(row: NewQueueRow): NewQueueRow {
     priorities: false,
     attemptsMax: null,
     retryDelayMs: 0,
+    temporarySubscribers: false,
     cacheBytesMin: 0,
     cacheBytesMax: null,
   };

@@ -14,11 +14,9 @@ import type { EmulatedDisk } from '../emulated-disk.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import type { InstanceFile, StatementSteps } from './instance-file.ts';
 
-export const newWriterState: WriterState = { generation: 0, failure: null };
-
 export interface GroupWriterOptions {
   path: string;
-  /** Makes each sync wait; undefined: the disk is as it is. */
+  /** Each sync takes at least as long as on it; undefined: the disk is as it is. */
   emulatedDisk: EmulatedDisk | undefined;
   clock: Clock;
   /** The file took its last group: a checkpoint failed after it was acknowledged. */
@@ -101,9 +99,10 @@ export class GroupWriter {
     const onMaintained = () => {
       maintainedAt = clock.monotonicMs();
     };
+    const disk = group.sync === 'FULL' ? emulatedDisk : undefined;
     try {
-      done = this.#file.commit(group, onMaintained, statements);
-      if (group.sync === 'FULL') emulatedDisk?.sync();
+      done = this.#file.commit(group, { onMaintained, onSyncing: () => disk?.begin() }, statements);
+      disk?.end();
     } catch (error) {
       failure = toStorageFailure(error, path);
     }

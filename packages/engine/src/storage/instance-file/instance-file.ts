@@ -65,6 +65,14 @@ export function instanceFilePath(dir: string, instance: number): string {
   return join(dir, `instance-${instance}.db`);
 }
 
+/** Moments of a commit at which its caller is called. */
+export interface CommitMoments {
+  /** Between the changes to the pool and those to messages. */
+  onMaintained?(): void;
+  /** All of the group is written in memory: it goes to the log, and is synced, from here on. */
+  onSyncing?(): void;
+}
+
 /** What the caller of a commit does around the application's statements, which may be killed with their process. */
 export interface StatementSteps {
   /** Runs the statements of the group's transaction with this index, or says why they failed before. */
@@ -180,11 +188,10 @@ export class InstanceFile {
   }
 
   /**
-   * Commits a group; with `FULL` it is on disk when this returns. `onMaintained` is called between the changes to the pool
-   * and those to messages. Returns the partitions that are too damaged to be truncated, and the outcomes of application
-   * statements.
+   * Commits a group; with `FULL` it is on disk when this returns. Returns the partitions that are too damaged to be truncated, and
+   * the outcomes of application statements.
    */
-  commit(group: Group, onMaintained: () => void, statements: StatementSteps = runEach): CommitDone {
+  commit(group: Group, moments: CommitMoments = {}, statements: StatementSteps = runEach): CommitDone {
     let unusable: number[] = [];
     let sql: SqlOutcome[] = [];
     this.#writtenBytesUnknown = this.#transactionOpen || group.sqlTransactions.length > 0;
@@ -193,7 +200,7 @@ export class InstanceFile {
     try {
       this.#assertEpoch();
       unusable = this.#applyPoolChanges(group.poolChanges);
-      onMaintained();
+      moments.onMaintained?.();
       const preparedRows: PreparedBranchRow[] = [];
       sql = group.sqlTransactions.map((transaction, index) =>
         statements.run(index, (onStatement) => {
@@ -223,6 +230,7 @@ export class InstanceFile {
       if (this.#recordsEveryGroup || needsGroupRecord(content, group.poolChanges))
         this.#writeLastGroup.run(group.groupNumber);
       statements.onCommitting({ unusablePartitions: unusable, sqlOutcomes: sql });
+      moments.onSyncing?.();
       this.#commit.run();
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');

@@ -10,11 +10,16 @@
  * On this thread a group is answered before `send` returns. The epoch is compared in each group wherever that is committed.
  */
 import { registerCounter } from '../../api/counters.ts';
-import type { Group, GroupResult, StatementAnswer, WriterState } from '../../model/group-message.ts';
+import {
+  type Group,
+  type GroupResult,
+  newWriterState,
+  type StatementAnswer,
+  type WriterState,
+} from '../../model/group-message.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import { fromStorageFailure } from '../../model/storage-failure.ts';
 import type { WaitRecorder } from '../../model/wait-recorder.ts';
-import { newWriterState } from '../instance-file/group-writer.ts';
 import type { CommitPlacement } from './commit-place.ts';
 import type { SessionThreadWriter } from './session-thread-writer.ts';
 import type { WriterListener, WriterThread } from './writer-thread-client.ts';
@@ -110,7 +115,7 @@ export class AdaptiveWriter {
     return this.#thread.cpuUs;
   }
 
-  /** A group on this thread keeps it from being asked: then the lease lapses because nobody renews it. */
+  /** Of the thread only: while a group on this one hangs nobody can ask, and the lease lapses because it is not renewed. */
   get silentMs(): number {
     return this.#thread.silentMs;
   }

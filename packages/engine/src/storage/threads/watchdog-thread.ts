@@ -17,7 +17,7 @@ const { machineClock, processes } = nodePorts;
 const { control, armedAtMs } = watchViews(memory);
 const runningMsMax = limits.sqlExecutionMsMax + limits.sqlKillGraceMs;
 
-/** Why what runs must not go on; undefined while it may. */
+/** Why the running statement has to be killed; undefined if it may continue. */
 function reasonToKill(): 'time' | 'memory' | 'orphan' | undefined {
   if (process.ppid !== parentPid) return 'orphan';
   if (machineClock.nowMs() - armedAtMs[0]! > runningMsMax) return 'time';
@@ -34,7 +34,7 @@ function watch(): never {
     const runs = state % 2 !== 0;
     idleChecks = runs ? 0 : idleChecks + 1;
     const reason = runs ? reasonToKill() : undefined;
-    // From here on the main thread does not go on even if it leaves SQLite: what is killed never commits.
+    // From here on the main thread stops even if its statement returns, so a killed transaction never commits.
     if (
       reason !== undefined &&
       Atomics.compareExchange(control, watchWords.state, state, killedState) === state

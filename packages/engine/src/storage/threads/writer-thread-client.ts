@@ -6,19 +6,19 @@
 import type { Worker } from 'node:worker_threads';
 import { QueueError } from '../../api/errors.ts';
 import type { EmulatedSync } from '../../model/emulated-sync.ts';
-import type {
-  Group,
-  GroupResult,
-  StatementAnswer,
-  WriterReply,
-  WriterRequest,
-  WriterState,
+import {
+  type Group,
+  type GroupResult,
+  newWriterState,
+  type StatementAnswer,
+  type WriterReply,
+  type WriterRequest,
+  type WriterState,
 } from '../../model/group-message.ts';
 import type { Clock, InstancePorts } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import { fromStorageFailure } from '../../model/storage-failure.ts';
-import { newWriterState } from '../instance-file/group-writer.ts';
 import { startThread } from './start-thread.ts';
 import {
   createAnswerChannelMemory,

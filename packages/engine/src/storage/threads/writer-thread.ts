@@ -4,11 +4,11 @@
  * interrupt SQLite, and a thread cannot be killed while SQLite runs.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { WriterReply, WriterState } from '../../model/group-message.ts';
+import { newWriterState, type WriterReply, type WriterState } from '../../model/group-message.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodeClocks } from '../../node-clocks.ts';
 import { openEmulatedDisk } from '../emulated-disk.ts';
-import { cpuUsOfThread, GroupWriter, newWriterState } from '../instance-file/group-writer.ts';
+import { cpuUsOfThread, GroupWriter } from '../instance-file/group-writer.ts';
 import { InstanceFile } from '../instance-file/instance-file.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import { AnswerSender, GroupReceiver } from './writer-channel.ts';

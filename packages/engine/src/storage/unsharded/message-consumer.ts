@@ -5,6 +5,8 @@ import type { QueueId, SubscriberId } from '../../model/ids.ts';
 export interface MessageConsumer {
   queueId: QueueId;
   subscriber: SubscriberId;
+  /** Each delivery to it is an attempt that counts, also after a power cut: claims are synced. */
+  countsAttempts?: boolean;
 }
 
 /** Where the row of a topic's message for one subscriber is. */

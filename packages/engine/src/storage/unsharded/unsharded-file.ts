@@ -169,7 +169,8 @@ export class UnshardedFile {
 
   /** Claims up to `max` ready messages in order. */
   claim(consumer: MessageConsumer, max: number): ClaimedRow[] {
-    return this.runTransaction('NORMAL', () => this.tables.claim(consumer, max, this.holder));
+    const sync = consumer.countsAttempts === true ? 'FULL' : 'NORMAL';
+    return this.runTransaction(sync, () => this.tables.claim(consumer, max, this.holder));
   }
 
   /** Throws `STORAGE_CORRUPT` instead of false if messages that are counted cannot be found. */

@@ -140,6 +140,7 @@ class GroupTransaction {
     for (const [at, batch] of this.#batches.entries()) {
       for (const [index, operation] of batch.operations.entries()) {
         if (operation.kind === 'drop') sync = 'FULL';
+        if (operation.kind === 'claim' && operation.consumer.countsAttempts === true) sync = 'FULL';
         if (operation.kind !== 'commit') continue;
         const answer = answers[at]![index]!;
         const stored = this.#storedRunOf(batch, index);

@@ -3,7 +3,8 @@ import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { ShippedWork } from '../../model/home-calls.ts';
 import { validateStatement } from '../../model/sql-statement.ts';
-import type { PreparableContent, ShardedTransaction } from '../../queues/sharded-transaction.ts';
+import type { ShardedTransaction } from '../../queues/sharded-transaction.ts';
+import type { PreparableContent } from '../../queues/transaction-content.ts';
 
 /**
  * Undefined if the work stays where it is: a part of it would have to be committed here in any case (messages that it consumes),

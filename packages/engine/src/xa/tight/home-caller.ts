@@ -23,9 +23,9 @@ export class HomeCaller {
 
   /** Whether a call that needs the lock has to wait for it. */
   wouldWait(call: HomeCall): boolean {
-    return call.call !== 'unlock' && call.call !== 'lock' && call.token !== undefined
-      ? false
-      : call.call !== 'unlock' && !this.#locks.isFree(call.transaction);
+    if (call.call === 'unlock') return false;
+    const hasLock = call.call !== 'lock' && call.token !== undefined;
+    return !hasLock && !this.#locks.isFree(call.transaction);
   }
 
   /** Rejects with `XA_RBTIMEOUT`, `XA_RBDEADLOCK`, `XA_RBCOMMFAIL` (the lock was lost), and with why the instance has ended. */

@@ -1,6 +1,6 @@
 /**
- * The home instances of tightly coupled transactions, as one instance reaches them: itself, or another over the interconnect.
- * Waiting for an answer is a wait event, and has a bound.
+ * Calls to the home instances of tightly coupled transactions: this instance itself, or another one over the interconnect. The wait
+ * for an answer is bounded, and recorded as a wait event.
  */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
@@ -9,6 +9,7 @@ import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
 import type { Ports } from '../../model/ports.ts';
 import type { RecordedTime, WaitRecorder } from '../../model/wait-recorder.ts';
 import { HomeCaller } from './home-caller.ts';
+import { answerWithin, recordedAnswer } from './peer-answer.ts';
 import type { ShippedBranches } from './shipped-branches.ts';
 import { TransactionLocks } from './transaction-locks.ts';
 
@@ -20,9 +21,9 @@ export const globalTransactionLock = registerWaitEvent({
     'a branch waits for the lock of its tightly coupled transaction, with the messages to its home instance and back',
 });
 
-/** How calls reach the home instance of another process. `cluster/interconnect/` implements it. */
+/** Sends calls to home instances in other processes. `cluster/interconnect/` implements it. */
 export interface HomePeers {
-  /** If it rejects, nobody here knows whether the call was carried out. */
+  /** If it rejects, it is unknown whether the call was carried out. */
   callHome(home: number, call: HomeCall): Promise<HomeAnswer>;
 }
 
@@ -70,29 +71,25 @@ export class Homes {
   }
 
   /**
-   * Rejects with what the home instance answers, and with `INSTANCE_UNREACHABLE` if it does not. `time`: of the session that waits;
-   * without one the wait is recorded for none.
+   * Rejects with what the home instance answers, and with `INSTANCE_UNREACHABLE` if it does not. `time`: of the session that waits.
+   * Without one the wait is recorded for the instance alone.
    */
   async call<T extends HomeAnswer>(home: number, call: HomeCall, time: RecordedTime | undefined): Promise<T> {
     if (this.#endReason !== undefined) throw this.#endReason;
     const waits = home !== this.instance || this.#own.wouldWait(call);
     const answer = this.#send(home, call) as Promise<T>;
-    return waits ? await this.#recorded(answer, time) : await answer;
-  }
-
-  async #recorded<T>(answer: Promise<T>, time: RecordedTime | undefined): Promise<T> {
-    const { clock } = this.#ports;
-    const startMs = clock.monotonicMs();
-    time?.begin(globalTransactionLock);
-    try {
+    if (!waits) {
+      time?.answer();
       return await answer;
-    } finally {
-      if (time === undefined) this.#waits.record(globalTransactionLock, clock.monotonicMs() - startMs);
-      else time.end();
     }
+    return await recordedAnswer(answer, globalTransactionLock, {
+      waits: this.#waits,
+      ports: this.#ports,
+      time,
+    });
   }
 
-  /** Where no answer is needed, or none can be waited for. */
+  /** Sends a call without waiting for its answer. */
   notify(home: number, call: HomeCall): void {
     this.#send(home, call).catch(() => undefined);
   }
@@ -101,10 +98,11 @@ export class Homes {
     if (home === this.instance) return this.#own.call(call);
     if (this.#peers === undefined) return Promise.reject(this.#unreachable(home));
     const msMax = limits.homeAnswerMs + ('waitMs' in call ? call.waitMs : 0);
-    const late = Promise.withResolvers<never>();
-    const timer = this.#ports.timers.deadline(msMax, () => late.reject(this.#unreachable(home, msMax)));
-    const answer = this.#peers.callHome(home, call);
-    return Promise.race([answer, late.promise]).finally(() => timer.cancel());
+    return answerWithin(this.#peers.callHome(home, call), {
+      timers: this.#ports.timers,
+      msMax,
+      late: () => this.#unreachable(home, msMax),
+    });
   }
 
   #unreachable(home: number, msMax?: number): QueueError {
@@ -117,7 +115,7 @@ export class Homes {
     });
   }
 
-  /** The instance serves no more: nobody waits for it. */
+  /** The instance has stopped serving: ends all waits for its locks. */
   end(reason: QueueError): void {
     this.#endReason ??= reason;
     this.#locks.refuseAll(reason);

@@ -78,7 +78,7 @@ export class ShippedBranches {
       if (work.statements.length > 0) this.#options.assertHasTables();
       for (const { sql, parameters } of work.statements) {
         const { statement, bytes } = validateStatement(sql, parameters);
-        transaction.execute(statement, bytes);
+        transaction.statements.execute(statement, bytes);
       }
     } catch (error) {
       if (error instanceof QueueError) return 'refused'; // its own instance says what is wrong

@@ -81,7 +81,7 @@ export class TightBranch {
     return this.#isShipped;
   }
 
-  /** A session begins to work in it. Rejects as `run` does, with `XAER_RMFAIL` where that rejects with `XA_RBCOMMFAIL`. */
+  /** A session begins to work in the branch. Rejects as `run` does, but with `XAER_RMFAIL` instead of `XA_RBCOMMFAIL`. */
   async enter(waiter: LockWaiter): Promise<void> {
     try {
       if (this.#isShipped) await this.withdraw(waiter);
@@ -130,8 +130,8 @@ export class TightBranch {
   }
 
   /**
-   * A session has ended its work in it: ships it, if it can be shipped as a whole, and gives up a lock that it keeps. Rejects as
-   * `run` does; then the branch must be rolled back.
+   * A session has ended its work in the branch: ships the work, if it can be shipped as a whole, and gives up a lock that the branch
+   * keeps. Rejects as `run` does; then the branch must be rolled back.
    */
   async leave(
     waiter: LockWaiter,
@@ -175,8 +175,8 @@ export class TightBranch {
   }
 
   /**
-   * It prepares: true if the home instance answers for its work. Rejects as `run` does, and with `XA_RBCOMMFAIL` if the home instance has
-   * lost the work.
+   * The branch prepares. Resolves to true if the home instance has taken over its work. Rejects as `run` does, and with
+   * `XA_RBCOMMFAIL` if the home instance has lost the work.
    */
   async settle(waiter: LockWaiter): Promise<boolean> {
     const call = { call: 'settle', ...this.#underLock(waiter) } as const;
@@ -214,7 +214,7 @@ export class TightBranch {
     this.#isShipped = false;
   }
 
-  /** The branch is over, or can only be rolled back: what it has at its home instance is given up there when the message arrives. */
+  /** The branch has ended, or can only be rolled back: tells its home instance to drop its shipped work and its lock. */
   abandon(): void {
     this.#giveUpLock();
     if (!this.#isShipped) return;
@@ -230,7 +230,7 @@ export class TightBranch {
 
 const ownCodes = ['XA_RBTIMEOUT', 'XA_RBDEADLOCK', 'XA_RBCOMMFAIL', 'XAER_PROTO'];
 
-/** What is no answer about the lock is a failure of the home instance. */
+/** Any other error than those of the lock means that the home instance has failed. */
 function lockFailure(error: unknown): unknown {
   if (!(error instanceof QueueError) || ownCodes.includes(error.code)) return error;
   return new QueueError('XA_RBCOMMFAIL', {

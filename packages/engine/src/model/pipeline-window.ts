@@ -4,7 +4,8 @@
  * long. So a fast consumer gets all that it may have within a few windows, and a slow one keeps few messages from others.
  */
 import { limits } from '../api/limits.ts';
-import type { Clock } from '../model/ports.ts';
+import type { Message } from '../api/message.ts';
+import type { Clock } from './ports.ts';
 
 export interface PipelineWindowOptions {
   messagesMaximum: number;
@@ -18,10 +19,10 @@ export class PipelineWindow {
   #size: number;
   /** Messages that were sent and not taken. */
   #outstanding = 0;
-  /** What was sent at a time and is not taken as a whole. */
+  /** Batches that were sent and are not taken completely, the oldest first. */
   #sent: { messages: number; bytes: number }[] = [];
   #bytes = 0;
-  /** Messages to be taken until the window is measured again, and since when. */
+  /** A round ends when this many more messages are taken: its length decides about the window. Monotonic start, ms. */
   #roundMessages = 0;
   #roundStartedAtMs = 0;
 
@@ -85,4 +86,11 @@ export class PipelineWindow {
     this.#sent = [];
     this.#bytes = 0;
   }
+}
+
+/** Payload bytes that the messages hold in memory: one in chunks holds none. */
+export function payloadBytesOf(messages: readonly Message[]): number {
+  let bytes = 0;
+  for (const message of messages) if (!message.streamed) bytes += message.payloadBytes;
+  return bytes;
 }

@@ -1,0 +1,20 @@
+/** Tells sessions of messages that are ready now. To be called after they were counted. */
+import type { BroadcastChannel } from './broadcast-channel.ts';
+import type { QueueMemory } from './queue-memory.ts';
+
+export interface AnnounceOptions {
+  memory: QueueMemory;
+  channel: BroadcastChannel;
+  /** Called between those who wait for a subscriber and those who listen. */
+  onPost?(): void;
+}
+
+/** Wakes those who wait for messages of one of the subscribers, and all who listen. */
+export function announce(slots: readonly number[], { memory, channel, onPost }: AnnounceOptions): void {
+  for (let session = 1; session <= memory.shape.sessionsMax; session += 1) {
+    const waitsFor = memory.load(memory.session(session, 'waitsFor'));
+    if (waitsFor > 0 && slots.includes(waitsFor - 1)) memory.wake(session);
+  }
+  onPost?.();
+  channel.post();
+}

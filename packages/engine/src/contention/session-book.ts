@@ -1,0 +1,191 @@
+/**
+ * The time book of a thread session, in its part of shared memory: in which wait it is, since when, and how long all waits took. The
+ * thread writes it; any thread can read it at any moment, also while the session sleeps, with the part of the wait under way.
+ *
+ * The parts come from clocks of their own and are not made to add up. Waits are by the machine's clock, less what the scheduler says
+ * of the thread meanwhile: the time in which it ran (a call to the instance encodes and decodes), and the time in which it was
+ * runnable. CPU and runnable time are the scheduler's, over the life of the session. What is in none of them is unexplained.
+ */
+import type { MachineClock, ThreadClock, ThreadTimes } from '../model/ports.ts';
+
+/** The waits of a session: for the two guards, for messages in `listen` and in `dequeue`, and for answers of its instance. */
+export const bookedWaits = ['mutex', 'latch', 'listen', 'dequeue', 'call', 'commit'] as const;
+export type BookedWait = (typeof bookedWaits)[number];
+
+const fields = ['waiting', 'sinceMs', 'openedMs', 'cpuMs', 'runnableMs', 'preemptedMs'] as const;
+const fieldAt = Object.fromEntries(fields.map((name, at) => [name, at])) as Record<
+  (typeof fields)[number],
+  number
+>;
+/** The first is a counter of changes, which is odd while one is under way; only its first four bytes are used. */
+const firstField = 1;
+/** For each wait its count, then its milliseconds. */
+const waitWords = 2;
+export const bookWords = firstField + fields.length + waitWords * bookedWaits.length;
+
+/** For a book that nobody reads. */
+export const noThreadClock: ThreadClock = {
+  times: () => ({ cpuMs: 0, runnableMs: 0 }),
+  close: () => undefined,
+};
+
+export interface BookedTimes {
+  /** From the opening of the session up to now if it is in a wait, else to the latest beginning or end of one, which the rest is up to. */
+  elapsedMs: number;
+  cpuMs: number;
+  runnableMs: number;
+  /** Of `runnableMs`: the thread lost its core while it was in no wait. */
+  preemptedMs: number;
+  waits: Record<BookedWait, { waits: number; ms: number }>;
+}
+
+/** Whoever waits tells it before and after; `end` returns the milliseconds that count as waited. */
+export interface WaitTimer {
+  begin(): void;
+  /** `counts`: whether it is one more wait; its time counts in any case. */
+  end(counts: boolean): number;
+}
+
+/** Answers of the instance wake the event loop, whose work until the program continues is no wait. */
+const runsMeanwhile: readonly BookedWait[] = ['call', 'commit'];
+
+/** Who reads during a change reads again, this often at most: the thread may have lost its core in the middle of it. */
+const readsMax = 10_000;
+
+export class SessionBook {
+  readonly #words: Float64Array;
+  readonly #changes: Int32Array;
+
+  constructor(words: Float64Array) {
+    this.#changes = new Int32Array(words.buffer, words.byteOffset, 1);
+    this.#words = words.subarray(firstField);
+  }
+
+  /** Begins the book of a session of the calling thread. */
+  open(clocks: { clock: MachineClock; threadClock: ThreadClock }): OpenBook {
+    return new OpenBook(this.#words, this.#changes, clocks);
+  }
+
+  /** Up to now. */
+  read(nowMs: number): BookedTimes {
+    return timesOf(this.#copy(), nowMs);
+  }
+
+  #copy(): Float64Array {
+    for (let read = 1; ; read += 1) {
+      const before = Atomics.load(this.#changes, 0);
+      const words = this.#words.slice();
+      if ((before % 2 === 0 && Atomics.load(this.#changes, 0) === before) || read === readsMax) return words;
+      Atomics.pause();
+    }
+  }
+}
+
+function timesOf(words: Float64Array, nowMs: number): BookedTimes {
+  const openedMs = words[fieldAt.openedMs]!;
+  const underWay = words[fieldAt.waiting]! - 1;
+  const untilMs = underWay < 0 ? words[fieldAt.sinceMs]! : nowMs;
+  const ofWait = (wait: BookedWait, index: number) => {
+    const at = fields.length + waitWords * index;
+    const ms = words[at + 1]! + (index === underWay ? nowMs - words[fieldAt.sinceMs]! : 0);
+    return [wait, { waits: words[at]!, ms }] as const;
+  };
+  return {
+    elapsedMs: openedMs === 0 ? 0 : untilMs - openedMs,
+    cpuMs: words[fieldAt.cpuMs]!,
+    runnableMs: words[fieldAt.runnableMs]!,
+    preemptedMs: words[fieldAt.preemptedMs]!,
+    waits: Object.fromEntries(bookedWaits.map(ofWait)) as BookedTimes['waits'],
+  };
+}
+
+/** The book as the thread of the session writes it. */
+export class OpenBook {
+  readonly #words: Float64Array;
+  readonly #changes: Int32Array;
+  readonly #clock: MachineClock;
+  readonly #threadClock: ThreadClock;
+  readonly #start: ThreadTimes;
+  /** When the wait under way began. */
+  #begun: ThreadTimes;
+  #wait: BookedWait | undefined;
+
+  constructor(
+    words: Float64Array,
+    changes: Int32Array,
+    { clock, threadClock }: { clock: MachineClock; threadClock: ThreadClock },
+  ) {
+    this.#words = words;
+    this.#changes = changes;
+    this.#clock = clock;
+    this.#threadClock = threadClock;
+    this.#start = threadClock.times({ exact: true });
+    this.#begun = this.#start;
+    this.#change(() => {
+      words.fill(0);
+      words[fieldAt.openedMs] = clock.nowMs();
+      words[fieldAt.sinceMs] = words[fieldAt.openedMs]!;
+    });
+  }
+
+  timer(wait: BookedWait): WaitTimer {
+    return { begin: () => this.begin(wait), end: (counts) => this.end(counts) };
+  }
+
+  begin(wait: BookedWait): void {
+    const times = this.#threadClock.times({ exact: runsMeanwhile.includes(wait) });
+    const nowMs = this.#clock.nowMs();
+    this.#wait = wait;
+    this.#change((words) => {
+      words[fieldAt.preemptedMs]! += times.runnableMs - this.#start.runnableMs - words[fieldAt.runnableMs]!;
+      this.#note(times);
+      words[fieldAt.waiting] = 1 + bookedWaits.indexOf(wait);
+      words[fieldAt.sinceMs] = nowMs;
+    });
+    this.#begun = times;
+  }
+
+  /** Ends the wait under way. Returns its milliseconds. */
+  end(counts = true): number {
+    const wait = this.#wait;
+    if (wait === undefined) return 0;
+    const ran = runsMeanwhile.includes(wait);
+    const times = this.#threadClock.times({ exact: ran });
+    const nowMs = this.#clock.nowMs();
+    const runnableMs = times.runnableMs - this.#begun.runnableMs;
+    const cpuMs = ran ? times.cpuMs - this.#begun.cpuMs : 0;
+    const at = fields.length + waitWords * bookedWaits.indexOf(wait);
+    const ms = nowMs - this.#words[fieldAt.sinceMs]! - runnableMs - cpuMs;
+    this.#wait = undefined;
+    this.#change((words) => {
+      this.#note(times);
+      words[fieldAt.waiting] = 0;
+      words[fieldAt.sinceMs] = nowMs;
+      if (counts) words[at]! += 1;
+      words[at + 1]! += ms;
+    });
+    return ms;
+  }
+
+  close(): void {
+    this.end();
+    const times = this.#threadClock.times({ exact: true });
+    const nowMs = this.#clock.nowMs();
+    this.#change((words) => {
+      this.#note(times);
+      words[fieldAt.sinceMs] = nowMs;
+    });
+    this.#threadClock.close();
+  }
+
+  #note({ cpuMs, runnableMs }: ThreadTimes): void {
+    this.#words[fieldAt.cpuMs] = cpuMs - this.#start.cpuMs;
+    this.#words[fieldAt.runnableMs] = runnableMs - this.#start.runnableMs;
+  }
+
+  #change(change: (words: Float64Array) => void): void {
+    Atomics.add(this.#changes, 0, 1);
+    change(this.#words);
+    Atomics.add(this.#changes, 0, 1);
+  }
+}

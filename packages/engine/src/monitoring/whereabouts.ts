@@ -1,0 +1,68 @@
+/** Where a message is for one subscriber, and why it waits there, at the moment when it is asked for. */
+import type { MessageWhereabouts } from '../api/message-trace.ts';
+import type { MessageLog } from '../log/message-log.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { BacklogReader } from '../queues/backlog-reader.ts';
+import type { Subscription } from '../queues/sharded-queues.ts';
+
+type Held = Extract<MessageWhereabouts, { state: 'held' }>;
+
+export interface WhereaboutsSources {
+  /** Consumers may dequeue from the queue. */
+  dequeueEnabled: boolean;
+  subscription: Subscription;
+  backlogReader: Pick<BacklogReader, 'damageAhead'>;
+  holderOf(cursor: SubscriberCursor, seq: number): Omit<Held, 'state'>;
+}
+
+/** Of the message with number `seq` in the log of a cursor. O(unsettled deliveries). */
+export function whereaboutsOf(
+  cursor: SubscriberCursor,
+  seq: number,
+  sources: WhereaboutsSources,
+): MessageWhereabouts {
+  switch (cursor.stateOf(seq)) {
+    case 'uncommitted':
+      return seq < cursor.log.nextSeq ? { state: 'uncommitted' } : { state: 'unknown' };
+    case 'ready':
+    case 'returned':
+      return { state: 'ready', ...readiness(cursor, seq, sources) };
+    case 'held':
+      return { state: 'held', ...sources.holderOf(cursor, seq) };
+    case 'paused':
+      return { state: 'delayed', reason: 'retry-delay', untilMs: cursor.statusOf(seq).untilMs! };
+    case 'terminal':
+      return { state: 'consumed', ...partitionFate(cursor.log, seq) };
+  }
+}
+
+type Readiness = Omit<Extract<MessageWhereabouts, { state: 'ready' }>, 'state'>;
+
+/** The first reason why it is not delivered now. */
+function readiness(
+  cursor: SubscriberCursor,
+  seq: number,
+  { dequeueEnabled, subscription, backlogReader }: WhereaboutsSources,
+): Readiness {
+  const ahead = subscription.readyInMoreUrgentLanes(cursor) + cursor.readyBefore(seq);
+  if (!dequeueEnabled) return { reason: 'dequeue-stopped', ahead };
+  if (backlogReader.damageAhead(cursor) !== undefined) return { reason: 'partition-damaged', ahead };
+  if (cursor.deliveryGate?.canDeliver(cursor) === false) return { reason: 'elsewhere-first', ahead };
+  if (ahead > 0) return { reason: 'behind-others', ahead };
+  if (!subscription.hasWaiters) return { reason: 'no-consumer', ahead };
+  return { reason: cursor.needsRead ? 'being-read' : 'next', ahead };
+}
+
+type PartitionFate = Omit<Extract<MessageWhereabouts, { state: 'consumed' }>, 'state'>;
+
+/** The state of the partition that stored a terminal message. */
+function partitionFate(log: MessageLog, seq: number): PartitionFate {
+  if (!log.persistent) return { partition: 'none' };
+  const partition = log.partitions.findPartition(seq);
+  if (partition === undefined) return { partition: 'truncated' };
+  if (partition.truncating) return { partition: 'truncating' };
+  if (partition === log.partitions.all.at(-1)) return { partition: 'filling' };
+  const { watermark } = log;
+  if (watermark >= log.partitions.endSeqOf(partition)) return { partition: 'retained' };
+  return { partition: 'waits', waitsFor: `${log.id}.${watermark}` };
+}

@@ -1,0 +1,74 @@
+/** The open sessions of one instance. Their numbers ascend, and none is given twice while the instance is open. */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
+import type { ServiceState } from '../singletons/service-instance.ts';
+import { InstanceSession } from './instance-session.ts';
+import type { ServedQueues } from './served-queues.ts';
+import { SessionOfService } from './service-session.ts';
+
+export interface OpenSessionsOptions {
+  instance: number;
+  queues: ServedQueues;
+  waits: WaitRecorder;
+}
+
+export class OpenSessions {
+  readonly #options: OpenSessionsOptions;
+  readonly #sessions = new Map<number, InstanceSession>();
+  #lastNumber = 0;
+  #closing = false;
+
+  constructor(options: OpenSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** Throws why nothing is served, `INSTANCE_CLOSED`, `SESSIONS_FULL`. */
+  open(): InstanceSession {
+    const { instance, queues, waits } = this.#options;
+    const sessionNumber = this.#nextNumber();
+    const session = new InstanceSession(instance, sessionNumber, queues, waits.openSession());
+    this.#sessions.set(sessionNumber, session);
+    return session;
+  }
+
+  /** A session of a singleton service. Throws as `open` does. */
+  openForService(state: ServiceState): SessionOfService {
+    const { instance, queues, waits } = this.#options;
+    const sessionNumber = this.#nextNumber();
+    const time = waits.openSession();
+    const session = new SessionOfService({ instance, sessionNumber, context: queues, time }, state);
+    this.#sessions.set(sessionNumber, session);
+    return session;
+  }
+
+  #nextNumber(): number {
+    this.#options.queues.assertServing();
+    if (this.#closing)
+      throw new QueueError('INSTANCE_CLOSED', { details: { instance: this.#options.instance } });
+    if (this.#sessions.size >= limits.sessionsMax)
+      throw new QueueError('SESSIONS_FULL', { details: { sessionsMax: limits.sessionsMax } });
+    this.#lastNumber += 1;
+    return this.#lastNumber;
+  }
+
+  /** Each with its number. */
+  [Symbol.iterator](): Iterator<[sessionNumber: number, session: InstanceSession]> {
+    return this.#sessions.entries();
+  }
+
+  /** The session has closed. */
+  delete(sessionNumber: number): void {
+    this.#sessions.delete(sessionNumber);
+  }
+
+  /** From now on no session can be opened. */
+  refuse(): void {
+    this.#closing = true;
+  }
+
+  /** Resolves when all are closed, those too whose close fails. */
+  async closeAll(): Promise<void> {
+    await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
+  }
+}

@@ -1,0 +1,57 @@
+/** The other instances of the cluster, as one instance knows them: which are hosted now, and the way to them. */
+import type { Interconnect } from '../forwarding/interconnect.ts';
+import type { Catalog } from '../storage/catalog/catalog.ts';
+import type { BranchPeers } from '../xa/passed-on-calls.ts';
+import type { HomePeers } from '../xa/tight/homes.ts';
+import type { ShardedParts } from './assemble-sharded.ts';
+
+/** Requests to the other instances: forwarded messages, and calls about branches of distributed transactions. */
+export type PeerInterconnect = Interconnect & HomePeers & BranchPeers;
+
+export interface PeerInstancesOptions {
+  instance: number;
+  catalog: Catalog;
+  sharded: ShardedParts;
+}
+
+export class PeerInstances {
+  readonly #options: PeerInstancesOptions;
+  #interconnect: PeerInterconnect | undefined;
+  #hosted: readonly number[] = [];
+
+  constructor(options: PeerInstancesOptions) {
+    this.#options = options;
+  }
+
+  /** The others that a process hosts, as the catalog had them at the last `refresh`. */
+  get hosted(): readonly number[] {
+    return this.#hosted;
+  }
+
+  /** From now on messages can come from the other instances and go to them; so can calls about branches. */
+  connect(interconnect: PeerInterconnect): void {
+    const { homes, passedOn, forwarding } = this.#options.sharded;
+    this.#interconnect = interconnect;
+    homes.peers = interconnect;
+    passedOn.peers = interconnect;
+    forwarding.connect(interconnect);
+  }
+
+  /** Starts nothing more with the others, and gives what is under way a bounded time to end. */
+  async disconnect(): Promise<void> {
+    const { homes, passedOn, forwarding } = this.#options.sharded;
+    this.#interconnect = undefined;
+    homes.peers = undefined;
+    passedOn.peers = undefined;
+    await forwarding.disconnect();
+  }
+
+  /** Reads from the catalog which of them are hosted, and tells forwarding of a change. */
+  refresh(): void {
+    const { instance, catalog, sharded } = this.#options;
+    const hosted = catalog.hostedInstances().filter((other) => other !== instance);
+    if (hosted.join() === this.#hosted.join()) return;
+    this.#hosted = hosted;
+    if (this.#interconnect !== undefined) sharded.forwarding.connect(this.#interconnect);
+  }
+}

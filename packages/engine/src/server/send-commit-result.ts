@@ -1,0 +1,35 @@
+/** Answers commits (format: `wire/protocol.ts`). */
+import { type IdRun, idRunsBytes } from '../model/id-runs.ts';
+import type { LazyCommitResult } from '../model/session-calls.ts';
+import type { FrameWriter } from '../wire/frame-writer.ts';
+import { replies } from '../wire/protocol.ts';
+import { resultsToJson } from '../wire/sql-json.ts';
+
+export function sendCommitResult(writer: FrameWriter, request: number, result: LazyCommitResult): void {
+  if (result.replayed) {
+    writer.beginFrame(replies.replayed, request);
+    writer.u8(result.hasLostResults ? 1 : 0);
+    writer.idRuns(result.idRuns);
+    writer.endFrame();
+    return;
+  }
+  const { idRuns, results } = result;
+  if (results.length === 0) {
+    sendCommitted(writer, request, idRuns);
+    return;
+  }
+  writer.beginFrame(replies.committedWithSqlResults, request);
+  writer.u32(idRunsBytes(idRuns));
+  writer.idRuns(idRuns);
+  writer.remainingText(resultsToJson(results));
+  writer.endFrame();
+}
+
+/** Answers that follow each other, as those of a group do, share a frame. */
+export function sendCommitted(writer: FrameWriter, request: number, idRuns: readonly IdRun[]): void {
+  writer.continueFrame(replies.committed);
+  writer.u32(request);
+  writer.u32(idRuns.length);
+  writer.idRuns(idRuns);
+  writer.endFrame();
+}

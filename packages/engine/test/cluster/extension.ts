@@ -1,0 +1,13 @@
+/** What the processes of a cluster run beside their instance: it leaves a file that tells what it was given. */
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Json, ProcessExtension, ProcessHost } from '../../src/index.ts';
+
+export function createExtension(host: ProcessHost, options: Json): ProcessExtension {
+  const file = join(host.dir, `extension-${host.instance}`);
+  const hosted = () => host.hosted().map(({ id }) => id);
+  writeFileSync(file, `${options} ${hosted()}`);
+  return {
+    close: async () => appendFileSync(file, ` until it closed ${hosted()}`),
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * A session of a shared queue on a worker thread, with the mutex or the latch taken out (planted faults), or with both. It moves real
+ * messages. Its memory is slow: a change takes microseconds between reading and writing, so that what two threads do at the same time
+ * goes wrong within a few messages, unless they take turns.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { limits } from '../../src/api/limits.ts';
+import { connectLink } from '../../src/client/connect.ts';
+import { BroadcastChannel } from '../../src/contention/broadcast-channel.ts';
+import type { Guard } from '../../src/contention/latch.ts';
+import { QueueMemory } from '../../src/contention/queue-memory.ts';
+import { QueueObject } from '../../src/contention/queue-object.ts';
+import { noThreadClock } from '../../src/contention/session-book.ts';
+import { joinSharedMemory } from '../../src/contention/session-parts.ts';
+import { SubscriberTable } from '../../src/contention/subscriber-table.ts';
+import { SharedSession } from '../../src/contention/thread-session.ts';
+import type { SharedQueueHandle } from '../../src/index.ts';
+import { nodePorts } from '../../src/node-ports.ts';
+
+export interface FaultyWork {
+  handle: SharedQueueHandle;
+  session: number;
+  without: 'mutex' | 'latch' | null;
+  /** `messages`: enqueue as many; then the first session dequeues all that it finds. `members`: join and leave the channel as often, and post to it. */
+  work: 'messages' | 'members';
+  times: number;
+  /** A word that counts the threads which have arrived, twice each. */
+  arrived: SharedArrayBuffer;
+}
+
+export interface FaultyResult {
+  received: string[];
+  error: string | null;
+}
+
+const pausesPerChange = 2_000;
+
+class SlowMemory extends QueueMemory {
+  override change(at: number, by: number): void {
+    const value = this.load(at);
+    for (let pause = 0; pause < pausesPerChange; pause += 1) Atomics.pause();
+    this.store(at, value + by);
+  }
+}
+
+const { handle, session, without, work, times, arrived } = workerData as FaultyWork;
+const nobody: Guard = { within: (section) => section() };
+const memory = new SlowMemory(handle, handle);
+const { machineClock: clock } = nodePorts;
+const joined = joinSharedMemory(handle, { memory, session, clock, threadClock: noThreadClock });
+const object =
+  without === 'mutex'
+    ? new QueueObject({
+        memory,
+        table: new SubscriberTable(memory),
+        session,
+        counts: joined.counts,
+        mutexes: [nobody],
+      })
+    : joined.object;
+const channel =
+  without === 'latch' ? new BroadcastChannel({ memory, session, latch: nobody }) : joined.channel;
+
+/** Resolves when all threads are here, `turn` counting the times. */
+function meet(turn: number): void {
+  const words = new Int32Array(arrived);
+  Atomics.add(words, 0, 1);
+  Atomics.notify(words, 0);
+  for (;;) {
+    const count = Atomics.load(words, 0);
+    if (count >= 2 * turn) return;
+    Atomics.wait(words, 0, count);
+  }
+}
+
+async function moveMessages(received: string[]): Promise<void> {
+  const client = await connectLink({
+    path: handle.path,
+    connectMs: limits.connectMsDefault,
+    ports: nodePorts,
+  });
+  const shared = new SharedSession({ ...joined, object, channel, queue: handle.queue, client, clock });
+  const now = { visibility: 'immediate' } as const;
+  meet(1);
+  for (let each = 0; each < times; each += 1)
+    await shared.enqueue({ payload: `${session}: ${each}`, recipients: ['KSUB_1'] }, now);
+  meet(2);
+  // One of them alone loses no count: what the dequeues do not find was lost before.
+  for (let isThere = session === 1; isThere; ) {
+    const message = await shared.dequeue('KSUB_1', now);
+    if (message !== undefined) received.push(message.payload.toString());
+    isThere = message !== undefined;
+  }
+  await client.close();
+}
+
+function joinAndLeave(): void {
+  meet(1);
+  for (let each = 0; each < times; each += 1) {
+    channel.subscribe();
+    channel.post();
+    channel.takePosts();
+    channel.reset();
+  }
+}
+
+const received: string[] = [];
+let error: string | null = null;
+try {
+  if (work === 'messages') await moveMessages(received);
+  else joinAndLeave();
+} catch (thrown) {
+  error = String(thrown);
+}
+parentPort!.postMessage({ received, error } satisfies FaultyResult);
