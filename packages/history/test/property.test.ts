@@ -13,6 +13,8 @@ import { describeVerdict } from '../src/report.ts';
 import { Chance, LegalHistory } from './legal-history.ts';
 
 const steps = 250;
+/** `npm run torture` has more runs. */
+const times = process.env.SHARDLAB_SEED === undefined ? 1 : 10;
 const seeds = fc.integer({ min: 0, max: 2 ** 31 - 1 });
 
 class Changed {
@@ -302,7 +304,7 @@ describe('a legal history', () => {
         expect(verdict.violations, describeVerdict(verdict)).toEqual([]);
         consumed += verdict.consumed;
       }),
-      { numRuns: 150 },
+      { numRuns: 60 * times },
     );
     expect(consumed).toBeGreaterThan(1_000);
   });
@@ -320,7 +322,7 @@ describe('a legal history', () => {
           `found ${found.join(' ')}`,
         ).toBe(true);
       }),
-      { numRuns: 40 },
+      { numRuns: 20 * times },
     );
     expect(mutated, 'histories that could be changed').toBeGreaterThan(3);
   });

@@ -1,6 +1,7 @@
-/** What this store promises: see `storeFeatures`. Each line with `no` is refused where it is asked for. */
+/** What this store promises: see `storeFeatures`. Each feature with `no` is refused where it is asked for. */
 import {
   type Capability,
+  type NatsStoreOptions,
   QueueError,
   type StoreCapabilities,
   type StoreFeature,
@@ -10,6 +11,7 @@ import {
 const no: Capability = { support: 'no' };
 const weaker = (note: string): Capability => ({ support: 'weaker', note });
 
+/** With `sync: "always"` and `transactions: "enqueue-first"`: the most that it can promise. */
 export const jetStreamCapabilities: StoreCapabilities = {
   machineFailure: { support: 'yes', note: 'With 3 or 5 replicas, while most of the servers are there' },
   enqueueOnce: {
@@ -17,7 +19,7 @@ export const jetStreamCapabilities: StoreCapabilities = {
     note: 'By message ids, within `outcomeMs`; after that `COMMIT_OUTCOME_UNKNOWN`',
   },
   syncedAcknowledgement: weaker(
-    'Only if every server has `sync_interval: always`; without it the loss of power in a majority of machines loses the last two minutes',
+    'Only if every server has `sync_interval: always`; without it a power cut loses up to the last two minutes, of all machines or of one while another is cut off',
   ),
   enqueueTogether: { support: 'yes', note: 'Up to 1,000 messages in one atomic batch' },
   enqueueToSeveralQueues: no,
@@ -26,6 +28,7 @@ export const jetStreamCapabilities: StoreCapabilities = {
     'Refused, unless the store is opened with `transactions: "enqueue-first"`: a failure in between delivers the consumed message again, after what it led to was enqueued',
   ),
   sqlRows: no,
+  unshardedQueues: no,
   orderInShard: {
     support: 'yes',
     note: 'Each process that consumes gets a part; a prefetched message that is given back counts as delivered',
@@ -34,7 +37,7 @@ export const jetStreamCapabilities: StoreCapabilities = {
     'A returned message is delivered again as soon as possible, in no fixed order',
   ),
   oneHolder: weaker(
-    'While the servers have one leader, by time: their clocks may differ by a fifteenth of `ackWaitMs`. A new leader may deliver a held message again; of both holders at most one commit is confirmed, others are `COMMIT_OUTCOME_UNKNOWN`',
+    'While the servers have one leader, by time: their clocks may differ by a fifteenth of `ackWaitMs`. A new leader may deliver a held message again; of both holders at most one commit is confirmed, others are `COMMIT_OUTCOME_UNKNOWN`. With one replica in a cluster both may be, if its server is killed within some 100 ms after the delivery and the holder is connected to another server',
   ),
   holdsOutliveProcess: weaker('It ends `ackWaitMs` after the process at the latest'),
   receiptsElsewhere: weaker('Sessions of the same open store only'),
@@ -50,6 +53,7 @@ export const jetStreamCapabilities: StoreCapabilities = {
   browse: weaker(
     'One request for each message; only messages held by this store show as held, and deliveryCount is 0',
   ),
+  correlationIndex: no,
   browseTopics: no,
   startStop: weaker('Other processes notice within a second'),
   retention: no,
@@ -59,6 +63,28 @@ export const jetStreamCapabilities: StoreCapabilities = {
   idempotencyKeys: no,
   distributedTransactions: no,
 };
+
+/** What a store promises that was opened so. */
+export function capabilitiesOf({
+  sync = 'interval',
+  transactions = 'atomic',
+}: Pick<NatsStoreOptions, 'sync' | 'transactions'>): StoreCapabilities {
+  return {
+    ...jetStreamCapabilities,
+    ...(sync === 'interval' && {
+      syncedAcknowledgement: {
+        support: 'no',
+        note: 'The store was opened without `sync: "always"`, which is for servers that all have `sync_interval: always`',
+      },
+    }),
+    ...(transactions === 'atomic' && {
+      consumeAndEnqueue: {
+        support: 'no',
+        note: 'The store was opened without `transactions: "enqueue-first"`',
+      },
+    }),
+  };
+}
 
 /** The refusal of what this store cannot do, before anything is done. */
 export function unsupported(feature: StoreFeature, sentence?: string): QueueError {

@@ -1,6 +1,6 @@
 /** Deliveries of queues and subscribers: fetched, passed over or moved to the exception queue, consumed and given back. */
 import { QueueError } from '@shardlab/engine';
-import { exceptionQueueName } from '@shardlab/engine/store-rules';
+import { exceptionQueueName, withExceptionReason } from '@shardlab/engine/store-rules';
 import { type Hold, Holds } from './holds.ts';
 import { decodeMessage, encodeHeaders, type StoredMessage } from './message-coding.ts';
 import { publishMessages } from './publish-messages.ts';
@@ -88,7 +88,8 @@ export class Deliveries {
       const target = await this.#catalog.consumer(row.name, subscriber);
       const key = pullerKey(row.name, subscriber);
       let puller = this.#pullers.get(key);
-      if (puller === undefined) {
+      // A consumer that was read anew may be another one of that name, led by another server.
+      if (puller?.target !== target) {
         // A prefetched message counts as delivered, which attempts must not.
         const prefetch = row.attemptsMax === null ? this.#prefetch : 0;
         puller = new MessagePuller(this.#link, target, { ackWaitMs: target.ackWaitMs, prefetch });
@@ -110,10 +111,10 @@ export class Deliveries {
   /** Stored there under an id that follows from the message's, so that a move that was cut off is not made twice. */
   async #moveToExceptions(row: QueueRow, { stored, hold }: Delivery): Promise<void> {
     const target = exceptionQueueName(row.name);
-    const { payload, ...fields } = stored;
+    const fields = withExceptionReason(stored, row.name, row.attemptsMax ?? 0);
     const message = {
       subject: shardSubject(target, 0),
-      payload,
+      payload: stored.payload,
       headers: encodeHeaders(stored.id, fields),
     };
     await publishMessages(this.#link, streamOf(target), [message], this.#outcomeMs);

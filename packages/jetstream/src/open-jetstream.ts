@@ -1,8 +1,8 @@
 /** Opens the store: queues and topics on the servers of a NATS cluster, behind the engine's sessions. */
-import type { NatsStoreOptions, QueueInfo, QueueStore } from '@shardlab/engine';
+import type { NatsStoreOptions, QueueInfo, QueueStore, StoreCapabilities } from '@shardlab/engine';
 import { QueueError } from '@shardlab/engine';
 import { type BrowseOptions, browseQueue } from './browse-queue.ts';
-import { jetStreamCapabilities, unsupported } from './capabilities.ts';
+import { capabilitiesOf, unsupported } from './capabilities.ts';
 import { Deliveries } from './deliveries.ts';
 import { JetStreamSession, type SessionContext } from './jetstream-session.ts';
 import { QueueCatalog } from './queue-catalog.ts';
@@ -40,7 +40,7 @@ export async function openJetStream(options: JetStreamOptions): Promise<JetStrea
   const link = await ServerLink.open(options);
   const catalog = new QueueCatalog(link, { sync, replicas, ackWaitMs });
   const deliveries = new Deliveries(link, catalog, { prefetch, outcomeMs });
-  return new OpenStore(link, catalog, deliveries, {
+  return new OpenStore(link, catalog, deliveries, capabilitiesOf(options), {
     enqueuesFirst: transactions === 'enqueue-first',
     outcomeMs,
   });
@@ -55,7 +55,7 @@ function within(option: string, value: number, [least, most]: [number, number]):
 }
 
 class OpenStore implements JetStreamStore {
-  readonly capabilities = jetStreamCapabilities;
+  readonly capabilities: StoreCapabilities;
   readonly transactionMessagesMax = storeLimits.batchMessagesMax;
   readonly #link: ServerLink;
   readonly #catalog: QueueCatalog;
@@ -68,11 +68,13 @@ class OpenStore implements JetStreamStore {
     link: ServerLink,
     catalog: QueueCatalog,
     deliveries: Deliveries,
+    capabilities: StoreCapabilities,
     options: Pick<SessionContext, 'enqueuesFirst' | 'outcomeMs'>,
   ) {
     this.#link = link;
     this.#catalog = catalog;
     this.#deliveries = deliveries;
+    this.capabilities = capabilities;
     this.#context = {
       ...options,
       link,

@@ -5,7 +5,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { type Msg, nanos, nuid } from '@nats-io/transport-node';
 import { QueueError } from '@shardlab/engine';
-import { type PullTarget, readLeader } from './consumer-leader.ts';
+import { type PullTarget, readLeader } from './leaders.ts';
 import { queueErrorOf } from './server-errors.ts';
 import type { ServerLink } from './server-link.ts';
 import { storeLimits } from './store-limits.ts';
@@ -21,7 +21,7 @@ export interface PulledMessage {
   storedAtMs: number;
   /** A moment of the monotonic clock before the delivery, ms: the servers hold the message for `ackWaitMs` from then at least. */
   heldFromMs: number;
-  /** Who led the consumer before the delivery: see `consumer-leader.ts`. */
+  /** Who led the consumer before the delivery: see `leaders.ts`. */
   leader: string;
 }
 
@@ -32,7 +32,7 @@ const waitShare = 1 / 6;
 
 export class MessagePuller {
   readonly #link: ServerLink;
-  readonly #target: PullTarget;
+  readonly target: PullTarget;
   readonly #ackWaitMs: number;
   readonly #prefetch: number;
   /** As last read: deliveries after that are by this leader or a later one. */
@@ -42,7 +42,7 @@ export class MessagePuller {
 
   constructor(link: ServerLink, target: PullTarget, options: { ackWaitMs: number; prefetch: number }) {
     this.#link = link;
-    this.#target = target;
+    this.target = target;
     this.#ackWaitMs = options.ackWaitMs;
     this.#prefetch = options.prefetch;
   }
@@ -59,7 +59,7 @@ export class MessagePuller {
     assertOpen: () => Promise<void> = async () => {},
   ): Promise<PulledMessage[]> {
     const until = performance.now() + waitMs;
-    this.#leader ??= await readLeader(this.#link, this.#target);
+    this.#leader ??= await readLeader(this.#link, this.target);
     while (true) {
       const early = this.#takePrefetched(max);
       if (early.length > 0) return early;
@@ -80,7 +80,7 @@ export class MessagePuller {
       if (messages.length > 0 || signal.aborted) return messages;
       if (end === 'unserved') await this.#assertExists();
       if (end === 'gone')
-        throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { consumer: this.#target.consumer } });
+        throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { consumer: this.target.consumer } });
       if (end === 'crowded') throw new QueueError('WAITERS_FULL');
       if (performance.now() >= until) {
         if (end === 'empty') return messages;
@@ -92,7 +92,7 @@ export class MessagePuller {
 
   /** Nobody listens to requests of a consumer that has no leader, or that there is none of. */
   async #assertExists(): Promise<void> {
-    const { stream, consumer } = this.#target;
+    const { stream, consumer } = this.target;
     try {
       await this.#link.manager.consumers.info(stream, consumer);
     } catch (error) {
@@ -159,7 +159,7 @@ export class MessagePuller {
         finish('silent', false);
       }, overdueMs);
       signal.addEventListener('abort', onAbort, { once: true });
-      const { stream, consumer } = this.#target;
+      const { stream, consumer } = this.target;
       const request = waitMs === 0 ? { batch, no_wait: true } : { batch, expires: nanos(Math.ceil(waitMs)) };
       try {
         connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify(request), {
@@ -188,7 +188,7 @@ export class MessagePuller {
 
   /** Reads who leads the consumer now. Throws `INSTANCE_UNREACHABLE`, and what `ServerLink.call` does. */
   async currentLeader(): Promise<string> {
-    this.#leader = await readLeader(this.#link, this.#target);
+    this.#leader = await readLeader(this.#link, this.target);
     return this.#leader;
   }
 

@@ -3,6 +3,7 @@ import { DeliverPolicy, JetStreamApiError, type StreamInfo } from '@nats-io/jets
 import { nanos, nuid } from '@nats-io/transport-node';
 import { QueueError, type QueueInfo, type SubscriberInfo, type SubscriberSpec } from '@shardlab/engine';
 import { exceptionQueueName, subscriberNameFault } from '@shardlab/engine/store-rules';
+import { isOfLeader } from './leaders.ts';
 import {
   consumerConfigOf,
   isOurs,
@@ -108,27 +109,52 @@ export class QueueCatalog {
     await this.#link.call(() => this.#link.manager.consumers.add(streamOf(name), config));
   }
 
-  /** The stream of this name, ours or not. */
+  /** The stream of this name, ours or not, as its leader has it. Throws `INSTANCE_UNREACHABLE` while there is no leader. */
   async find(name: string): Promise<StreamInfo | undefined> {
+    return this.#find(name, (stream) => {
+      if (!isOfLeader(stream)) throw new Error('The stream has no leader');
+    });
+  }
+
+  /** `assertUsable` throws what is no answer: it is asked for again. */
+  async #find(name: string, assertUsable: (stream: StreamInfo) => void): Promise<StreamInfo | undefined> {
     try {
-      return await this.#link.call(() => this.#link.manager.streams.info(streamOf(name)));
+      return await this.#link.call(async () => {
+        const stream = await this.#link.manager.streams.info(streamOf(name));
+        assertUsable(stream);
+        return stream;
+      });
     } catch (error) {
       if (error instanceof QueueError && error.code === 'QUEUE_NOT_FOUND') return undefined;
       throw error;
     }
   }
 
-  /** Throws `QUEUE_NOT_FOUND`, `STREAM_FOREIGN`. At most `queueRowMsMax` old. */
+  /** Throws `QUEUE_NOT_FOUND`, `STREAM_FOREIGN`. At most `queueRowMsMax` older than what `#readAnywhere` answers. */
   async row(name: string): Promise<QueueRow> {
     const known = this.#rows.get(name);
     if (known !== undefined && performance.now() - known.readAtMs < storeLimits.queueRowMsMax)
       return known.row;
-    return (await this.#read(name)).row;
+    return (await this.#readAnywhere(name)).row;
   }
 
+  /** As its leader has it. */
   async #read(name: string): Promise<{ row: QueueRow; stream: StreamInfo }> {
     const readAtMs = performance.now();
-    const stream = await this.find(name);
+    return this.#noteRow(name, await this.find(name), readAtMs);
+  }
+
+  /** As any server has it: the configuration may be old if that one is cut off, and the counts are of no use. */
+  async #readAnywhere(name: string): Promise<{ row: QueueRow; stream: StreamInfo }> {
+    const readAtMs = performance.now();
+    return this.#noteRow(name, await this.#find(name, () => undefined), readAtMs);
+  }
+
+  #noteRow(
+    name: string,
+    stream: StreamInfo | undefined,
+    readAtMs: number,
+  ): { row: QueueRow; stream: StreamInfo } {
     if (stream === undefined) {
       this.#forget(name);
       throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
@@ -172,7 +198,7 @@ export class QueueCatalog {
   }
 
   async drop(name: string): Promise<void> {
-    const { row } = await this.#read(name);
+    const { row } = await this.#readAnywhere(name);
     if (name.endsWith('.exceptions')) {
       const owner = await this.find(name.slice(0, -'.exceptions'.length));
       if (owner !== undefined && isOurs(owner))
@@ -229,7 +255,12 @@ export class QueueCatalog {
       for await (const stream of this.#link.manager.streams.list(subjectsOfAllQueues)) found.push(stream);
       return found;
     });
-    return Promise.all(streams.filter(isOurs).map((stream) => this.#describe(rowOfStream(stream), stream)));
+    const infos = streams.filter(isOurs).map(async (stream) => {
+      const row = rowOfStream(stream);
+      const current = isOfLeader(stream) ? stream : await this.find(row.name);
+      return current === undefined ? [] : [await this.#describe(row, current)];
+    });
+    return (await Promise.all(infos)).flat();
   }
 
   async #describe(row: QueueRow, { state }: StreamInfo): Promise<QueueInfo> {

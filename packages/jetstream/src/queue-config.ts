@@ -64,14 +64,14 @@ export function rowOfSpec(
   const row = validateQueueSpec(known);
   if (row.kind !== 'sharded') {
     throw unsupported(
-      'orderInShard',
+      'unshardedQueues',
       `A queue on NATS JetStream has shards: its kind is sharded, not ${row.kind}`,
     );
   }
   if (row.priorities) throw unsupported('priorities');
   if ((row.retentionMs ?? 0) > 0) throw unsupported('retention');
   if (row.visibility === 'immediate') throw unsupported('bufferedQueues');
-  if (row.correlationIndex) throw unsupported('browse', 'NATS JetStream has no index of correlation ids');
+  if (row.correlationIndex) throw unsupported('correlationIndex');
   if (spec.durability === 'durable' && store.sync !== 'always') {
     throw unsupported(
       'syncedAcknowledgement',

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Capability, localCapabilities, type StoreFeature, storeFeatures } from '@shardlab/engine';
 import { expect, it } from 'vitest';
-import { jetStreamCapabilities } from '../src/capabilities.ts';
+import { capabilitiesOf, jetStreamCapabilities } from '../src/capabilities.ts';
 
 const cell = ({ support, note }: Capability) => (note === undefined ? support : `${support}: ${note}`);
 
@@ -17,4 +17,15 @@ it('the table in docs/distributed.md shows what both stores promise', () => {
       `| ${storeFeatures[feature]} (\`${feature}\`) | ${cell(localCapabilities[feature])} | ${cell(jetStreamCapabilities[feature])} |`,
   );
   expect(table).toEqual(lines);
+});
+
+it('what a store was not opened for is refused, and everything else is as the table says', () => {
+  const supports = (options: Parameters<typeof capabilitiesOf>[0]) => {
+    const { syncedAcknowledgement, consumeAndEnqueue } = capabilitiesOf(options);
+    return [syncedAcknowledgement.support, consumeAndEnqueue.support];
+  };
+  expect(supports({})).toEqual(['no', 'no']);
+  expect(supports({ sync: 'always' })).toEqual(['weaker', 'no']);
+  expect(supports({ transactions: 'enqueue-first' })).toEqual(['no', 'weaker']);
+  expect(capabilitiesOf({ sync: 'always', transactions: 'enqueue-first' })).toEqual(jetStreamCapabilities);
 });

@@ -122,6 +122,52 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
   );
 
   it(
+    'extend a hold, and release it before its time',
+    withStore(servers, async (store) => {
+      await store.createQueue({ name: 'extends' });
+      const [one, other] = [store.openSession(), store.openSession()];
+      one.enqueue('extends', { payload: 'kept' });
+      await one.commit();
+      const [received] = await one.receive('extends', { holdMs: 1_000 });
+      await one.extend('extends', [received!.receipt], 60_000);
+      expect(await other.receive('extends', { waitMs: 2_500 })).toEqual([]);
+      const waiting = other.receive('extends', { waitMs: 20_000 });
+      await one.release('extends', [received!.receipt]);
+      const [again] = await waiting;
+      expect(again).toMatchObject({ id: received!.id, deliveryCount: 2 });
+      for (const call of [
+        () => one.extend('extends', [received!.receipt], 60_000),
+        () => one.release('extends', [received!.receipt]),
+      ])
+        await expect(call()).rejects.toThrow(code('RECEIPT_STALE'));
+      other.acknowledge('extends', [again!.receipt]);
+      await other.commit();
+    }),
+  );
+
+  it(
+    'deliver the messages of a group key in the order of their commits, whichever sessions enqueue them',
+    withStore(servers, async (store) => {
+      await store.createQueue({ name: 'groups', shards: 4 });
+      const producers = [store.openSession(), store.openSession(), store.openSession()];
+      for (let count = 0; count < 12; count += 1) {
+        const session = producers[count % producers.length]!;
+        session.enqueue('groups', { payload: String(count), groupKey: 'one' });
+        session.enqueue('groups', { payload: 'other', groupKey: `other ${count}` });
+        await session.commit();
+      }
+      const consumer = store.openSession();
+      const found: string[] = [];
+      while (found.length < 24)
+        found.push(...text(await consumer.dequeue('groups', { max: 24, waitMs: 20_000 })));
+      await consumer.commit();
+      expect(found.filter((payload) => payload !== 'other')).toEqual(
+        Array.from({ length: 12 }, (_, count) => String(count)),
+      );
+    }),
+  );
+
+  it(
     'keep a message held for longer than the servers wait, by reports',
     withStore(
       servers,
@@ -153,6 +199,10 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
       }
       const [moved] = await session.dequeue('retries.exceptions', { waitMs: 20_000 });
       expect(moved).toMatchObject({ id: ids[0], correlationId: 'c' });
+      expect(moved!.properties).toEqual({
+        'exception-queue-of': 'retries',
+        'exception-reason': 'delivered 2 times without being consumed',
+      });
       await session.commit();
       expect(await session.dequeue('retries')).toEqual([]);
       await expect(store.dropQueue('retries.exceptions')).rejects.toThrow(code('QUEUE_IN_USE'));

@@ -91,8 +91,8 @@ export const commitPlants: readonly Plant[] = [
       { file: group, find: 'of member.runs) {', replace: 'of member.runs.slice(0, 1)) {' },
       {
         file: group,
-        find: 'for (const run of content.runs) appendRun(run);',
-        replace: 'for (const run of content.runs.slice(0, 1)) appendRun(run);',
+        find: 'for (const run of content.runs) appendRun(run, inGroup);',
+        replace: 'for (const run of content.runs.slice(0, 1)) appendRun(run, inGroup);',
       },
     ],
   },
@@ -154,8 +154,8 @@ export const commitPlants: readonly Plant[] = [
     edits: [
       {
         file: transaction,
-        find: 'dispatcher.nack(this.#staged.deliveries.filter(',
-        replace: 'dispatcher.nack(this.#staged.deliveries.slice(1).filter(',
+        find: 'const held = this.#staged.deliveries.filter(',
+        replace: 'const held = this.#staged.deliveries.slice(1).filter(',
       },
     ],
   },

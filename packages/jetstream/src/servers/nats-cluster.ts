@@ -6,18 +6,26 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { jetstreamManager, StorageType } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { LossyDisk } from './lossy-disk/lossy-disk.ts';
 import { freePorts, NatsProcess } from './nats-process.ts';
 import { RouteProxy } from './route-proxy.ts';
 
 export interface NatsClusterOptions {
   /** Path of the server: see `findServer`. */
   program: string;
-  /** 1 or 3; one server has no routes. */
-  servers: 1 | 3;
+  /** One server has no routes. */
+  servers: 1 | 3 | 5;
   /** `always`: synced before it is acknowledged. Default: every two minutes, as a server does by default. */
   sync?: 'always' | 'interval';
   /** Lines added to the configuration of each server. */
   configuration?: string;
+  /**
+   * Each server stores its messages on a disk in memory that forgets at `cutPower` what was not synced. What that needs says
+   * `missingForLossyDisks`.
+   */
+  losesUnsynced?: boolean;
   /** Folder for its data. Default: a temporary one, deleted by `stop`. */
   dir?: string;
 }
@@ -36,6 +44,7 @@ export class NatsCluster {
   readonly #servers: readonly NatsProcess[];
   readonly #routes: readonly Route[];
   readonly #temporary: string | undefined;
+  readonly #cutOff = new Set<number>();
 
   private constructor(
     urls: string[],
@@ -66,22 +75,24 @@ export class NatsCluster {
     }
     const processes = numbers.map((number) => {
       const own = join(dir, `server-${number + 1}`);
-      mkdirSync(own, { recursive: true });
+      const folder = join(own, 'data');
+      mkdirSync(folder, { recursive: true });
       const configuration = configurationOf(options, {
         name: `server-${number + 1}`,
-        dir: own,
+        folder,
         clientPort: client[number]!,
         routePort: route[number]!,
         monitorPort: monitor[number]!,
         routes: routes.filter(({ from }) => from === number).map(({ proxy }) => proxy.port),
       });
-      return new NatsProcess({ program, dir: own, configuration, monitorPort: monitor[number]! });
+      const disk = options.losesUnsynced === true ? { disk: { disk: new LossyDisk(), folder } } : {};
+      return new NatsProcess({ program, dir: own, configuration, monitorPort: monitor[number]!, ...disk });
     });
     const urls = client.map((port) => `nats://127.0.0.1:${port}`);
     const cluster = new NatsCluster(urls, processes, routes, options.dir === undefined ? dir : undefined);
     try {
       await Promise.all(processes.map((server) => server.start()));
-      await untilPlaceable(processes);
+      if (count > 1) await untilPlaceable(urls[0]!, count);
     } catch (error) {
       await cluster.stop();
       throw error;
@@ -96,6 +107,16 @@ export class NatsCluster {
   /** Servers are numbered from 0. */
   kill(server: number): Promise<void> {
     return this.#servers[server]!.kill();
+  }
+
+  /** Of a cluster that loses what is not synced: `kill`, and nothing else of its disk is left. */
+  cutPower(server: number): Promise<void> {
+    return this.#servers[server]!.cutPower();
+  }
+
+  /** All that any server has written so far survives a power cut. */
+  writeBack(): void {
+    for (const server of this.#servers) server.writeBack();
   }
 
   /** Resolves when the server is ready again. */
@@ -113,12 +134,22 @@ export class NatsCluster {
 
   /** Cuts a server off from the others. Clients reach it as before. */
   partition(server: number): void {
-    for (const { from, to, proxy } of this.#routes) if (from === server || to === server) proxy.cut();
+    this.#cutOff.add(server);
+    this.#cutRoutes();
   }
 
-  /** Joins all servers again. */
-  heal(): void {
-    for (const { proxy } of this.#routes) proxy.heal();
+  /** Joins a server with those that are not cut off; without a number all of them. */
+  heal(server?: number): void {
+    if (server === undefined) this.#cutOff.clear();
+    else this.#cutOff.delete(server);
+    this.#cutRoutes();
+  }
+
+  #cutRoutes(): void {
+    for (const { from, to, proxy } of this.#routes) {
+      if (this.#cutOff.has(from) || this.#cutOff.has(to)) proxy.cut();
+      else proxy.heal();
+    }
   }
 
   isHealthy(server: number): Promise<boolean> {
@@ -132,20 +163,36 @@ export class NatsCluster {
   }
 }
 
-/** The leader of the cluster places no queue on servers that it has not heard of yet, though these are ready. */
-async function untilPlaceable(processes: readonly NatsProcess[]): Promise<void> {
+/**
+ * The leader of the cluster places no queue on servers whose room it has not heard of yet, though these are ready and
+ * reached. Only a stream that is placed shows that it has.
+ */
+async function untilPlaceable(url: string, servers: number): Promise<void> {
+  const connection = await connect({ servers: url, name: 'shardlab', reconnect: false });
   const until = performance.now() + placeableMsMax;
-  while (performance.now() < until) {
-    const peers = await Promise.all(processes.map((server) => server.reachablePeers()));
-    if (Math.max(...peers) >= processes.length - 1) return;
-    await pause(50);
+  const [name, storage] = ['probe', StorageType.Memory];
+  try {
+    const manager = await jetstreamManager(connection, { checkAPI: false });
+    while (true) {
+      try {
+        await manager.streams.add({ name, subjects: [`shardlab-${name}`], storage, num_replicas: servers });
+        await manager.streams.delete(name);
+        return;
+      } catch (error) {
+        if (performance.now() > until)
+          throw new Error('The NATS servers did not find each other', { cause: error });
+        await pause(50);
+      }
+    }
+  } finally {
+    await connection.close();
   }
-  throw new Error('The NATS servers did not find each other');
 }
 
 interface ServerPlace {
   name: string;
-  dir: string;
+  /** Of its messages. */
+  folder: string;
   clientPort: number;
   routePort: number;
   monitorPort: number;
@@ -161,7 +208,7 @@ function configurationOf({ sync, configuration = '' }: NatsClusterOptions, place
     `http: 127.0.0.1:${place.monitorPort}`,
     // A payload of the largest size and its headers.
     'max_payload: 2MB',
-    `jetstream { store_dir: ${JSON.stringify(join(place.dir, 'data'))}${sync === 'always' ? ', sync_interval: always' : ''} }`,
+    `jetstream { store_dir: ${JSON.stringify(place.folder)}${sync === 'always' ? ', sync_interval: always' : ''} }`,
   ];
   if (place.routes.length > 0) {
     const routes = place.routes.map((port) => `"nats-route://127.0.0.1:${port}"`).join(', ');

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { LossyDisk } from './lossy-disk/lossy-disk.ts';
 
 const readyMsMax = 20_000;
 const stopMsMax = 10_000;
@@ -17,6 +18,8 @@ export interface NatsProcessOptions {
   /** The text of the server's configuration. */
   configuration: string;
   monitorPort: number;
+  /** Mounted on an existing folder while the server runs. */
+  disk?: { disk: LossyDisk; folder: string };
 }
 
 export class NatsProcess {
@@ -38,12 +41,12 @@ export class NatsProcess {
 
   /** Resolves when JetStream answers. Rejects with the last output if the server ends before or takes too long. */
   async start(): Promise<void> {
-    const child = spawn(this.#options.program, ['-c', this.#file], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = this.#spawn();
     const killWithUs = () => child.kill('SIGKILL');
     process.once('exit', killWithUs);
     this.#child = child;
     this.#output = '';
-    for (const stream of [child.stdout, child.stderr]) {
+    for (const stream of [child.stdout!, child.stderr!]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
         this.#output = (this.#output + text).slice(-outputCharsMax);
       });
@@ -66,6 +69,14 @@ export class NatsProcess {
     }
   }
 
+  #spawn(): ChildProcess {
+    const { program, disk } = this.#options;
+    const args = ['-c', this.#file];
+    if (disk === undefined) return spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const mounted = disk.disk.mountFor(disk.folder, program, args);
+    return spawn(mounted.command, mounted.args, { stdio: ['ignore', 'pipe', 'pipe', mounted.device] });
+  }
+
   /** Whether the server and its part of JetStream are ready, which for one of a cluster includes a known leader. */
   async isHealthy(): Promise<boolean> {
     try {
@@ -79,25 +90,24 @@ export class NatsProcess {
     }
   }
 
-  /** Servers that this one, if it leads JetStream, knows and reaches; 0 if it does not lead. */
-  async reachablePeers(): Promise<number> {
-    try {
-      const answer = await fetch(`http://127.0.0.1:${this.#options.monitorPort}/jsz`, {
-        signal: AbortSignal.timeout(1_000),
-      });
-      const { meta_cluster: cluster } = (await answer.json()) as {
-        meta_cluster?: { replicas?: { current?: boolean; offline?: boolean }[] };
-      };
-      return (cluster?.replicas ?? []).filter(({ current, offline }) => current && !offline).length;
-    } catch {
-      return 0;
-    }
-  }
-
   /** `SIGKILL`, as a crash of the machine is without the loss of what was not synced. */
   async kill(): Promise<void> {
     this.#child?.kill('SIGKILL');
     await this.#ended;
+    await this.#options.disk?.disk.unmounted();
+  }
+
+  /** A kill that what was written and not synced does not survive. Throws a RangeError without a disk that can do that. */
+  async cutPower(): Promise<void> {
+    const { disk } = this.#options;
+    if (disk === undefined) throw new RangeError('This server has no disk that forgets');
+    await this.kill();
+    await disk.disk.cutPower();
+  }
+
+  /** What is written so far survives a power cut, as after the half minute that the kernel takes for it. */
+  writeBack(): void {
+    this.#options.disk?.disk.writeBack();
   }
 
   /** `SIGSTOP` and `SIGCONT`: the process is there and does not answer. */
@@ -111,22 +121,34 @@ export class NatsProcess {
 
   async stop(): Promise<void> {
     const child = this.#child;
-    if (child === undefined) return;
-    child.kill('SIGCONT');
-    child.kill('SIGTERM');
-    const late = setTimeout(() => child.kill('SIGKILL'), stopMsMax);
-    await this.#ended;
-    clearTimeout(late);
+    if (child !== undefined) {
+      child.kill('SIGCONT');
+      child.kill('SIGTERM');
+      const late = setTimeout(() => child.kill('SIGKILL'), stopMsMax);
+      await this.#ended;
+      clearTimeout(late);
+    }
+    await this.#options.disk?.disk.close();
   }
 }
 
-/** As many ports of the loopback interface that nobody listens on. Another process may take one before it is used. */
+/** Below those that the kernel gives to connections and to listeners that take any, so that neither takes one before it is used. */
+const ports = { first: 20_000, last: 32_000 };
+
+/** As many ports of the loopback interface that nobody listens on. Another that draws ports may take one before it is used. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  await Promise.all(
-    servers.map((server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
+  const found = new Set<number>();
+  while (found.size < count) {
+    const port = ports.first + Math.floor(Math.random() * (ports.last - ports.first + 1));
+    if (!found.has(port) && (await isFree(port))) found.add(port);
+  }
+  return [...found];
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }
