@@ -198,6 +198,9 @@ export const Hardware = Type.Object(
     id: Type.String({ pattern: patterns.words.pattern, description: 'Lower-case words and dashes' }),
     title: Type.String({ minLength: 1, maxLength: 120 }),
     about: Type.String({ minLength: 1, maxLength: 1_000 }),
+    calibratedAtMs: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'When a calibration measured the costs, epoch milliseconds' }),
+    ),
     parameters: Type.Record(
       Type.String(),
       Type.Object(

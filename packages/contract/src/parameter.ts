@@ -67,6 +67,10 @@ export const ProgramInfo = Type.Object(
       description: 'From the outermost loop of a sweep to the innermost',
     }),
     figures: Type.Array(FigureInfo, { description: 'The first is the one that charts show' }),
+    hasTicks: Type.Boolean({
+      description:
+        'Whether its trials report their state while they run; otherwise there is nothing between points',
+    }),
   },
   closed,
 );

@@ -18,10 +18,11 @@ export const patterns = {
     '^(?!\\.{1,2}$)[^\\u0000]+$',
     'any characters except U+0000, and neither "." nor ".."',
   ),
+  messageId: pattern('^[0-9]{1,7}\\.[0-9]{1,16}$', 'the id of a message, such as 100.7'),
   words: pattern('^[a-z0-9][a-z0-9-]{0,63}$', 'lower-case words and dashes; at most 64 characters'),
   claim: pattern('^[A-Z][0-9]{1,2}$', 'the id of a claim, such as A1'),
   documentLetter: pattern('^[A-Z]$', 'one capital letter'),
-  page: pattern('^[0-9]{1,15}$', 'the "next" of the previous page'),
+  runPage: pattern('^[0-9]{1,15}(\\.[A-Za-z0-9_-]{0,800})?$', 'the "next" of the previous page'),
   /** The only text for these bytes: with padding, and with zeros in bits that encode nothing. */
   base64: pattern(
     '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$',

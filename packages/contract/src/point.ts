@@ -10,7 +10,8 @@ import {
   PointConditions,
   Steadiness,
 } from './repeat-conditions.ts';
-import { SequenceLane, SessionWaits, Swimlane } from './trace.ts';
+import { SampledTraces } from './sampled-trace.ts';
+import { RateSeries, SequenceLane, SessionWaits, Swimlane } from './trace.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -22,6 +23,19 @@ export const LatencyMs = Type.Object(
     p999: Type.Number(),
     max: Type.Number(),
     count: Type.Integer(),
+    distribution: Type.Optional(
+      Type.Object(
+        {
+          mean: Type.Number(),
+          deviation: Type.Number({ description: 'Standard deviation' }),
+          ticksUs: Type.Array(Type.Integer({ minimum: 0 }), {
+            description:
+              'Microseconds, at the percentiles of HdrHistogram with five ticks per half distance (percentileTicks in packages/contract)',
+          }),
+        },
+        { ...closed, description: 'The whole of it; left out in runs of earlier versions' },
+      ),
+    ),
   },
   closed,
 );
@@ -146,6 +160,15 @@ export const Point = Type.Object(
     ),
     sequence: Type.Optional(
       Type.Array(SequenceLane, { description: 'Of the first repeat: one transaction, call by call' }),
+    ),
+    traces: Type.Optional({
+      ...SampledTraces,
+      description: 'Of the first repeat: what the engine recorded of a few messages, event by event',
+    }),
+    rates: Type.Optional(
+      Type.Array(RateSeries, {
+        description: 'Of the first repeat, of programs that count in slices of time',
+      }),
     ),
     waits: Type.Array(WaitSummary),
     integrity: Integrity,

@@ -54,6 +54,9 @@ export const queueLimits = {
   cacheBytesMax: 64 * 1024 ** 3,
   /** Undelivered messages of a buffered queue. */
   undeliveredMax: 10_000_000,
+  /** A page of traced messages, and next messages of a queue that can be asked for. */
+  tracedMessagesMax: 100,
+  tracesPendingMax: 100,
   subscribersMax: 1_024,
   subscriberNameMax: 128,
 } as const;
@@ -147,7 +150,7 @@ export const CreateQueue = Type.Object(
   {
     ...closed,
     description:
-      'Settings depend on each other: an unsharded queue or topic is not in memory and has no attemptsMax, retryDelayMs or cache; priorities need a sharded queue or a topic, temporarySubscribers an unsharded topic; attemptsMax, retentionMs, forwarding and correlationIndex need a queue that is not in memory; with attemptsMax the name has at most 53 characters; retentionMs, forwarding and correlationIndex need a sharded queue, forwarding one that is no topic and has no retentionMs; cacheBytesMin is at most cacheBytesMax. Else 422',
+      'Settings depend on each other: an unsharded queue or topic is not in memory and has no cache; priorities, attemptsMax and retryDelayMs need a sharded queue or a topic, temporarySubscribers an unsharded topic; attemptsMax, retentionMs, forwarding and correlationIndex need a queue that is not in memory; with attemptsMax the name has at most 53 characters; retentionMs, forwarding and correlationIndex need a sharded queue, forwarding one that is no topic and has no retentionMs; cacheBytesMin is at most cacheBytesMax. Else 422',
   },
 );
 export type CreateQueue = Static<typeof CreateQueue>;

@@ -8,16 +8,20 @@ import { FaultKind } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
 
-/** The state of one instance at a tick; rates are over the time since the previous tick. */
+/** The state of one instance at a tick. */
 export const InstanceSample = Type.Object(
   {
     instance: Type.Integer(),
+    spanMs: Type.Number({
+      description:
+        'Time since the previous sample of this instance, which its rates and waits cover. Ticks between two that are kept may be left out, so it can be less than the time between these two.',
+    }),
     enqueuePerSec: Type.Number(),
     dequeuePerSec: Type.Number(),
     cpu: Type.Number({ description: 'Cores kept busy by the process, 0 to the number of cores' }),
     latencyMs: Type.Object({ p50: Type.Number(), p99: Type.Number() }, closed),
     waitMsByClass: Type.Record(Type.String(), Type.Number(), {
-      description: 'Time that sessions waited since the last tick, by wait class, in milliseconds',
+      description: 'Time that sessions waited in the span, by wait class, in milliseconds',
     }),
     shards: Type.Array(
       Type.Object(

@@ -103,14 +103,35 @@ export type StartRun = Static<typeof StartRun>;
 
 export const runListLimits = { limitDefault: 50, limitMax: 200 } as const;
 
+export const runSorts = ['added', 'started', 'title', 'scale', 'status', 'duration'] as const;
+export const RunSort = Type.Enum(runSorts);
+export type RunSort = Static<typeof RunSort>;
+
+export const SortOrder = Type.Enum(['asc', 'desc']);
+export type SortOrder = Static<typeof SortOrder>;
+
 export const RunListQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: runListLimits.limitMax })),
     after: Type.Optional(
-      Type.String({ pattern: patterns.page.pattern, description: 'The `next` of the previous page' }),
+      Type.String({
+        pattern: patterns.runPage.pattern,
+        description: 'The `next` of the previous page, which must have had the same sort and order',
+      }),
     ),
+    sort: Type.Optional({
+      ...RunSort,
+      description:
+        'By what they are ordered, default added: when this server got them. title: the name of the run, or else the title of its scenario. duration: those without one come last in both orders. Of equals the one added last comes first, or last if ascending',
+    }),
+    order: Type.Optional({ ...SortOrder, description: 'Default desc' }),
     scenario: Type.Optional(
       Type.String({ minLength: 1, maxLength: 64, description: 'Only runs of this scenario' }),
+    ),
+    status: Type.Optional({ ...RunStatus, description: 'Only runs with this status' }),
+    scale: Type.Optional({ ...Scale, description: 'Only runs at this scale' }),
+    origin: Type.Optional(
+      Type.Enum(['here', 'imported'], { description: 'Only runs of this server, or only imported ones' }),
     ),
     text: Type.Optional(
       Type.String({
@@ -123,7 +144,6 @@ export const RunListQuery = Type.Object(
 );
 export type RunListQuery = Static<typeof RunListQuery>;
 
-/** Newest first. */
 export const RunList = Type.Object({ runs: Type.Array(RunSummary), next: nullable(Type.String()) }, closed);
 export type RunList = Static<typeof RunList>;
 
@@ -140,6 +160,7 @@ export const MachineState = Type.Object(
       minimum: 0,
       description: 'Runs that have not ended, waiting ones included',
     }),
+    calibrating: Type.Boolean({ description: "Whether this machine's costs are being measured" }),
   },
   closed,
 );

@@ -3,6 +3,17 @@ import Type, { type Static } from 'typebox';
 
 const closed = { additionalProperties: false } as const;
 
+/** How fast one participant of a trial was, from slice to slice of the measured window. */
+export const RateSeries = Type.Object(
+  {
+    name: Type.String({ description: '"producers", "subscriber 1", "slow consumer"' }),
+    sliceMs: Type.Number(),
+    perSec: Type.Array(Type.Number(), { description: 'Messages a second, a value for each slice' }),
+  },
+  closed,
+);
+export type RateSeries = Static<typeof RateSeries>;
+
 /** What one session did after an event that concerns many. Times are microseconds from that event. */
 export const Swimlane = Type.Object(
   {
@@ -32,18 +43,36 @@ export const Swimlane = Type.Object(
 );
 export type Swimlane = Static<typeof Swimlane>;
 
-/** What one session waited for, from its first call to its last, as a database prints it. */
+/** What one session did and waited for in the run, as a database prints it. */
 export const SessionWaits = Type.Object(
   {
     session: Type.String({ description: 'Which one: "session 1 on instance 1"' }),
-    elapsedMs: Type.Number(),
-    cpuMs: Type.Number({ description: 'Time in which its program ran' }),
+    elapsedMs: Type.Number({
+      description: 'Of its part of the run, by a clock of its own: not the sum of cpuMs and the rows',
+    }),
+    cpuMs: Type.Number({ description: 'Time in which it was on CPU, as its client sees it: see cpuOf' }),
+    cpuOf: Type.Optional(
+      Type.Union([Type.Literal('client'), Type.Literal('client and engine')], {
+        description:
+          'client: the engine works in other processes; client and engine: what the engine does for the session on its thread is in cpuMs',
+      }),
+    ),
+    instanceCpuMs: Type.Optional(
+      Type.Number({
+        description:
+          'Where cpuMs is of the client: CPU of the processes of all instances, divided by their sessions',
+      }),
+    ),
+    calls: Type.Optional(Type.Integer()),
+    roundTrips: Type.Optional(
+      Type.Integer({ description: 'Requests that left its client, or would if it were remote' }),
+    ),
     rows: Type.Array(
       Type.Object(
         {
           event: Type.String({
             description:
-              'Wait event; "runnable": its thread was busy with others; "unnamed": in a call that named no wait',
+              'Wait event; "runnable": its thread was busy with others; "unnamed": in a call that named no wait, which explains nothing',
           }),
           waits: Type.Integer(),
           maxMs: Type.Number(),
@@ -58,6 +87,20 @@ export const SessionWaits = Type.Object(
   closed,
 );
 export type SessionWaits = Static<typeof SessionWaits>;
+
+/**
+ * The share of a session's time that its CPU, its waits and waiting for its thread explain, from 0 to about 1; null if no time
+ * elapsed. Calls that named no wait explain nothing.
+ */
+export function explainedShare({
+  elapsedMs,
+  cpuMs,
+  rows,
+}: Pick<SessionWaits, 'elapsedMs' | 'cpuMs' | 'rows'>): number | null {
+  if (elapsedMs <= 0) return null;
+  const named = rows.filter(({ event }) => event !== 'unnamed');
+  return named.reduce((sum, { totalMs }) => sum + totalMs, cpuMs) / elapsedMs;
+}
 
 const TraceSpan = Type.Object({ name: Type.String(), fromUs: Type.Number(), toUs: Type.Number() }, closed);
 

@@ -92,6 +92,17 @@ export function agreementOf(rows: readonly AgreementRow[], figure: AgreementFigu
   };
 }
 
+/** The row whose absolute error of the figure is the largest; null if none has the figure. */
+export function worstOf(rows: readonly AgreementRow[], figure: AgreementFigure): AgreementRow | null {
+  const errorOf = ({ compared }: AgreementRow) => Math.abs(compared[figure]!.error);
+  return rows
+    .filter(({ compared }) => compared[figure] !== undefined)
+    .reduce<AgreementRow | null>(
+      (worst, row) => (worst === null || errorOf(row) > errorOf(worst) ? row : worst),
+      null,
+    );
+}
+
 function compare(costs: ClusterCosts, point: MeasuredPoint, options: AgreementOptions): AgreementRow {
   const { kind, params, figures } = point;
   const { seed = 1, backlogMax, durability, phases } = options;

@@ -12,6 +12,7 @@ export {
   type FigureAgreement,
   isWithinAim,
   type MeasuredPoint,
+  worstOf,
 } from './agreement.ts';
 export { type Fit, type FitOptions, fit } from './fit/fit-hardware.ts';
 export { type Minimum, type MinimumOptions, minimise } from './fit/nelder-mead.ts';

@@ -7,6 +7,7 @@ import {
   type MeasuredPoint,
   type SimulationResult,
   simulate,
+  worstOf,
 } from '@shardlab/model';
 import { describe, expect, test } from 'vitest';
 import { costsWith, nodeLike, workloadWith } from './model-costs.ts';
@@ -90,6 +91,9 @@ describe('agreement', () => {
     expect(agreementOf(rows, 'dequeuePerSec')).toEqual({ within: 2, of: 3, medianError: 0.2 });
     expect(agreementOf(rows, 'latencyMs')).toMatchObject({ within: 1, of: 2 });
     expect(agreementOf(rows, 'commitMs')).toMatchObject({ within: 0, of: 0 });
+    expect(worstOf(rows, 'dequeuePerSec')).toBe(rows[2]);
+    expect(worstOf(rows, 'latencyMs')).toBe(rows[0]);
+    expect(worstOf(rows, 'commitMs')).toBeNull();
   });
 
   test.each([

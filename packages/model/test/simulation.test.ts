@@ -30,6 +30,8 @@ const anyWorkload = fc
   );
 
 const anyCosts = fc.constantFrom(nodeLike, clusterLike);
+/** `npm run torture` has more runs. */
+const times = process.env.SHARDLAB_SEED === undefined ? 1 : 10;
 const anySeed = fc.integer({ min: 0, max: 1e9 });
 const small = { warmupOperations: 300, measureOperations: 3_000, simulatedMsMax: 60_000 };
 
@@ -42,7 +44,7 @@ describe('every simulation', () => {
         expect(consumed + held + ready).toBe(enqueued * workload.subscribers);
         expect(Math.min(consumed, held, ready)).toBeGreaterThanOrEqual(0);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 * times },
     );
   });
 
@@ -57,7 +59,7 @@ describe('every simulation', () => {
         expect(waiting / sessions + result.timeShare.running).toBeCloseTo(1, 6);
         for (const share of Object.values(result.use)) expect(share).toBeLessThan(1 + 1e-9);
       }),
-      { numRuns: 100 },
+      { numRuns: 40 * times },
     );
   });
 
@@ -67,7 +69,7 @@ describe('every simulation', () => {
         const run = () => simulate({ costs, workload, seed, ...small });
         expect(run()).toEqual(run());
       }),
-      { numRuns: 30 },
+      { numRuns: 12 * times },
     );
   });
 
@@ -79,7 +81,7 @@ describe('every simulation', () => {
         workload.dequeuers = Math.max(any.dequeuers, any.instances * any.subscribers);
         expect(simulate({ costs, workload, seed, ...small }).ended).toBe('operations');
       }),
-      { numRuns: 100 },
+      { numRuns: 40 * times },
     );
   });
 

@@ -49,6 +49,8 @@ export interface HardwareFile {
   id: string;
   title: string;
   about: string;
+  /** When a calibration measured the costs, epoch milliseconds; left out where a document states them. */
+  calibratedAtMs?: number;
   parameters: Record<string, FreeParameter>;
   observations: Observation[];
   costs: Sourced<ClusterCosts>;

@@ -93,7 +93,7 @@ export class HotBlocks {
     if (this.#taken[block] === 0 && this.#awaitsTurn[block] === 0) this.#grantNext(block);
   }
 
-  /** A turn begins in the next turn of the event loop: sessions that can go on before do, and take part in it. */
+  /** A turn begins in the next turn of the event loop: sessions that can continue before then take part in it. */
   #awaitTurn(block: number): void {
     this.#awaitsTurn[block] = 1;
     this.#handle(block, this.#owner[block]!);
