@@ -24,6 +24,7 @@ const table = {
     retryable: false,
     message: 'The document has no section for this table',
   },
+  RUN_INVALID: { kind: 'invalid', retryable: false, message: 'The run has faults' },
   RUN_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no run with this id' },
   RUN_NOT_ACTIVE: { kind: 'conflict', retryable: false, message: 'The run has already ended' },
   DISK_SPACE_LOW: {

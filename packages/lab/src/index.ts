@@ -1,12 +1,20 @@
 /** The public API of the lab. Command line, server and tests all use it. */
 
-export { type CalibrateOptions, calibrate } from './calibrate/calibrate.ts';
+export {
+  type CalibrateOptions,
+  type CalibrationProgress,
+  calibrate,
+  calibrationMs,
+} from './calibrate/calibrate.ts';
+export { type CalibrateInProcessOptions, calibrateInProcess } from './calibrate/calibrate-in-process.ts';
 export { LabError, type LabErrorCode, labErrorRegistry } from './errors.ts';
 export {
   bundledHardwareFolder,
+  calibratedId,
   hardwareSchemaFileName,
   readHardwareFolder,
 } from './hardware/hardware-folder.ts';
+export { hardwareText } from './hardware/hardware-text.ts';
 export { type LoadedHardware, loadHardware } from './hardware/load-hardware.ts';
 export { parseHardware } from './hardware/parse-hardware.ts';
 export type { JudgeContext } from './judging/judgement.ts';
@@ -19,6 +27,7 @@ export {
 } from './judging/verdict-history.ts';
 export { readLessonFolder } from './lessons/lesson-folder.ts';
 export { parseLesson } from './lessons/parse-lesson.ts';
+export { measuredWorkloads, newestOfEach } from './model/measured-workloads.ts';
 export { codeFingerprint } from './recorded/code-fingerprint.ts';
 export {
   listRecorded,
@@ -31,6 +40,7 @@ export {
 export { type RecordedVerdict, recordedVerdicts } from './recorded/recorded-verdicts.ts';
 export { assertSystemsAvailable } from './run/available-systems.ts';
 export { diskBytesMax, planFigures, planRun, type RunPlan, trialInWords } from './run/plan-run.ts';
+export { assertRunParams } from './run/run-params.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';
 export { type StartRunOptions, startRun } from './run/start-run.ts';
 export { startRunInThread } from './run/start-run-in-thread.ts';

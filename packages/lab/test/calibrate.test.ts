@@ -1,8 +1,8 @@
 /** A calibration in its smallest form: that it measures every cost and leaves nothing behind, never how large they are. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { calibrate, parseHardware } from '@shardlab/lab';
+import { type CalibrationProgress, calibrateInProcess, parseHardware } from '@shardlab/lab';
 import { sourcesOf } from '@shardlab/model';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 // The engine's own numbers: its public door has no room for them.
@@ -17,12 +17,12 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 test('a calibration makes a good hardware file and leaves nothing behind', { timeout: 120_000 }, async () => {
-  const told: string[] = [];
-  const hardware = await calibrate({
+  const told: CalibrationProgress[] = [];
+  const hardware = await calibrateInProcess({
     dataDir: folder,
     sliceMs: 15,
     rounds: 1,
-    onProgress: (what) => told.push(what),
+    onProgress: (progress) => told.push(progress),
   });
   expect(parseHardware(JSON.stringify(hardware))).toEqual(hardware);
   expect(hardware.parameters).toEqual({});
@@ -31,8 +31,31 @@ test('a calibration makes a good hardware file and leaves nothing behind', { tim
   for (const { path, leaf } of measured) {
     if (leaf.source === 'measured') expect([path, Number.isFinite(leaf.value)]).toEqual([path, true]);
   }
-  expect(told).toHaveLength(5);
+  expect(Math.abs(Date.now() - hardware.calibratedAtMs!)).toBeLessThan(120_000);
+  expect(new Set(told.map(({ what }) => what)).size).toBe(5);
+  const shares = told.map(({ share }) => share);
+  expect(shares).toEqual([...shares].sort((a, b) => a - b));
+  expect([shares[0], shares.at(-1)! < 1]).toEqual([0, true]);
   expect(await readdir(folder)).toEqual([]);
+});
+
+test('a calibration that is cancelled leaves no process and no files behind', async () => {
+  const cancelled = new AbortController();
+  const reason = new Error('not wanted any more');
+  const calibration = calibrateInProcess({
+    dataDir: folder,
+    signal: cancelled.signal,
+    onProgress: () => cancelled.abort(reason),
+  });
+  await expect(calibration).rejects.toBe(reason);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('a calibration whose data cannot be written fails with the reason', async () => {
+  const file = join(folder, 'file');
+  await writeFile(file, '');
+  const { code } = await calibrateInProcess({ dataDir: join(file, 'below') }).catch((error) => error);
+  expect(code).toBe('DATA_FOLDER_UNUSABLE');
 });
 
 test('what the engine does not tell is as the engine has it', () => {

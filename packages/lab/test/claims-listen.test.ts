@@ -229,6 +229,35 @@ describe('the claims about listening', () => {
     expect(judge('L1', full, 64).verdict).not.toBe('not-comparable');
   });
 
+  it.each([
+    ['L4', [...allCases(), ...twoMethods(0.79)]],
+    ['L7', [...copies([0.3, 0.35, 0.4]), ...twoMethods(0.2)]],
+    ['L1', line((pairs) => ({ dequeuePerSec: 1_000 / pairs }))],
+  ])('%s is not comparable where its sessions wait for cores, and is where they do not', (id, points) => {
+    const waiting = (runnableShare: number) =>
+      points.map((point) => ({
+        ...point,
+        figures: {
+          ...point.figures,
+          runnableShare: {
+            value: runnableShare,
+            unit: '',
+            provenance: 'measured' as const,
+            repeats: same(runnableShare),
+          },
+        },
+      }));
+    const verdicts = (runnableShare: number, cores: number) =>
+      judge(id, waiting(runnableShare), cores).clauses!.map(({ verdict }) => verdict);
+    expect(verdicts(0.4, 2)).toContain('not-comparable');
+    expect(verdicts(0.4, 2)).not.toContain('does-not-hold');
+    // However busy the cores are.
+    for (const given of [verdicts(0.02, 2), verdicts(0.4, 64)]) {
+      expect(given).toContain('does-not-hold');
+      expect(given).not.toContain('not-comparable');
+    }
+  });
+
   it('L7 and L4 tell nothing of waits where no session slept', () => {
     const none = [loadPoint({ pairs: 2 }, at(2, { mutexSleepsPerDequeue: 0 })), ...twoMethods(0.2)];
     expect(judge('L7', none).verdict).toBe('inconclusive');

@@ -36,6 +36,9 @@ function loadPoint(program: string, system: string, params: Params, figures: Rec
 const atOnce = (system: string, dequeuePerSec: number, params: Params = {}) =>
   loadPoint('closed-loop', system, { schedule: 'at-once', dequeuers: 8, ...params }, { dequeuePerSec });
 
+const enqueuesAlone = (system: string, enqueuePerSec: number) =>
+  loadPoint('closed-loop', system, { schedule: 'enqueue-then-dequeue', dequeuers: 8 }, { enqueuePerSec });
+
 const latency = (system: string, p50: number, p99: number) =>
   loadPoint(
     'open-loop',
@@ -49,6 +52,26 @@ const raw = (facts: PointFacts, rawRatio: number): Point => {
   const made = queuePoint({ repeats: five, ...facts });
   return { ...made, figures: { ...made.figures, rawRatio: figure(rawRatio) } };
 };
+
+const rest = (
+  system: string,
+  operationsPerTransaction: number,
+  schedule: string,
+  figures: Record<string, number>,
+) => loadPoint('closed-loop', system, { schedule, operationsPerTransaction }, figures);
+
+/** Over REST: validation alone answers so many requests that 0.7 of them are the target's 150,000 messages a second. */
+const restPoints = (share: number): Point[] => [
+  rest('rest-validating', 1, 'enqueue', { enqueuePerSec: 10_000 }),
+  rest('rest-validating', 100, 'enqueue', { enqueuePerSec: 150_000 / 0.7 }),
+  rest('rest', 1, 'enqueue', { enqueuePerSec: 7_000 * share }),
+  rest('rest', 100, 'enqueue', { enqueuePerSec: 150_000 * share }),
+  rest('rest', 100, 'enqueue-then-dequeue', { enqueuePerSec: 100_000, dequeuePerSec: 100_000 * share }),
+  rest('rest-2', 100, 'enqueue-then-dequeue', {
+    enqueuePerSec: 100_000 * share,
+    dequeuePerSec: 100_000 * share ** 2,
+  }),
+];
 
 /** Points of all scenarios, with `share` of what each target asks for: over 1 meets it, under 1 misses it. */
 function allPoints(share: number): Point[] {
@@ -67,7 +90,7 @@ function allPoints(share: number): Point[] {
       { dequeuePerSec, residentMiB: 512 / share, readyAfterKillMs: 5_000 / share },
     );
   return [
-    raw({ instances: 2, threads: 32, deq: 60_000, enq: 60_000 * 0.95 * share }, 0.6 * share),
+    raw({ instances: 2, threads: 32, deq: 60_000, enq: 60_000 * 0.95 * share }, 0.75 * share),
     raw({ instances: 2, threads: 4, operations: 1_000, deq: 60_000 }, 0.8 * share),
     raw({ threads: 32, operations: 1, deq: 20_000 }, 0.22 * share),
     raw({ subscribers: 10, instances: 2, threads: 32, deq: 100_000, cpuUs: 3 / share }, 3 * share),
@@ -78,14 +101,18 @@ function allPoints(share: number): Point[] {
     loadPoint('closed-loop', 'sharded', single, { rawRatio: 0.5 * share, eventLoopDelayP99Ms: 5 / share }),
     atOnce('unsharded', 2_000 * share),
     atOnce('plainjob', 2_000),
-    atOnce('sharded-remote', 10_000 * share),
+    atOnce('sharded-remote', 5_000 * share),
     atOnce('redis-log-always-reliable', 2_000),
     atOnce('redis-log-second-reliable', 5_000),
+    enqueuesAlone('sharded-prefetch', 2_000 * share),
+    enqueuesAlone('redis-log-always-reliable', 2_000),
+    enqueuesAlone('redis-log-second-reliable', 5_000),
     latency('sharded-remote', 1 / share, 2 / share),
     latency('redis-log-always-reliable', 1, 2),
     latency('redis-log-second-reliable', 0.1, 0.2),
     loadPoint('open-loop', 'sharded', { ...half, emulatedSyncMs: 0 }, { eventLoopDelayP99Ms: 5 / share }),
     loadPoint('open-loop', 'sharded', { ...half, emulatedSyncMs: 20 }, { eventLoopDelayP99Ms: 5 / share }),
+    ...restPoints(share),
     standing(10_000, 100_000),
     standing(10_000_000, 80_000 * share),
   ];
@@ -129,10 +156,10 @@ describe('the targets', () => {
   it('over other queues compare each with its best number of dequeuers', () => {
     const points = [
       atOnce('sharded-remote', 20_000, { dequeuers: 8 }),
-      atOnce('sharded-remote-2', 40_000, { dequeuers: 32 }),
+      atOnce('sharded-prefetch', 40_000, { dequeuers: 32 }),
       atOnce('postgres-skip-locked', 1_000, { dequeuers: 8 }),
       atOnce('postgres-skip-locked', 4_000, { dequeuers: 32 }),
-      atOnce('nats-jetstream', 30_000),
+      atOnce('nats-jetstream', 60_000),
     ];
     expect(verdictOf('P9', points)).toMatchObject({
       verdict: 'holds',
@@ -143,6 +170,15 @@ describe('the targets', () => {
       verdict: 'does-not-hold',
       reason: expect.stringContaining('nats-jetstream'),
     });
+  });
+
+  it('over servers that sync rise with the size of transactions', () => {
+    const points = [1, 10, 1000].flatMap((operationsPerTransaction) => [
+      atOnce('sharded-remote', 4_000, { operationsPerTransaction }),
+      atOnce('postgres-skip-locked', 2_000, { operationsPerTransaction }),
+    ]);
+    const { clauses } = verdictOf('P9', points);
+    expect(clauses.map(({ verdict }) => verdict)).toEqual(['holds', 'does-not-hold', 'does-not-hold']);
   });
 
   it('of the latency leave out points that were not steady, and servers that do not sync', () => {
@@ -171,7 +207,7 @@ describe('a system that keeps nothing', () => {
   /** Our systems are counters, the others what they are. */
   const counter = (): Point[] =>
     allPoints(1).map((each) => {
-      const isOurs = /^(sharded|unsharded)/.test(each.system);
+      const isOurs = /^(sharded|unsharded|rest(-2)?$)/.test(each.system);
       const better = Object.entries(each.figures).map(([name, { value }]): [string, Figure] => {
         const isRate = name.endsWith('PerSec') || name === 'rawRatio';
         return [name, figure(isRate ? value * 100 : value / 100)];
@@ -186,6 +222,17 @@ describe('a system that keeps nothing', () => {
         ? { ...each, figures: { ...each.figures, dequeuePerSec: figure(9e6) } }
         : each,
     );
+
+  /** Two processes count twice as fast as one, and taking a number is quicker than keeping it. */
+  const scaling = (points: Point[]) =>
+    points.map((each) => {
+      if (each.params.schedule !== 'enqueue-then-dequeue' || !each.system.startsWith('rest')) return each;
+      const times = each.system === 'rest-2' ? 2 : 1;
+      return {
+        ...each,
+        figures: { enqueuePerSec: figure(times * 1e6), dequeuePerSec: figure(times * 2e6) },
+      };
+    });
 
   /** Through the harness, with books that do not add up, or clients that set the pace. */
   async function passedByImpostors(): Promise<string[]> {
@@ -206,7 +253,7 @@ describe('a system that keeps nothing', () => {
   it('meets the targets that are graded weak, and no other', async () => {
     const ofQueues = ['P1', 'P2', 'P3', 'P5', 'P6', 'P7', 'P12', 'P13'];
     const others = ids.filter((id) => !ofQueues.includes(id));
-    const met = new Set([...passed(others, flat(counter())), ...(await passedByImpostors())]);
+    const met = new Set([...passed(others, scaling(flat(counter()))), ...(await passedByImpostors())]);
     const weak = study.claims.filter((claim) => claim.weak !== undefined).map(({ id }) => id);
     expect(weak).toEqual(ids.filter((id) => met.has(id)));
   });

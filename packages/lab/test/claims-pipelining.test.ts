@@ -2,7 +2,7 @@
  * The judges of the claims about pipelining: with what the document says they hold, with other systems they do not, and exact
  * counts that are off by one are noticed.
  */
-import type { Scenario } from '@shardlab/contract';
+import type { ClaimResult, Scenario } from '@shardlab/contract';
 import { bundledStudies, readScenarioFolder } from '@shardlab/lab';
 import { Random } from '@shardlab/model';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -10,18 +10,25 @@ import { noisy } from '../src/impostors/books.ts';
 import type { PipelineCaseName } from '../src/programs/pipelining/cases.ts';
 import { pipelineCaseParamsOf } from '../src/programs/pipelining/cases-program.ts';
 import { type PipeliningParams, pipeliningParamsOf } from '../src/programs/pipelining/pipelining-params.ts';
+import {
+  type SlowConsumerParams,
+  slowConsumerParamsOf,
+} from '../src/programs/pipelining/slow-consumer-job.ts';
 import { planRun } from '../src/run/plan-run.ts';
 import { summarisePoint } from '../src/trial/point.ts';
 
 const study = bundledStudies.studies.find(({ id }) => id === 'pipelining')!;
+const ids = study.claims.map(({ id }) => id);
 const seeds = 100;
 
 /** Figures of a system that is a formula. */
 interface Formula {
   rate(params: PipeliningParams, chance: Random): number;
   deviation(params: PipeliningParams, chance: Random): number;
-  cpuCores: number;
+  cpuCores: number | ((params: PipeliningParams) => number);
   cases(name: PipelineCaseName, messages: number): Record<string, number>;
+  /** Rate of a consumer beside a slow one. */
+  beside(params: SlowConsumerParams, chance: Random): number;
 }
 
 const documentCases: Formula['cases'] = (name, messages) => {
@@ -34,16 +41,18 @@ const documentCases: Formula['cases'] = (name, messages) => {
 
 /** Linear to 4 producers with prefetch; the consumer's round trip is the limit without. */
 const reference: Formula = {
-  rate: ({ configuration, producers, payloadBytes }, chance) => {
+  rate: ({ configuration, producers, payloadBytes, sendsPerSec }, chance) => {
     const limit = { base: 12_000, quotas: 22_000, 'one-way': 22_000, prefetch: 130_000 }[configuration];
     const each = { base: 4_000, quotas: 6_000, 'one-way': 24_000, prefetch: 32_000 }[configuration];
-    const rate = Math.min(limit, each * producers);
+    const rate = Math.min(limit, (sendsPerSec > 0 ? sendsPerSec : each) * producers);
     // Sending the bytes takes the same time with and without a pipeline: 2 µs a kilobyte.
     return noisy(1 / (1 / rate + (payloadBytes / 1_024) * 2e-6), chance);
   },
   deviation: ({ configuration }, chance) => noisy(configuration === 'base' ? 0.6 : 0.1, chance),
   cpuCores: 4,
   cases: documentCases,
+  beside: ({ pipeline, messagesMaximum, quotaMessages }, chance) =>
+    noisy(pipeline === 'filled-at-once' && messagesMaximum > quotaMessages ? 250 : 60_000, chance),
 };
 
 /** As fast whatever is asked of it. */
@@ -59,6 +68,7 @@ const constant: Formula = {
     inPipeline: 0,
     leftToAnother: 0,
   }),
+  beside: (_, chance) => noisy(30_000, chance),
 };
 
 /** Other numbers in each trial. */
@@ -67,6 +77,7 @@ const random: Formula = {
   deviation: (_, chance) => chance.next(),
   cpuCores: 1,
   cases: constant.cases,
+  beside: (_, chance) => 1_000 * 200 ** chance.next(),
 };
 
 let scenarios: Scenario[];
@@ -75,20 +86,27 @@ beforeAll(async () => {
   scenarios = all.filter((each) => each.study === study.id && each.claims.length > 0);
 });
 
-function verdictsOf(formula: Formula, seed = 1, cores = 8): Record<string, string> {
+const verdictsOf = (formula: Formula, seed = 1): Record<string, string> =>
+  Object.fromEntries(resultsOf(formula, seed).map(({ id, verdict }) => [id, verdict]));
+
+function resultsOf(formula: Formula, seed = 1, cores = 8): ClaimResult[] {
   const chance = new Random(seed);
   const figuresOf = (program: string, params: Record<string, unknown>): Record<string, number> => {
     if (program === 'pipelining-cases') {
       const { case: name, messages } = pipelineCaseParamsOf(params as never);
       return formula.cases(name, messages);
     }
+    if (program === 'slow-consumer')
+      return { otherPerSec: formula.beside(slowConsumerParamsOf(params as never), chance), heldMost: 10 };
     const of = pipeliningParamsOf(params as never);
     const messagesPerSec = formula.rate(of, chance);
-    return { messagesPerSec, rateDeviation: formula.deviation(of, chance), cpuCores: formula.cpuCores };
+    const { cpuCores: used } = formula;
+    const cpuCores = typeof used === 'number' ? used : used(of);
+    return { messagesPerSec, rateDeviation: formula.deviation(of, chance), cpuCores };
   };
-  const results = scenarios.flatMap((scenario) => {
+  const all = scenarios.flatMap((scenario) => {
     const { program, trials } = planRun(scenario, 'full', bundledStudies);
-    const points = [...Map.groupBy(trials, ({ key }) => key).values()].map((repeats) =>
+    return [...Map.groupBy(trials, ({ key }) => key).values()].map((repeats) =>
       summarisePoint(
         repeats[0]!,
         repeats.map((trial) => ({
@@ -103,9 +121,8 @@ function verdictsOf(formula: Formula, seed = 1, cores = 8): Record<string, strin
         program,
       ),
     );
-    return bundledStudies.judge(scenario.claims, points, { cores });
   });
-  return Object.fromEntries(results.map(({ id, verdict }) => [id, verdict]));
+  return bundledStudies.judge(ids, all, { cores });
 }
 
 const held = (verdicts: Record<string, string>) =>
@@ -143,6 +160,33 @@ describe('the claims about pipelining', () => {
     off('D6', { 'second-consumer-after-receive': { refused: 0 } });
     off('D8', { 'huge-pipeline': { leftToAnother: 1 } });
     off('D8', { 'huge-fair-pipeline': { leftToAnother: 0 } });
+  });
+
+  test('about starvation do not hold if the rates do not show it, whatever the counts say', () => {
+    const fairStarves: Formula = {
+      ...reference,
+      beside: (params, chance) => (params.pipeline === 'none' ? noisy(60_000, chance) : noisy(250, chance)),
+    };
+    expect(verdictsOf(fairStarves).D8).toBe('does-not-hold');
+    expect(verdictsOf({ ...reference, beside: constant.beside }).D8).toBe('does-not-hold');
+  });
+
+  test('at a given load hold where cores are left, although the same at full speed tells nothing', () => {
+    const fullAtFullSpeed: Formula = {
+      ...reference,
+      rate: (params, chance) => reference.rate(params, chance) ** (params.sendsPerSec > 0 ? 1 : 0.8),
+      cpuCores: ({ sendsPerSec }) => (sendsPerSec > 0 && sendsPerSec <= 2_500 ? 3 : 8),
+    };
+    const { D3, D4 } = Object.fromEntries(
+      resultsOf(fullAtFullSpeed).map(({ id, verdict, clauses }) => [id, { verdict, clauses }]),
+    );
+    expect([D3!.verdict, D4!.verdict]).toEqual(['holds', 'holds']);
+    for (const { clauses } of [D3!, D4!]) {
+      const loads = clauses
+        .filter(({ verdict }) => verdict !== 'not-comparable')
+        .flatMap(({ condition }) => condition?.match(/[\d,]+(?= sends)/)?.[0] ?? []);
+      expect(new Set(loads)).toEqual(new Set(['1,000', '2,500']));
+    }
   });
 
   test('about rates are not comparable where all cores are full and the bar is not reached', () => {

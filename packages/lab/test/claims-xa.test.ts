@@ -172,6 +172,16 @@ describe('the claims about XA over instances', () => {
     ],
     ['X5', 'prepares on the other instance are free', [documentPoint('C5'), timesElapsed('C6', 0.9)]],
     ['X5', 'they double the time', [documentPoint('C5'), timesElapsed('C6', 1.8)]],
+    [
+      'X5',
+      'one was not passed on, once',
+      [documentPoint('C5'), onceOff(documentPoint('C6'), 'preparesPassedOn')],
+    ],
+    [
+      'X5',
+      'the other runs pass prepares on too',
+      [onceOff(documentPoint('C5'), 'preparesPassedOn'), documentPoint('C6')],
+    ],
     ['X6', 'ten calls', [documentPoint('C4', { callsPerTransaction: 10 })]],
     ['X6', 'one transaction had a call more, once', [onceOff(documentPoint('C4'), 'callsPerTransaction')]],
     [
@@ -218,7 +228,7 @@ describe('the claims about XA over instances', () => {
     for (let seed = 1; seed <= seeds; seed += 1) {
       const chance = new Random(seed);
       const between = (low: number, high: number) => low * (high / low) ** chance.next();
-      const drawn = (): Figures => {
+      const drawn = (preparesPassedOn = 0): Figures => {
         const elapsedMsPerMessage = between(0.5, 100);
         return {
           elapsedMsPerMessage,
@@ -228,11 +238,11 @@ describe('the claims about XA over instances', () => {
           roundTripsPerTransaction: Math.round(between(1, 20)),
           lockMsPerTransaction: between(0.1, 50),
           activeTogetherShare: Math.round(chance.next() * 10) / 10,
-          preparesPassedOn: 1,
+          preparesPassedOn,
         };
       };
       const points = Object.fromEntries(
-        runs.map((name) => [name, pointOf(documentParams[name], drawn(), chance)]),
+        runs.map((name) => [name, pointOf(documentParams[name], drawn(name === 'C6' ? 2 : 0), chance)]),
       );
       const of = (...names: RunName[]) => names.map((name) => points[name]!);
       const lineOf: Record<string, Point[]> = {

@@ -100,6 +100,7 @@ it('in the documents it finds these slips, and no others', () => {
       'L1: every total is one part multiplied, so nothing was summed: 667 × 64 = 42,688 (64 sessions)',
       'L1: 1,441 (its table), but 1,426 (the detail by session): 1.01 × apart',
       'L6: 388 (its table), but 768 (12 · N): 1.98 × apart',
+      'L10: 1 s (its text), but 3 s (its trace, {3, 0}): 3 × apart',
     ],
   });
   for (const { claims, slips } of studies)

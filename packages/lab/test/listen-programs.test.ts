@@ -1,45 +1,27 @@
 /** Small real trials of the programs about listening: what they count, and that every message arrives. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { bundledStudies } from '@shardlab/lab';
-import { describe, expect, it, onTestFinished, test } from 'vitest';
-import { planRun } from '../src/run/plan-run.ts';
-import { parseScenario } from '../src/scenario/parse-scenario.ts';
-import type { TrialOutcome } from '../src/trial/trial.ts';
+import { describe, expect, it, test } from 'vitest';
+import { programScenario, runFirstTrial, wholeAndDrained } from './program-runs.ts';
 
-const whole = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
-
-/** Runs the only trial of a scenario with these parameters. */
-async function runTrial(programId: string, params: Record<string, string | number>): Promise<TrialOutcome> {
+/** Runs the only trial of a scenario with these parameters; the first one is its sweep. */
+function runTrial(
+  program: string,
+  params: Record<string, string | number>,
+  { warmupMs, measureMs } = { warmupMs: 50, measureMs: 400 },
+) {
   const [[name, value], ...rest] = Object.entries(params) as [
     [string, string | number],
     ...[string, string | number][],
   ];
-  const parsed = parseScenario(
-    JSON.stringify({
-      $schema: './scenario.schema.json',
-      version: 2,
-      id: 'small',
-      title: 'Small',
-      question: 'Does it run?',
+  return runFirstTrial(
+    programScenario({
       study: 'listen',
-      claims: [],
-      seed: 7,
-      program: programId,
+      program,
       systems: ['shared-topic'],
       parameters: Object.fromEntries(rest),
       sweep: { [name]: [value] },
-      phases: { warmupMs: 50, measureMs: 400, drainMs: 20_000 },
-      repeats: 1,
+      phases: { warmupMs, measureMs, drainMs: 20_000 },
     }),
   );
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
-  const { program, trials } = planRun(parsed.scenario, 'full', bundledStudies);
-  const dir = mkdtempSync(join(tmpdir(), 'shardlab-listen-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  const { scenario } = parsed;
-  return await program.run({ trial: trials[0]!, scenario, phases: scenario.phases, dir: join(dir, 'trial') });
 }
 
 describe('the program listen', () => {
@@ -53,7 +35,7 @@ describe('the program listen', () => {
       enqueuePauseMs: 1,
       copies: 2,
     });
-    expect(integrity).toEqual(whole);
+    expect(integrity).toEqual(wholeAndDrained);
     expect(stated).toBe('memory');
     for (const guard of ['mutex', 'latch']) {
       const of = (name: string) => figures[`${guard}${name}`]!;
@@ -67,6 +49,30 @@ describe('the program listen', () => {
     expect(figures.falseWakeUpsPerDequeue ?? 0).toBeLessThanOrEqual(figures.wakeUpsPerDequeue ?? 0);
   });
 
+  it.runIf(process.platform === 'linux').each(['listen', 'subscriber'])(
+    'explains the time of each dequeuer by CPU, waits, idle and runnable time: %s',
+    async (method) => {
+      const { figures, waits, measuredMs } = await runTrial(
+        'listen',
+        { pairs: 4, method, subscribers: 4, durability: 'durable', enqueuePauseMs: 1 },
+        // Threads compile and load what they need before.
+        { warmupMs: 500, measureMs: 3_000 },
+      );
+      expect(figures.timeAccountedLeast).toBeGreaterThan(0.95);
+      // Each part is measured on its own: nothing keeps them from adding up to more.
+      expect(figures.timeAccounted).toBeGreaterThan(0.95);
+      expect(figures.timeAccounted).toBeLessThan(1.05);
+      expect(figures.timeOnCpu).toBeGreaterThan(0);
+      const of = (name: string) => waits!.find(({ event }) => event === name)!;
+      expect(of('instance call').waits).toBeGreaterThan(0);
+      expect(of('instance commit').waits).toBeGreaterThan(0);
+      const waited = waits!.filter((wait) => wait.class !== 'idle');
+      const share = waited.reduce((sum, { totalMs }) => sum + totalMs, 0) / (4 * measuredMs);
+      // The waits of the point are those of the dequeuers, as the figures are.
+      expect(Math.abs(share - figures.timeWaiting!)).toBeLessThan(0.05);
+    },
+  );
+
   it('takes no latch where dequeuers name their subscriber', async () => {
     const { figures, integrity } = await runTrial('listen', {
       pairs: 2,
@@ -75,7 +81,7 @@ describe('the program listen', () => {
       durability: 'relaxed',
       enqueuePauseMs: 0,
     });
-    expect(integrity).toEqual(whole);
+    expect(integrity).toEqual(wholeAndDrained);
     expect(figures).toMatchObject({ latchGets: 0, latchMisses: 0 });
     expect(figures.mutexGets).toBeGreaterThan(0);
   });
@@ -92,13 +98,21 @@ describe('the program listen-cases', () => {
   ])('%s', async (name, expected) => {
     const { figures, integrity } = await runTrial('listen-cases', { case: name });
     expect(figures).toMatchObject(expected);
-    expect(integrity).toEqual(whole);
+    expect(integrity).toEqual(wholeAndDrained);
   });
+});
+
+test('idle-polls: a listen polls every second, a dequeue by name every three', async () => {
+  const { figures } = await runTrial('listen-cases', { case: 'idle-polls' });
+  // A sleep ends late on a busy machine, and never early; the last one of a wait is as long as what is left.
+  expect(figures.listenPollMs).toBeGreaterThan(950);
+  expect(figures.dequeuePollMs).toBeGreaterThan(2_950);
+  expect(figures.dequeuePollMs! / figures.listenPollMs!).toBeGreaterThan(2);
 });
 
 test('the program listen-herd tells who woke for one message, and when each held the mutex', async () => {
   const { figures, swimlanes, integrity } = await runTrial('listen-herd', { listeners: 3 });
-  expect(integrity).toEqual(whole);
+  expect(integrity).toEqual(wholeAndDrained);
   expect(figures).toMatchObject({ woken: 3, wokenForNothing: 2 });
   const outcomes = swimlanes!.map(({ outcome }) => outcome).toSorted();
   expect(outcomes).toEqual(['got the message', 'posted', 'woke for nothing', 'woke for nothing']);

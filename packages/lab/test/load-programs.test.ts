@@ -1,71 +1,85 @@
 /** Small real trials of the programs that load a system for a time: shape and integrity, never speed. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Params, Scenario } from '@shardlab/contract';
-import { parseScenario, startRun } from '@shardlab/lab';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Params, Point, Scenario } from '@shardlab/contract';
+import { parseScenario } from '@shardlab/lab';
+import { describe, expect, it } from 'vitest';
 import { closedLoop } from '../src/programs/load/closed-loop-program.ts';
 import { openLoop } from '../src/programs/load/open-loop-program.ts';
 import { standingBacklog } from '../src/programs/load/standing-backlog-program.ts';
+import { programScenario, runPoints, whole, wholeAndDrained } from './program-runs.ts';
 
-const scenario = (changes: Partial<Scenario> & { parameters: Params }): Scenario => ({
-  version: 2,
-  id: 'small',
-  title: 'A small scenario',
-  question: 'Does it run?',
-  study: 'peers',
-  claims: [],
-  seed: 7,
-  program: 'closed-loop',
-  systems: ['sharded'],
-  sweep: {},
-  phases: { warmupMs: 50, measureMs: 300, drainMs: 5_000 },
-  repeats: 1,
-  ...changes,
-  parameters: { payloadBytes: 64, operationsPerTransaction: 10, ...changes.parameters },
-});
+const scenario = (changes: Partial<Scenario> & { parameters: Params }): Scenario =>
+  programScenario({
+    study: 'peers',
+    program: 'closed-loop',
+    systems: ['sharded'],
+    phases: { warmupMs: 50, measureMs: 300, drainMs: 5_000 },
+    ...changes,
+    parameters: { payloadBytes: 64, operationsPerTransaction: 10, ...changes.parameters },
+  });
 
-let dataDir: string;
-beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
-});
-afterAll(async () => {
-  await rm(dataDir, { recursive: true, force: true });
-});
-
-const run = async (measured: Scenario) => {
-  expect(parseScenario(measured)).toMatchObject({ ok: true });
-  const ended = await startRun({ scenario: measured, scale: 'full', dataDir });
-  expect(ended.error).toBeNull();
-  return ended.points;
-};
-const whole = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 };
+/** Systems of which a trial can keep the traces of messages. */
+const traced = (points: readonly Point[]) =>
+  points.flatMap(({ system, traces }) => (traces === undefined ? [] : system));
 /** Figures that a busy machine may keep from being measured: of a steady repeat, or of messages in the window. */
 const needsMessages = ['latencyP50Ms', 'latencyP99Ms', 'cpuUsPerMessage'];
 
 describe('a closed loop', () => {
   it('measures each kind of system, embedded in one process and in two, and behind a socket', async () => {
-    const systems = ['null', 'sharded', 'sharded-2', 'sharded-remote-2', 'unsharded', 'plainjob'];
-    const points = await run(scenario({ systems, parameters: { enqueuers: 3, dequeuers: 2 } }));
+    const systems = [
+      'null',
+      'sharded',
+      'sharded-2',
+      'sharded-remote-2',
+      'sharded-prefetch',
+      'unsharded',
+      'plainjob',
+    ];
+    const points = await runPoints(scenario({ systems, parameters: { enqueuers: 3, dequeuers: 2 } }));
     expect(points.map(({ system }) => system)).toEqual(systems);
     const expected = ['enqueuePerSec', 'dequeuePerSec', 'eventLoopDelayP99Ms', 'residentMiB'];
     for (const { system, figures, integrity } of points) {
       expect(integrity, system).toMatchObject(whole);
       expect(Object.keys(figures), system).toEqual(expect.arrayContaining(expected));
     }
+    expect(traced(points)).toEqual(['sharded', 'sharded-2', 'sharded-prefetch']);
   }, 120_000);
 
+  it('gives every message of a topic to each of its subscribers', async () => {
+    const systems = ['sharded', 'sharded-prefetch', 'unsharded'];
+    const points = await runPoints(
+      scenario({ systems, parameters: { subscribers: 3, enqueuers: 2, dequeuers: 6 } }),
+    );
+    expect(points.map(({ system }) => system)).toEqual(systems);
+    for (const { system, figures, integrity } of points) {
+      expect(integrity, system).toMatchObject(wholeAndDrained);
+      expect(figures.dequeuePerSec!.value, system).toBeGreaterThan(0);
+    }
+    expect(traced(points)).toEqual(['sharded', 'sharded-prefetch']);
+  }, 120_000);
+
+  it('has topics only where the system has them, with subscribers that dequeue at once', () => {
+    const topic = (parameters: Params, systems: string[]) =>
+      parseScenario(scenario({ systems, parameters: { subscribers: 2, ...parameters } }));
+    expect(topic({}, ['sharded', 'plainjob'])).toMatchObject({
+      faults: [{ path: '/parameters/subscribers', message: 'plainjob has no topics' }],
+    });
+    expect(topic({ schedule: 'enqueue-then-dequeue' }, ['sharded'])).toMatchObject({
+      faults: [{ path: '/parameters/subscribers', message: expect.stringContaining('at-once') }],
+    });
+  });
+
   it('enqueues first, and another process dequeues what is there', async () => {
-    const [point] = await run(
+    const [point] = await runPoints(
       scenario({
         parameters: { schedule: 'enqueue-then-dequeue', enqueuers: 1, dequeuers: 1 },
         probes: true,
       }),
     );
     expect(point!.integrity).toMatchObject(whole);
-    // Where a busy machine delivered nothing in the window, no message has a cost.
-    const others = closedLoop.figures.map(({ name }) => name).filter((name) => name !== 'cpuUsPerMessage');
+    // Where a busy machine delivered nothing in the window, no message has a cost; and there is no server.
+    const others = closedLoop.figures
+      .map(({ name }) => name)
+      .filter((name) => !['cpuUsPerMessage', 'serverCpuUsPerMessage'].includes(name));
     expect(Object.keys(point!.figures)).toEqual(expect.arrayContaining(others));
     // The rate of enqueues, and not that of dequeues, which other transactions limit.
     const { enqueuePerSec, rawPerSec, rawRatio } = point!.figures;
@@ -73,9 +87,44 @@ describe('a closed loop', () => {
   }, 60_000);
 });
 
+describe('REST', () => {
+  // Each process that answers calls compiles what checks them at the first one, which on a busy machine takes longer than the usual window.
+  const phases = { warmupMs: 600, measureMs: 600, drainMs: 5_000 };
+  const loaded = (systems: string[], schedule: string) =>
+    runPoints(scenario({ systems, phases, parameters: { schedule, enqueuers: 3, dequeuers: 2 } }));
+
+  it('is enqueued to beside a route that only validates, on one instance and on two', async () => {
+    const points = await loaded(['rest-validating', 'rest', 'rest-2'], 'enqueue');
+    for (const { system, figures, integrity } of points) {
+      expect(integrity, system).toMatchObject(whole);
+      expect(integrity.left, system).toBeGreaterThan(0);
+      expect(Object.keys(figures), system).toEqual(
+        expect.arrayContaining(['enqueuePerSec', 'cpuUsPerMessage', 'serverCpuUsPerMessage']),
+      );
+      expect(figures.dequeuePerSec, system).toBeUndefined();
+    }
+    expect(points.map(({ stated }) => stated)).toEqual(['none', 'durability durable', 'durability durable']);
+  }, 90_000);
+
+  it('delivers what another process enqueued, and both at once, each message once', async () => {
+    const points = [
+      ...(await loaded(['rest'], 'enqueue-then-dequeue')),
+      ...(await loaded(['rest-2'], 'at-once')),
+    ];
+    for (const { system, integrity } of points) expect(integrity, system).toMatchObject(whole);
+  }, 90_000);
+
+  it('that only validates has nothing to dequeue', () => {
+    const parsed = parseScenario(scenario({ systems: ['rest', 'rest-validating'], parameters: {} }));
+    expect(parsed).toMatchObject({
+      faults: [{ path: '/parameters/schedule', message: expect.stringContaining('keeps no message') }],
+    });
+  });
+});
+
 describe('an open loop', () => {
   it('sends at the rate that it is given', async () => {
-    const points = await run(
+    const points = await runPoints(
       scenario({
         program: 'open-loop',
         systems: ['sharded', 'sharded-remote'],
@@ -91,7 +140,7 @@ describe('an open loop', () => {
   }, 60_000);
 
   it('at a share of the maximum rate measures that first; emulated syncs do not count in it', async () => {
-    const [point] = await run(
+    const [point] = await runPoints(
       scenario({
         program: 'open-loop',
         parameters: { shareOfMaximum: 0.1, emulatedSyncMs: 20, enqueuers: 8, dequeuers: 8 },
@@ -117,7 +166,7 @@ describe('an open loop', () => {
 
 describe('a standing backlog', () => {
   it('is there after its process was killed, and stays while others come and go', async () => {
-    const [point] = await run(
+    const [point] = await runPoints(
       scenario({ program: 'standing-backlog', parameters: { backlog: 3_000, enqueuers: 2, dequeuers: 2 } }),
     );
     expect(point!.integrity).toMatchObject(whole);
@@ -127,11 +176,24 @@ describe('a standing backlog', () => {
       .filter((name) => name !== 'cpuUsPerMessage');
     expect(Object.keys(point!.figures)).toEqual(expect.arrayContaining(others));
   }, 60_000);
+
+  it('is kept by the server of a client that was killed', async () => {
+    const [point] = await runPoints(
+      scenario({
+        program: 'standing-backlog',
+        systems: ['sharded-remote'],
+        parameters: { backlog: 3_000, enqueuers: 2, dequeuers: 2 },
+      }),
+    );
+    expect(point!.integrity).toMatchObject(whole);
+    expect(point!.integrity.left).toBeGreaterThanOrEqual(2_000);
+    expect(point!.figures.readyAfterKillMs).toBeUndefined();
+  }, 60_000);
 });
 
 describe('the raw limit', () => {
   it('is measured without any queue', async () => {
-    const [point] = await run({
+    const [point] = await runPoints({
       ...scenario({ program: 'raw-limit', systems: ['sqlite'], parameters: {} }),
       parameters: { payloadBytes: 64, operationsPerTransaction: 10, cycle: 'insert' },
     });

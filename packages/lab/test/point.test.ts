@@ -1,3 +1,4 @@
+import { percentileTicks } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { isFaulty } from '../src/judging/judgement.ts';
 import { queueProgram } from '../src/programs/queue/queue-program.ts';
@@ -107,4 +108,26 @@ test('a duration past the range counts as its end, a negative one as zero', () =
   recordMs(histogram, 1e9);
   recordMs(histogram, -5);
   expect(histogram.totalCount).toBe(2);
+});
+
+test('a point keeps whole distributions, as HdrHistogram itself gives them, in a bounded size', () => {
+  const latency = createHistogram();
+  for (let value = 1; value <= 20_000; value++) recordMs(latency, (value * value) / 1e5);
+  const made = { ...outcome(200, 1), latencies: { latency } };
+  const { count, distribution } = summarisePoint(combination, [made], queueProgram).latencies.latency!;
+  const own = latency
+    .outputPercentileDistribution(5, 1000)
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter(([value, share]) => Number.isFinite(value) && Number.isFinite(share));
+  const ticks = percentileTicks(count);
+  for (const [value, share] of own) {
+    const index = ticks.findIndex((tick) => Math.abs(tick - share!) < 1e-9);
+    expect(distribution!.ticksUs[index]! / 1000, `at ${share}`).toBeCloseTo(value!, 2);
+  }
+  expect(own.length).toBeGreaterThan(60);
+  expect(ticks).toHaveLength(distribution!.ticksUs.length);
+  expect(distribution!.mean).toBeCloseTo(latency.mean / 1000, 1);
+  expect(JSON.stringify(distribution).length).toBeLessThan(700);
+  expect(percentileTicks(2 ** 40).length).toBeLessThan(210);
 });

@@ -169,6 +169,7 @@ test('repeats end in one point that summarises them', async () => {
   });
   expect(counts).toEqual([1, 2]);
   expect(run.points.map((point) => point.repeats.length)).toEqual([2]);
+  expect(run.points[0]!.conditions!.measuredAgain, 'of windows of a tenth of a second').toBe(0);
 });
 
 test('what a bounded drain leaves is browsed and counted as left, not lost', async () => {

@@ -1,5 +1,5 @@
 import { WaitRecorder, waitEvents } from '@shardlab/engine';
-import { bundledStudies, parseScenario, StudyRegistry, startRun } from '@shardlab/lab';
+import { bundledStudies, parseScenario, readScenarioFolder, StudyRegistry, startRun } from '@shardlab/lab';
 import { describe, expect, it } from 'vitest';
 import { loadStudies } from '../src/studies/load-studies.ts';
 import { smallScenario } from './support.ts';
@@ -35,6 +35,21 @@ describe('a study is a folder', () => {
       claims: ['Z1'],
       notMeasured: [{ statement: 'It is a joy' }],
     });
+  });
+
+  it('which names the chart that its runs are about, of programs and figures that its scenarios have', async () => {
+    const { studies: told, programs } = bundledStudies.describe();
+    const files = await readScenarioFolder();
+    const scenarios = files.flatMap(({ parsed }) => (parsed.ok ? [parsed.scenario] : []));
+    for (const { id, heroes } of told)
+      for (const { program, figure } of heroes) {
+        const own = scenarios.filter((each) => each.study === id);
+        expect(own.some((each) => each.program === (program ?? each.program))).toBe(true);
+        expect(own.some((each) => each.figure === (figure ?? each.figure))).toBe(true);
+      }
+    const chartOf = (study: string) => told.find(({ id }) => id === study)!.heroes.map(({ chart }) => chart);
+    expect([chartOf('listen'), chartOf('xa'), chartOf('peers')]).toEqual([['lanes'], ['sequence'], []]);
+    expect(programs.filter(({ hasTicks }) => hasTicks).map(({ id }) => id)).toEqual(['queue', 'topic']);
   });
 
   it('which registers its own wait events and counters, so that every recorder shows them', () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { queueProgram } from '../src/programs/queue/queue-program.ts';
-import { attemptsMax, measureRepeat } from '../src/run/measure-repeat.ts';
+import { attemptsMax, isWorthAnother, measureRepeat } from '../src/run/measure-repeat.ts';
 import { durabilityOf, probeOf, withRawRatio } from '../src/run/measured-beside.ts';
 import {
   machineTicks,
@@ -106,6 +106,13 @@ describe('a repeat', () => {
     const never = Array.from({ length: 9 }, (_, index) => attempt(index, { steady: false }));
     expect((await measure(never)).kept.attempts).toBe(attemptsMax);
     expect((await measure(never, 2)).kept.attempts).toBe(2);
+  });
+
+  test('of a window under half a second is not worth another, one of counted work is', () => {
+    const timed = attempt(1, { steady: false });
+    expect(isWorthAnother(timed, { measureMs: 499 })).toBe(false);
+    expect(isWorthAnother(timed, { measureMs: 500 })).toBe(true);
+    expect(isWorthAnother({}, { measureMs: 100 })).toBe(true);
   });
 
   test('that never counts is the one with the fewest faults, whatever its rate', async () => {

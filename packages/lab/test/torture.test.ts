@@ -7,17 +7,17 @@ import { kills } from '../src/torture/kills.ts';
 import { tortureReport } from '../src/torture/report.ts';
 import { faultCount, runTorture } from '../src/torture/run-torture.ts';
 
-/** The points at which processes are killed in each setup; all of them must be reached. */
+/** The points at which processes are killed in each setup; all of them must be reached. All processes at once are several kills. */
 const setups = [
-  { name: 'instances', kills: 28, points: kills.map(({ phase }) => phase) },
+  { name: 'instances', kills: 7, points: kills.map(({ phase }) => phase) },
   {
     name: 'forwarding',
-    kills: 12,
+    kills: 6,
     points: ['forwarding: all processes at once', 'forwarding: the sender', 'forwarding: the receiver'],
   },
   {
     name: 'cluster',
-    kills: 15,
+    kills: 10,
     points: [
       'cluster: one process',
       'cluster: all processes at once',
@@ -39,7 +39,7 @@ it.each(setups)(
     const missing = new Set(points);
     for (let seed = 1; missing.size > 0 && seed <= seedsMax; seed += 1) {
       const dir = mkdtempSync(join(tmpdir(), 'shardlab-torture-'));
-      const state = await runTorture({ kills, seed, dir, setupNames: [name] });
+      const state = await runTorture({ kills, seed, dir, setupNames: [name], concurrency: 1 });
       onTestFinished(() => {
         if (faultCount(state) === 0) rmSync(dir, { recursive: true, force: true });
       });

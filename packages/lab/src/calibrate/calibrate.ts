@@ -24,33 +24,56 @@ export interface CalibrateOptions {
   /** Duration of a slice in milliseconds, and slices per workload; default 80 and 3: about 12 s on a quiet machine. */
   sliceMs?: number;
   rounds?: number;
-  onProgress?: (what: string) => void;
+  onProgress?: (progress: CalibrationProgress) => void;
+  /** Epoch milliseconds. */
+  now?: () => number;
 }
+
+export interface CalibrationProgress {
+  /** What is measured now: "a sharded queue". */
+  what: string;
+  /** How much of a typical calibration's time is done, 0 to 1. */
+  share: number;
+}
+
+/** What is measured, in this order, with its part of a calibration's time on a quiet machine. */
+const steps = [
+  { what: 'the machine', part: 0.12 },
+  { what: 'the load generator', part: 0.06 },
+  { what: 'a sharded queue', part: 0.58 },
+  { what: 'an unsharded queue', part: 0.18 },
+  { what: 'two processes sharing one file', part: 0.06 },
+] as const;
+
+/** How long a calibration takes on a quiet machine. A busy one takes up to four times as long: disturbed slices are repeated. */
+export const calibrationMs = 15_000;
 
 /** Rejects with an error of the engine or with `DATA_FOLDER_UNUSABLE`; leaves no files behind. */
 export async function calibrate(options: CalibrateOptions = {}): Promise<HardwareFile> {
-  const { payloadBytes = 512, sliceMs = 80, rounds = 3, onProgress = () => undefined } = options;
+  const { payloadBytes = 512, sliceMs = 80, rounds = 3, now = Date.now } = options;
+  const step = (index: number, done = 0) => tellProgress(options.onProgress, index, done);
   const folder = await makeScratchFolder(options.dataDir ?? tmpdir());
   try {
     const dir = join(folder, 'cluster');
     await mkdir(dir);
-    onProgress('the machine');
+    step(0);
     const environment = await captureEnvironment(folder);
     const busyCoreSpeed = await measureBusyCoreSpeed({ ms: sliceMs, tries: rounds });
     const timerLateUs = await measureTimerLateUs();
-    onProgress('the load generator');
+    step(1);
     const client = await measureClient(payloadBytes);
     const instance = await openInstance({ dir });
     const slices = { payloadBytes, ms: sliceMs, rounds };
     try {
-      onProgress('a sharded queue');
-      const sharded = await measureSharded(instance, slices);
-      onProgress('an unsharded queue');
-      const unsharded = await measureUnsharded(instance, slices);
-      onProgress('two processes sharing one file');
+      step(2);
+      const sharded = await measureSharded(instance, { ...slices, onDone: (done) => step(2, done) });
+      step(3);
+      const unsharded = await measureUnsharded(instance, { ...slices, onDone: (done) => step(3, done) });
+      step(4);
       const transferUs = await measureTransfer(instance, { dir, payloadBytes, ms: 2 * sliceMs });
       return hardwareFromMeasurements({
         environment,
+        calibratedAtMs: now(),
         busyCoreSpeed,
         client,
         sharded,
@@ -64,4 +87,11 @@ export async function calibrate(options: CalibrateOptions = {}): Promise<Hardwar
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/** `done`: the share of the step that is done, 0 to 1. */
+function tellProgress(tell: CalibrateOptions['onProgress'], index: number, done: number): void {
+  const { what, part } = steps[index]!;
+  const before = steps.slice(0, index).reduce((sum, step) => sum + step.part, 0);
+  tell?.({ what, share: before + part * done });
 }

@@ -8,6 +8,8 @@ import type { UnshardedCosts } from './unsharded-costs.ts';
 
 export interface MeasuredCosts {
   environment: Environment;
+  /** Epoch milliseconds. */
+  calibratedAtMs: number;
   busyCoreSpeed: number;
   client: ClientCosts;
   sharded: ShardedCosts;
@@ -49,6 +51,7 @@ export function hardwareFromMeasurements(found: MeasuredCosts): HardwareFile {
     id: calibratedId,
     title: `${environment.cores} × ${environment.cpuModel}, ${environment.fileSystem}`,
     about: describeCalibration(found),
+    calibratedAtMs: found.calibratedAtMs,
     parameters: {},
     observations: [],
     costs: {

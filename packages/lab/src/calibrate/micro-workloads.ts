@@ -33,6 +33,14 @@ export interface MicroOptions {
   ms: number;
 }
 
+/** How the workloads of a queue are measured. */
+export interface SliceOptions extends Omit<MicroOptions, 'instance'> {
+  /** Slices of each workload. */
+  rounds: number;
+  /** Called after each workload with the share of them that is done, 0 to 1. */
+  onDone?: (share: number) => void;
+}
+
 /** Messages preloaded for a dequeuing workload, which ends when they are consumed. */
 const preloadMessages = 24_000;
 const preloadBatch = 2_000;

@@ -3,10 +3,10 @@ import type { Instance } from '@shardlab/engine';
 import { median, nonNegativeLeastSquares } from '@shardlab/model';
 import { leastDisturbed } from './disturbance.ts';
 import {
-  type MicroOptions,
   type MicroResult,
   type MicroWorkload,
   runMicroWorkload,
+  type SliceOptions,
 } from './micro-workloads.ts';
 
 export interface ShardedCosts {
@@ -86,10 +86,7 @@ interface Row {
 }
 
 /** The least disturbed slices of every workload. */
-export async function measureSharded(
-  instance: Instance,
-  options: Omit<MicroOptions, 'instance'> & { rounds: number },
-): Promise<ShardedCosts> {
+export async function measureSharded(instance: Instance, options: SliceOptions): Promise<ShardedCosts> {
   await instance.createQueue({ name: durableQueue, durability: 'durable' });
   await instance.createQueue({ name: relaxedQueue, durability: 'relaxed' });
   const rows: Row[] = [];
@@ -102,6 +99,7 @@ export async function measureSharded(
       result: medianResult(slices.map(({ result }) => result)),
       disturbance: Math.max(...slices.map(({ disturbance }) => disturbance)),
     });
+    options.onDone?.(rows.length / (workloads.length + 1)); // the partitions take about as long as a workload
   }
   const partitionUs = await measurePartitions(instance, options);
   await instance.dropQueue(durableQueue);

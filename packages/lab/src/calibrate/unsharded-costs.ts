@@ -2,7 +2,7 @@
 import type { Instance } from '@shardlab/engine';
 import { median, nonNegativeLeastSquares } from '@shardlab/model';
 import { leastDisturbed } from './disturbance.ts';
-import { type MicroOptions, type MicroResult, runMicroWorkload } from './micro-workloads.ts';
+import { type MicroResult, runMicroWorkload, type SliceOptions } from './micro-workloads.ts';
 
 export interface UnshardedCosts {
   /** Staging a message, outside the lock. */
@@ -32,16 +32,14 @@ interface TransactionTime {
 }
 
 /** Measured with a single session, which shares no group, and whose writes run on the measured thread. */
-export async function measureUnsharded(
-  instance: Instance,
-  options: Omit<MicroOptions, 'instance'> & { rounds: number },
-): Promise<UnshardedCosts> {
+export async function measureUnsharded(instance: Instance, options: SliceOptions): Promise<UnshardedCosts> {
   await instance.createQueue({ name: queue, kind: 'unsharded', durability: 'durable' });
   const into: TransactionTime[] = [];
   const outOf: TransactionTime[] = [];
   for (const operations of operationsPerTransactionSteps) {
     into.push(await measure('in', operations, instance, options));
     outOf.push(await measure('out', operations, instance, options));
+    options.onDone?.(outOf.length / operationsPerTransactionSteps.length);
   }
   await instance.dropQueue(queue);
 
@@ -66,7 +64,7 @@ async function measure(
   direction: 'in' | 'out',
   operations: number,
   instance: Instance,
-  options: Omit<MicroOptions, 'instance'> & { rounds: number },
+  options: SliceOptions,
 ): Promise<TransactionTime> {
   const work = { queue, direction, sessions: 1, operationsPerTransaction: operations };
   const slices = await leastDisturbed(options.rounds, () => runMicroWorkload(work, { ...options, instance }));

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { calibrate } from '../calibrate/calibrate.ts';
+import { type CalibrationProgress, calibrate } from '../calibrate/calibrate.ts';
 import { bundledHardwareFolder, calibratedId } from '../hardware/hardware-folder.ts';
 import { hardwareText } from '../hardware/hardware-text.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -18,11 +18,20 @@ export async function calibrateCommand(flags: CalibrateFlags): Promise<number> {
       ? join(bundledHardwareFolder, `${calibratedId}.json`)
       : resolve(base, flags.json);
   const hardware = await calibrate({
-    onProgress: (subject) => process.stderr.write(`measuring ${subject}\n`),
+    onProgress: tellSubjects(),
     ...(flags['data-dir'] === undefined ? {} : { dataDir: resolve(base, flags['data-dir']) }),
   });
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, hardwareText(hardware));
   process.stdout.write(`${hardware.title}\n${hardware.about}\nWritten to ${path}\n`);
   return exitCodes.done;
+}
+
+/** A line for each thing that is measured. */
+function tellSubjects(): (progress: CalibrationProgress) => void {
+  let told = '';
+  return ({ what }) => {
+    if (what !== told) process.stderr.write(`measuring ${what}\n`);
+    told = what;
+  };
 }

@@ -4,7 +4,7 @@ import { listRecorded } from '../recorded/recorded-run.ts';
 import { type RecordedVerdict, recordedVerdicts } from '../recorded/recorded-verdicts.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 import { bundledStudies } from '../studies/registry.ts';
-import type { Study } from '../studies/study.ts';
+import type { Claim, Study } from '../studies/study.ts';
 import { dataFolder } from './data-folder.ts';
 import { exitCodes } from './exit-codes.ts';
 import { verdictsInWords } from './result-table.ts';
@@ -17,7 +17,8 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
   const { claims, studies } = bundledStudies;
   const { studies: described } = bundledStudies.describe();
   const slips = described.flatMap((study) => study.slips);
-  const lines = claims.map(({ id, title, document, grade, weak = null }) => {
+  const lines = claims.map((claim) => {
+    const { id, title, document, grade, weak = null } = claim;
     const verdicts = kept.filter((verdict) => verdict.id === id);
     const [strongest] = verdicts.toSorted(byEvidence);
     const [elsewhere] = recorded.filter((verdict) => verdict.id === id).toSorted(byEvidence);
@@ -26,10 +27,10 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
       const source =
         scenarios.length === 0 ? 'No scenario tests it' : `Run ${scenarios.join(' or ')} to test it`;
       const known = elsewhere === undefined ? '' : `\n   ${recordedInWords(elsewhere)}`;
-      return `${id} NOT MEASURED YET\n   ${title}. ${document}${slipsInWords(slips, id)}\n   ${source}${known}`;
+      return `${id} NOT MEASURED YET\n   ${title}. ${document}${statedInWords(claim)}${slipsInWords(slips, id)}\n   ${source}${known}`;
     }
     const words = verdictsInWords([{ ...strongest, title, document, grade, weak }]);
-    return `${words}\n   The document: ${document} (${grade})${slipsInWords(slips, id)}\n   ${sourceInWords(strongest)}; ${countsInWords(verdicts)}`;
+    return `${words}\n   The document: ${document} (${grade})${statedInWords(claim)}${slipsInWords(slips, id)}\n   ${sourceInWords(strongest)}; ${countsInWords(verdicts)}`;
   });
   process.stdout.write(`${lines.join('\n\n')}\n\n`);
   for (const study of studies) process.stdout.write(notMeasuredInWords(study));
@@ -45,6 +46,10 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
   );
   return exitCodes.done;
 }
+
+/** A line with the document's own words; none if they are the claim itself, as in documents of this project. */
+const statedInWords = ({ document, where, stated, translation }: Claim) =>
+  `\n   ${where}${stated === document ? '' : `: “${stated}”`}${translation === undefined ? '' : ` (${translation})`}`;
 
 /** A line for each slip in the numbers on which the claim rests. */
 const slipsInWords = (slips: readonly Slip[], id: string) =>

@@ -30,7 +30,7 @@ const help = `Usage: npm run lab -- <command>
     --write <file>           write the report into its section of a Markdown file
     --data-dir <folder>      folder for scratch data and verdicts, on a disk; default: DATA_DIR or data/
   record [scenario]...       run the built-in scenarios, or the named ones, at full scale, and keep the runs in
-                             scenarios/recorded/. Stopped with Ctrl-C, it goes on when it is called again; a
+                             scenarios/recorded/. Stopped with Ctrl-C, it continues when it is repeated; a
                              scenario that the same code has recorded is left out, and figures that show the
                              same workload share their trials
     --hours <n>              stop after so many hours
@@ -70,7 +70,7 @@ const help = `Usage: npm run lab -- <command>
   move <folder> <queue> <address>
   move <address> <queue> <folder>
                              move a queue to the servers of a NATS cluster, or back: stop, wait until no session holds a
-                             message, copy, check, switch, drop. Repeat the command to go on after an interruption.
+                             message, copy, check, switch, drop. Repeat the command to continue after an interruption.
                              The address is nats://host:port,... with ?replicas=3&sync=always as the servers are
     --drain-s <n>            seconds to wait until no session holds a message; default: 600
   --help                     show this text

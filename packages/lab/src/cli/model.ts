@@ -18,6 +18,7 @@ import { agreementReport } from '../model/agreement-report.ts';
 import { writeSection } from '../model/markdown.ts';
 import { agreementWith, predictionsOf, scalingOf } from '../model/model-report.ts';
 import { parameterTable, predictionTable, residualTable, scalingTable } from '../model/model-tables.ts';
+import { assertRunParams } from '../run/run-params.ts';
 import { exitCodes } from './exit-codes.ts';
 
 export interface ModelFlags {
@@ -101,7 +102,9 @@ function drawWithProgress(hardware: HardwareFile): StructureCount[] {
   });
 }
 
-/** Reads a run that `run --json` wrote. */
+/** Reads a run that `run --json` wrote. Rejects with `RUN_INVALID` if its points are not what their programs measure. */
 async function readRun(path: string): Promise<Run> {
-  return JSON.parse(await readFile(path, 'utf8')) as Run;
+  const run = JSON.parse(await readFile(path, 'utf8')) as Run;
+  assertRunParams(run);
+  return run;
 }

@@ -64,7 +64,9 @@ export async function moveCommand(
     return exitCodes.done;
   } catch (error) {
     if (stop.signal.aborted) {
-      process.stderr.write('Interrupted; repeat the command to go on: until then the queue stays stopped\n');
+      process.stderr.write(
+        'Interrupted; repeat the command to continue. Until then the queue stays stopped\n',
+      );
       return exitCodes.interrupted;
     }
     if (!(error instanceof QueueError)) throw error;

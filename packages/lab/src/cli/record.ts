@@ -10,7 +10,7 @@ import {
   type RecordedText,
   readRecorded,
   recordedFolder,
-  ticksOfBest,
+  ticksToReplay,
   writeRecorded,
 } from '../recorded/recorded-run.ts';
 import { judgeAgain } from '../recorded/recorded-verdicts.ts';
@@ -34,8 +34,8 @@ export interface RecordFlags {
 
 /**
  * `record [scenario]...`: runs the built-in scenarios, or the named ones, at full scale and keeps the runs in the
- * repository. A scenario whose recording was made by the same code is left out, so the command that repeats all of it after
- * a change is the command that goes on after an interruption.
+ * repository. A scenario whose recording was made by the same code is left out, so the same command repeats all of it after
+ * a change and continues after an interruption.
  */
 export async function recordCommand(targets: readonly string[], flags: RecordFlags): Promise<number> {
   const hours = flags.hours === undefined ? Number.POSITIVE_INFINITY : Number(flags.hours);
@@ -114,7 +114,7 @@ class Recording {
       }
       if (!(await this.#recordOne(scenario))) failed.push(scenario.id);
       if (this.#signal.aborted) {
-        process.stdout.write('Stopped. The trials that were measured are kept: the same command goes on\n');
+        process.stdout.write('Stopped. The measured trials are kept; repeat the command to continue\n');
         return exitCodes.interrupted;
       }
     }
@@ -164,7 +164,7 @@ class Recording {
       process.stderr.write(`${scenario.id}: ${run.error?.message ?? 'a point has faults of integrity'}\n`);
       return false;
     }
-    const ticks = ticksOfBest(run, plan.program.figures[0]!.name, this.#ticks(scenario, plan));
+    const ticks = ticksToReplay(run, plan.program.figures[0]!.name, this.#ticks(scenario, plan));
     const path = writeRecorded({ code: this.#code, run, ticks }, this.#folder);
     process.stdout.write(`${scenario.id}: ${path}, ${Math.round(statSync(path).size / 1024)} KiB\n`);
     return true;

@@ -35,7 +35,7 @@ export function agreementWith(hardware: HardwareFile, run: Run): AgreementRow[] 
   });
 }
 
-function measuredPointOf(point: Point): MeasuredPoint {
+export function measuredPointOf(point: Point): MeasuredPoint {
   return {
     kind: point.system as MeasuredPoint['kind'],
     params: queueParamsOf(point.params),

@@ -14,3 +14,15 @@ export function integrityOf(ledgers: readonly LedgerReport[], depth: number): In
     left: depth,
   };
 }
+
+/** Of several subscribers, each of which has every message. */
+export function summed(all: readonly Integrity[]): Integrity {
+  const sum = (part: (each: Integrity) => number) => all.reduce((total, each) => total + part(each), 0);
+  return {
+    lost: sum(({ lost }) => lost),
+    duplicated: sum(({ duplicated }) => duplicated),
+    damaged: sum(({ damaged }) => damaged),
+    outOfOrder: sum(({ outOfOrder }) => outOfOrder),
+    left: sum(({ left }) => left),
+  };
+}

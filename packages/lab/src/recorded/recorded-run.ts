@@ -9,7 +9,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gunzip, gzipSync } from 'node:zlib';
-import { type Environment, type Point, pointKey, type Run, type Tick } from '@shardlab/contract';
+import {
+  comparableParameters,
+  type Environment,
+  type Point,
+  parametersKey,
+  type Run,
+  type Tick,
+} from '@shardlab/contract';
 
 const format = 2;
 const suffix = '.jsonl.gz';
@@ -26,7 +33,7 @@ export interface RecordedHead {
 
 /** A recording whose large parts are still JSON. */
 export interface RecordedText extends RecordedHead {
-  /** An array of ticks: of one repeat of the best point of each system, so that it can be replayed. */
+  /** An array of ticks: of one repeat, of the parameters that `ticksToReplay` chooses. */
   ticksJson: string;
   pointsJson: string[];
 }
@@ -82,16 +89,17 @@ export function pointsOf({ pointsJson }: RecordedText): Point[] {
   return pointsJson.map((json) => JSON.parse(json) as Point);
 }
 
-/** The ticks of the points that are the best of their system by the program's first figure. */
-export function ticksOfBest(run: Run, figure: string, ticks: readonly Tick[]): Tick[] {
-  const best = new Map<string, { key: string; value: number }>();
-  for (const point of run.points) {
-    const value = point.figures[figure]?.value ?? 0;
-    if (value >= (best.get(point.system)?.value ?? 0))
-      best.set(point.system, { key: pointKey(point), value });
-  }
-  const keys = new Set([...best.values()].map(({ key }) => key));
-  return ticks.filter((tick) => keys.has(pointKey(tick)));
+/**
+ * The ticks of the parameters that a headline compares, and of those at which a system was best by the program's first
+ * figure: of all systems, so that they can be shown side by side.
+ */
+export function ticksToReplay(run: Run, figure: string, ticks: readonly Tick[]): Tick[] {
+  const best = new Map<string, Point>();
+  const valueIn = (point: Point | undefined) => point?.figures[figure]?.value ?? 0;
+  for (const point of run.points)
+    if (valueIn(point) >= valueIn(best.get(point.system))) best.set(point.system, point);
+  const keys = new Set([comparableParameters(run.points), ...[...best.values()].map(parametersKey)]);
+  return ticks.filter((tick) => keys.has(parametersKey(tick)));
 }
 
 /** "2 × Intel Xeon, ext4, 2026-11-21" */

@@ -1,4 +1,5 @@
 /** Measures a repeat again if it does not count: if it was not steady, or other work disturbed it. */
+import type { Phases } from '@shardlab/contract';
 import { addIntegrity } from '../trial/ledger.ts';
 import type { MeasuredRepeat } from '../trial/trial.ts';
 
@@ -10,6 +11,9 @@ export const attemptsMax = 3;
 
 /** What may be spent on measuring again, as a share of the planned time of the run. */
 export const againShareMax = 0.25;
+
+/** Halves of a shorter window, milliseconds, are a few commits each: whether they agree is chance, and would be chance again. */
+export const againWindowMsMin = 500;
 
 type Attempt = MeasuredRepeat;
 
@@ -23,6 +27,12 @@ export function reasonAgainst(attempt: Pick<Attempt, 'steady' | 'disturbance'>):
   return reasons.filter((reason) => reason !== '').join(' and ') || null;
 }
 
+/** Whether another attempt could tell more. Where work is counted and not timed by a window, nothing is said of halves. */
+export const isWorthAnother = (
+  { steady }: Pick<Attempt, 'steady'>,
+  { measureMs }: Pick<Phases, 'measureMs'>,
+) => steady === undefined || measureMs >= againWindowMsMin;
+
 /**
  * Runs attempts until one counts, there were three, or `mayMeasureAgain` returns false. Returns the one that counts, else
  * the one with the fewest faults, of equal ones the last. The choice looks at the conditions of an attempt, never at its
@@ -31,7 +41,7 @@ export function reasonAgainst(attempt: Pick<Attempt, 'steady' | 'disturbance'>):
 export async function measureRepeat(options: {
   /** `reason` is why the attempt before does not count; null at the first. */
   attempt(reason: string | null): Promise<Attempt>;
-  mayMeasureAgain(): boolean;
+  mayMeasureAgain(attempt: Attempt): boolean;
 }): Promise<Attempt> {
   const attempts: Attempt[] = [];
   let reason: string | null = null;
@@ -39,7 +49,7 @@ export async function measureRepeat(options: {
     const attempt = await options.attempt(reason);
     attempts.push(attempt);
     reason = reasonAgainst(attempt);
-  } while (reason !== null && attempts.length < attemptsMax && options.mayMeasureAgain());
+  } while (reason !== null && attempts.length < attemptsMax && options.mayMeasureAgain(attempts.at(-1)!));
   const faults = (attempt: Attempt) => Number(isNotSteady(attempt)) + Number(isDisturbed(attempt));
   const kept = attempts.reduce((best, next) => (faults(next) <= faults(best) ? next : best));
   const integrity = attempts.map((attempt) => attempt.integrity).reduce(addIntegrity);

@@ -43,7 +43,7 @@ export interface StartRunOptions {
   studies?: StudyRegistry;
   /** Trials that were measured before, which are not run again. The others are added to it. */
   journal?: TrialJournal;
-  /** Of a run that is resumed: where its time goes on, milliseconds after its start; default 0. */
+  /** Of a run that is resumed: where its time continues, milliseconds after its start; default 0. */
   elapsedMs?: number;
 }
 

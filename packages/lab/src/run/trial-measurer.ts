@@ -2,7 +2,7 @@
 import type { KilledTrial, Params, Scenario, Tick } from '@shardlab/contract';
 import type { Surroundings } from '../surroundings/surroundings.ts';
 import type { MeasuredRepeat, Trial, TrialOptions } from '../trial/trial.ts';
-import { againShareMax, measureRepeat } from './measure-repeat.ts';
+import { againShareMax, isWorthAnother, measureRepeat } from './measure-repeat.ts';
 import { probeOf, withRawRatio } from './measured-beside.ts';
 import type { RunPlan } from './plan-run.ts';
 
@@ -64,7 +64,8 @@ export class TrialMeasurer {
         }
         return this.#attempt(trialOptions);
       },
-      mayMeasureAgain: () => {
+      mayMeasureAgain: (attempt) => {
+        if (!isWorthAnother(attempt, phases)) return false;
         this.#againMs -= program.estimateTrialMs(trial, phases);
         return this.#againMs >= 0;
       },

@@ -5,7 +5,18 @@ import type { Program } from '../programs/program.ts';
 
 const closed = { additionalProperties: false } as const;
 
+/** A folder of scenarios has many of one program. */
+const schemas = new WeakMap<Program, TSchema>();
+
 export function scenarioSchemaOf(program: Program): TSchema {
+  const known = schemas.get(program);
+  if (known !== undefined) return known;
+  const schema = makeSchema(program);
+  schemas.set(program, schema);
+  return schema;
+}
+
+function makeSchema(program: Program): TSchema {
   const { properties } = Scenario;
   const systems = systemsOf(oneOf(program.systems));
   const parameters = Object.fromEntries(

@@ -1,11 +1,12 @@
 /** All studies: what scenarios may name, what the claims page lists, and who judges a claim. */
-import type { ClaimResult, Point, StudyList } from '@shardlab/contract';
+import type { ClaimResult, ClaimStatement, Point, StudyList } from '@shardlab/contract';
 import { lintDocument } from '../document-lint/lint-document.ts';
 import { needs } from '../judging/clause.ts';
 import { combine } from '../judging/combine.ts';
 import { isDisturbed, isFaulty, type JudgeContext } from '../judging/judgement.ts';
 import type { Program } from '../programs/program.ts';
 import { queueProgram, topicProgram } from '../programs/queue/queue-program.ts';
+import { runTrial } from '../trial/run-trial.ts';
 import { loadStudies } from './load-studies.ts';
 import type { Claim, Study } from './study.ts';
 
@@ -61,21 +62,34 @@ export class StudyRegistry {
     );
     return {
       studies: this.studies.map(
-        ({ id, document, claims, notMeasured, notBuilt = [], tables = [], documentNumbers = [] }) => ({
+        ({
+          id,
+          document,
+          claims,
+          notMeasured,
+          notBuilt = [],
+          tables = [],
+          documentNumbers = [],
+          heroes = [],
+        }) => ({
           id,
           document,
           claims: claims.map((claim) => claim.id),
+          statements: claims.map(statementOf),
           notMeasured: [...notMeasured],
           notBuilt: [...notBuilt],
           tables: [...tables],
           slips: lintDocument(documentNumbers),
+          heroes: [...heroes],
         }),
       ),
-      programs: this.programs.map(({ id, title, parameters, figures }) => ({
+      programs: this.programs.map(({ id, title, parameters, figures, run }) => ({
         id,
         title,
         parameters: parameters.map(({ schema: _, default: _usual, optional: _optional, ...info }) => info),
         figures: [...figures],
+        // Of all ways to run a trial only this one reports ticks.
+        hasTicks: run === runTrial,
       })),
       systems: [...systems.values()],
     };
@@ -110,6 +124,13 @@ export class StudyRegistry {
     });
   }
 }
+
+const statementOf = ({ id, where, stated, translation }: Claim): ClaimStatement => ({
+  claim: id,
+  where,
+  stated,
+  ...(translation === undefined ? {} : { translation }),
+});
 
 function refuseTwice(what: string, named: readonly { id: string }[]): void {
   const ids = named.map(({ id }) => id);

@@ -1,10 +1,20 @@
 /** What a study is: a document, what it claims, and how each claim is judged. Each study is a folder beside this file. */
-import type { ClaimResult, DocumentTable, Point, StudyDocument } from '@shardlab/contract';
+import type {
+  ClaimResult,
+  ClaimStatement,
+  DocumentTable,
+  Point,
+  StudyDocument,
+  StudyHero,
+} from '@shardlab/contract';
 import type { DocumentNumbers } from '../document-lint/document-numbers.ts';
 import type { Judge } from '../judging/judgement.ts';
 import type { Program } from '../programs/program.ts';
 
-export interface Claim extends Pick<ClaimResult, 'id' | 'title' | 'document' | 'grade'> {
+/** `document` is in our words; `stated` is quoted, never reworded, and short. */
+export interface Claim
+  extends Pick<ClaimResult, 'id' | 'title' | 'document' | 'grade'>,
+    Omit<ClaimStatement, 'claim'> {
   judge: Judge;
   /** Why holding tells little: which system that only pretends can reach it. The impostors' test keeps it true. */
   weak?: string;
@@ -39,6 +49,8 @@ export interface Study {
   documentNumbers?: readonly DocumentNumbers[];
   /** The document's own numbers, for charts that show them beside measured ones. */
   tables?: readonly DocumentTable[];
+  /** The charts that runs of its scenarios are about, where it is not what they measure over their sweep; the first that applies. */
+  heroes?: readonly StudyHero[];
   /** Programs that only its scenarios need. */
   programs?: readonly Program[];
   /** Names of the figures that its report shows, by program; default: all that were measured. */

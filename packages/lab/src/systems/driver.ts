@@ -4,6 +4,7 @@
  */
 
 import type { PayloadIdentity } from '../trial/payload.ts';
+import type { TracedQueue } from '../trial/trace-sampler.ts';
 
 export interface ClientOptions {
   /** Folder of an embedded system's files. */
@@ -22,7 +23,7 @@ export interface ClientOptions {
   operations: number;
   /** 0 for a queue. Otherwise a topic with this many subscribers; consumer `i` serves subscriber `i` modulo their number. */
   subscribers: number;
-  /** Emulated time added to every sync, milliseconds. Only our own engine supports it. */
+  /** Emulates a slower disk: the least time of a sync, milliseconds. Only our own engine supports it. */
   emulatedSyncMs: number;
   /**
    * Queues, default 1: producer `i` and consumer `i` use queue `i` modulo their number. Redis, our engine and the null
@@ -38,6 +39,8 @@ export type OpenClient = (options: ClientOptions) => Promise<QueueClient>;
 export interface QueueClient {
   /** Durability as reported by the system after opening: "PRAGMA synchronous = 2". */
   readonly stated: string;
+  /** The queue, or the first of several, where the system traces its messages and this process sees all of their events. */
+  readonly traced?: TracedQueue;
   /** The `i`-th call returns producer `i`, from 0. */
   openProducer(): Promise<Producer>;
   /** Starts the consumers of this process. They run until stopped; a failing consumer ends the process. */

@@ -13,17 +13,22 @@ type EngineQueueName = keyof typeof engineQueues;
 
 const embedded = (name: EngineQueueName) => async () =>
   (await import('./engine-embedded.ts')).openEmbedded(engineQueues[name]);
-const remote = (name: EngineQueueName) => async () =>
-  (await import('./engine-remote.ts')).openRemote(engineQueues[name]);
+const remote =
+  (name: EngineQueueName, sessions: 'plain' | 'prefetching' = 'plain') =>
+  async () =>
+    (await import('./engine-remote.ts')).openRemote(engineQueues[name], sessions);
 
 export const drivers = {
   null: async () => (await import('./null-system.ts')).open,
   sharded: embedded('sharded'),
   'sharded-remote': remote('sharded'),
+  'sharded-prefetch': remote('sharded', 'prefetching'),
   unsharded: embedded('unsharded'),
   'unsharded-grouped': embedded('unsharded-grouped'),
   buffered: embedded('buffered'),
   'buffered-remote': remote('buffered'),
+  rest: async () => (await import('./rest-sessions.ts')).openRest({ creates: true }),
+  'rest-validating': async () => (await import('./rest-sessions.ts')).openRest({ creates: false }),
   jetstream: async () => (await import('./jetstream-sessions.ts')).open,
   'redis-plain': async () => (await import('./redis-list.ts')).openRedisList('plain'),
   'redis-reliable': async () => (await import('./redis-list.ts')).openRedisList('reliable'),

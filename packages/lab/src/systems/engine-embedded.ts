@@ -8,6 +8,7 @@ import {
   produceBySession,
   queueName,
   subscriberName,
+  tracedQueueOf,
 } from './engine-sessions.ts';
 
 export function openEmbedded(spec: EngineQueue): OpenClient {
@@ -18,6 +19,7 @@ export function openEmbedded(spec: EngineQueue): OpenClient {
     let producers = 0;
     return {
       stated: statedOf(instance.queue(queueName(0)).durability),
+      ...tracedQueueOf(spec, instance, subscribers),
       async openProducer() {
         return produceBySession(instance.openSession(), queueName(producers++ % queues), spec);
       },

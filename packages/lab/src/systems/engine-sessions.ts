@@ -1,5 +1,6 @@
 /** How sessions of our engine enqueue and dequeue: the same calls for embedded and remote ones, queues and topics. */
 import { type Instance, type Message, QueueError, type QueueSpec, type Session } from '@shardlab/engine';
+import type { TraceReader } from '../trial/trace-sampler.ts';
 import {
   type ClientOptions,
   type ConsumeOptions,
@@ -7,6 +8,7 @@ import {
   type Delivery,
   EnqueueRefused,
   type Producer,
+  type QueueClient,
 } from './driver.ts';
 import { startPulling } from './pull-consumers.ts';
 
@@ -37,6 +39,16 @@ export async function createQueues(
   for (let no = 0; no < subscribers; no += 1) {
     await instance.subscribe(queueName(0), { name: subscriberName(no) });
   }
+}
+
+/** What a trial can read the traces of messages from: nothing of unsharded queues. */
+export function tracedQueueOf(
+  { kind }: EngineQueue,
+  traces: TraceReader,
+  subscribers: number,
+): Pick<QueueClient, 'traced'> {
+  if (kind !== 'sharded') return {};
+  return { traced: { traces, queue: queueName(0), consumers: Math.max(1, subscribers) } };
 }
 
 export function produceBySession(session: Session, queue: string, { visibility }: EngineQueue): Producer {

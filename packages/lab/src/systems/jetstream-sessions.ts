@@ -1,7 +1,13 @@
 /** The engine's sessions on NATS JetStream, with as many replicas as there are servers. */
 import { openJetStream } from '@shardlab/jetstream';
 import type { OpenClient } from './driver.ts';
-import { consumeBySessions, createQueues, produceBySession, queueName } from './engine-sessions.ts';
+import {
+  consumeBySessions,
+  createQueues,
+  produceBySession,
+  queueName,
+  subscriberName,
+} from './engine-sessions.ts';
 import { natsSynced } from './nats-servers.ts';
 
 export const open: OpenClient = async (options) => {
@@ -31,7 +37,10 @@ export const open: OpenClient = async (options) => {
       });
     },
     async depth(subscriber) {
-      if (subscribers > 0) return (await store.subscribers(queueName(0)))[subscriber]?.backlog ?? 0;
+      if (subscribers > 0) {
+        const name = subscriberName(subscriber);
+        return (await store.subscribers(queueName(0))).find((each) => each.name === name)!.backlog;
+      }
       const infos = await Promise.all(
         Array.from({ length: queues }, (_, number) => store.queue(queueName(number))),
       );

@@ -60,6 +60,8 @@ const outputCharsMax = 2_000;
 
 export interface SpawnedServer {
   child: ChildProcess;
+  /** The last of what it printed. */
+  output(): string;
   /** Resolves when `ready` does; rejects with the server's last output if it ends earlier or takes too long. */
   untilReady(ready: () => Promise<boolean>): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
@@ -69,7 +71,7 @@ export interface SpawnedServer {
 export function spawnServer(
   command: string,
   args: readonly string[],
-  identity: { uid?: number; gid?: number; cwd?: string } = {},
+  identity: { uid?: number; gid?: number; cwd?: string; env?: NodeJS.ProcessEnv } = {},
 ): SpawnedServer {
   const child = spawn(command, args, { ...identity, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -93,6 +95,7 @@ export function spawnServer(
   process.once('exit', killWithUs);
   return {
     child,
+    output: () => output,
     async untilReady(ready) {
       const until = performance.now() + readyWithinMs;
       while (!(await ready())) {

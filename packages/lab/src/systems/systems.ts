@@ -6,6 +6,7 @@ import { engineServer } from './engine-server.ts';
 import { natsServers, natsSynced, natsUnsynced } from './nats-servers.ts';
 import { peerSystems } from './peers/peer-systems.ts';
 import { type RedisMode, redis } from './redis-server.ts';
+import { restServer, validatingServer } from './rest-server.ts';
 import type { System } from './system.ts';
 
 type Told = Partial<Omit<System, 'info'>> & Omit<SystemInfo, 'id'>;
@@ -123,6 +124,11 @@ export const systems: readonly System[] = [
     },
     'sharded-remote-2',
   ),
+  remote('sharded-prefetch', {
+    title: 'Sharded queue, remote, prefetching',
+    about:
+      'The sharded queue in a process of its own, reached over a Unix socket by sessions that request their next messages with a commit',
+  }),
   embedded('unsharded', unsharded),
   embedded('unsharded-grouped', grouped),
   embedded('buffered', {
@@ -140,9 +146,43 @@ export const systems: readonly System[] = [
   ...peerSystems,
 ];
 
+const overHttp = (driver: DriverName, told: Told, id: string): System => ({
+  ...embedded(driver, told, id),
+  server: restServer,
+});
+/** The server of this repository, and the part of it that is no queue; programs that load a system for a time can run them. */
+export const restSystems: readonly System[] = [
+  {
+    ...overHttp(
+      'rest-validating',
+      {
+        title: 'REST, validation only',
+        about: "The server's HTTP with the enqueue route's description, which keeps nothing of a message",
+        synced: false,
+      },
+      'rest-validating',
+    ),
+    server: validatingServer,
+  },
+  overHttp(
+    'rest',
+    { title: 'REST', about: 'The sharded queue on one instance in the process of the server, over HTTP' },
+    'rest',
+  ),
+  overHttp(
+    'rest',
+    {
+      title: 'REST, two instances',
+      about: 'The sharded queue on two instances in processes of their own, behind the server, over HTTP',
+      instances: 2,
+    },
+    'rest-2',
+  ),
+];
+
 /** Throws a RangeError for an unknown one. */
 export function systemOf(id: string): System {
-  const system = systems.find(({ info }) => info.id === id);
+  const system = [...systems, ...restSystems].find(({ info }) => info.id === id);
   if (system === undefined) throw new RangeError(`there is no system ${id}`);
   return system;
 }

@@ -31,9 +31,3 @@ export const kills: readonly Kill[] = [
   { phase: 'starting', weight: 1, countedFrom: 'start', withinMs: 250 },
   { phase: 'closing', weight: 2, countedFrom: 'working', withinMs: 12, closing: true },
 ];
-
-/** Picks a kind at random, by weight. */
-export function pickKill(random: Random): Kill {
-  const drawn = kills.flatMap((kill) => Array.from({ length: kill.weight }, () => kill));
-  return random.pick(drawn);
-}

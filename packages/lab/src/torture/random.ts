@@ -41,3 +41,20 @@ export class Random {
     return new Random(this.below(2 ** 31));
   }
 }
+
+/** Draws kinds: each of them once first, in random order, so that a short run has them all, and then by their weights. */
+export class Draws<T extends { readonly weight: number }> {
+  readonly #random: Random;
+  readonly #byWeight: readonly T[];
+  readonly #first: T[];
+
+  constructor(kinds: readonly T[], random: Random) {
+    this.#random = random;
+    this.#byWeight = kinds.flatMap((kind) => Array.from({ length: kind.weight }, () => kind));
+    this.#first = random.pickSeveral(kinds, kinds.length);
+  }
+
+  next(): T {
+    return this.#first.pop() ?? this.#random.pick(this.#byWeight);
+  }
+}

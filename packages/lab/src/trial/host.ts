@@ -1,7 +1,9 @@
 /** The instance that the sessions of a worker use: in their own process, or served by another process. */
 import type { InstanceSample } from '@shardlab/contract';
 import {
+  type ClusterClient,
   connect,
+  connectCluster,
   openInstance,
   type RemoteInstance,
   type Session,
@@ -17,6 +19,7 @@ import type { Clock } from './clock.ts';
 import type { DequeueSource } from './layout.ts';
 import { clientRoundTrip, flowControl, serverCall } from './load-waits.ts';
 import type { WorkerConfig } from './protocol.ts';
+import type { TraceReader } from './trace-sampler.ts';
 
 /** Maximum age of a cached subscriber list: hundreds of sessions need it, and one call lists all subscribers. */
 const refreshMs = 20;
@@ -25,6 +28,7 @@ export interface Host extends Pick<RemoteInstance, 'id' | 'createQueue' | 'subsc
   openSession(): Session;
   /** Waits of the instance and of the load; for a remote instance only those of the load. */
   readonly waits: WaitLog;
+  readonly traces: TraceReader;
   /** What a session waits for in its calls; undefined if the instance marks that itself. */
   readonly eventOfCalls: WaitEvent | undefined;
   /** The time book of a session of this host. */
@@ -51,6 +55,7 @@ async function embeddedHost({ dir, instance: number, cacheBytesMax }: WorkerConf
   return {
     id: instance.id,
     waits: instance.waits,
+    traces: instance,
     eventOfCalls: undefined,
     timeOf: (session) => session.time!,
     writerCpuUs: () => instance.stats().cpu.writerUs,
@@ -77,9 +82,15 @@ async function remoteHost(
   await instance.queues();
   const backlogs = new SubscriberBacklogs((queue) => instance.subscribers(queue));
   const waits = new WaitRecorder({ clock: { monotonicMs: clock } });
+  // Its messages have events on the instances that they were forwarded from and to.
+  const cluster: ClusterClient | undefined = forwardsFrom.length > 0 ? connectCluster({ dir }) : undefined;
   return {
     id: instance.id,
     waits: new LoadWaits(waits),
+    traces: {
+      messageTrace: (queue, id) => (cluster ?? instance).messageTrace(queue, id),
+      tracedMessages: (queue, options) => instance.tracedMessages(queue, options),
+    },
     eventOfCalls: serverCall,
     timeOf: () => waits.openSession(),
     writerCpuUs: () => 0,
@@ -88,6 +99,7 @@ async function remoteHost(
     subscribe: (topic, subscriber) => instance.subscribe(topic, subscriber),
     browse: (queue, options) => instance.browse(queue, options),
     close: async () => {
+      await cluster?.close();
       for (const each of [...others, instance]) await each.close();
     },
     shards: () => [],

@@ -15,6 +15,7 @@ import { PayloadCodec, payloadHeaderBytes } from './payload.ts';
 import type { FromWorker, GeneratorCosts, Timeline, ToWorker, WorkerConfig } from './protocol.ts';
 import { startSessions } from './start-sessions.ts';
 import { isStreamed, StreamedPayloadCodec } from './streamed-payload.ts';
+import { TraceSampler } from './trace-sampler.ts';
 import { Workload } from './workload.ts';
 
 const browsePage = 500;
@@ -36,6 +37,8 @@ class InstanceWorker {
   readonly #meter: Meter;
   readonly #workload: Workload;
   readonly #enqueuers: readonly Enqueuer[];
+  /** Undefined if the queue's kind is not traced. */
+  readonly #sampler: TraceSampler | undefined;
   #ticks: NodeJS.Timeout | undefined;
   #phase: Extract<FromWorker, { type: 'tick' }>['phase'] = 'warmup';
 
@@ -61,6 +64,10 @@ class InstanceWorker {
     this.#meter = new Meter(host, clock);
     this.#workload = new Workload({ host, config, clock, codec: forge, streams, book, meter: this.#meter });
     this.#enqueuers = config.enqueuers.map((number) => new Enqueuer(this.#workload, number));
+    const { queues, dequeueSources } = config.layout;
+    const { kind, name: queue } = queues[0]!;
+    const consumers = dequeueSources.length;
+    if (kind === 'sharded') this.#sampler = new TraceSampler({ traces: host.traces, queue, consumers });
   }
 
   /** Fills the initial backlog, in equal shares per enqueuer. */
@@ -90,6 +97,7 @@ class InstanceWorker {
     await this.#waitUntil(timeline.measureAtMs);
     this.#phase = 'measure';
     this.#meter.beginWindow();
+    this.#sampler?.start({ fromMs: timeline.measureAtMs, toMs: timeline.stopAtMs }, this.#clock);
     await this.#waitUntil((timeline.measureAtMs + timeline.stopAtMs) / 2);
     this.#meter.halveWindow();
     await this.#waitUntil(timeline.stopAtMs);
@@ -118,6 +126,7 @@ class InstanceWorker {
     const result = {
       window,
       ledgers,
+      traces: (await this.#sampler?.finish()) ?? null,
       gaps: this.#meter.gaps.list(),
       enqueueGaps: this.#meter.enqueueGaps.list(),
     };

@@ -1,5 +1,5 @@
 /** HDR histograms in microseconds with three significant digits, and their transfer between processes. */
-import type { LatencyMs } from '@shardlab/contract';
+import { type LatencyMs, percentileTicks } from '@shardlab/contract';
 import {
   build,
   decodeFromCompressedBase64,
@@ -44,5 +44,19 @@ export function latencyOf(histogram: Histogram): LatencyMs {
     p999: at(99.9),
     max: count === 0 ? 0 : histogram.maxValue / 1000,
     count,
+  };
+}
+
+/** With its whole distribution: some 500 bytes as JSON, however many values there are. */
+export function wholeLatencyOf(histogram: Histogram): LatencyMs {
+  const latency = latencyOf(histogram);
+  if (latency.count === 0) return latency;
+  return {
+    ...latency,
+    distribution: {
+      mean: Number((histogram.mean / 1000).toPrecision(5)),
+      deviation: Number((histogram.stdDeviation / 1000).toPrecision(5)),
+      ticksUs: percentileTicks(latency.count).map((share) => histogram.getValueAtPercentile(share * 100)),
+    },
   };
 }

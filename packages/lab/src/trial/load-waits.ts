@@ -21,7 +21,8 @@ export const otherBranch = registerWaitEvent({
   name: 'other branch',
   class: 'idle',
   standsFor: null,
-  about: 'a session of the lab, until the other branch of its transaction is as far',
+  about:
+    'a session of the lab, until the other branch of its transaction is as far, or, when it has done its part, the other sessions',
 });
 
 export const retryPause = registerWaitEvent({

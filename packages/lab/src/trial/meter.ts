@@ -119,11 +119,13 @@ export class Meter {
     const now = this.#read();
     const last = this.#lastTick;
     this.#lastTick = now;
-    const seconds = Math.max(now.atMs - last.atMs, 1) / 1000;
+    const spanMs = Math.max(now.atMs - last.atMs, 1);
+    const seconds = spanMs / 1000;
     const { p50, p99 } = latencyOf(this.#recentLatency);
     this.#flushRecent();
     return {
       instance: this.#host.id,
+      spanMs: Number(spanMs.toFixed(1)),
       enqueuePerSec: Math.round((now.enqueued - last.enqueued) / seconds),
       dequeuePerSec: Math.round((now.consumed - last.consumed) / seconds),
       cpu: Number(((now.cpuUs - last.cpuUs) / 1e6 / seconds).toFixed(3)),

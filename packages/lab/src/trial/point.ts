@@ -2,7 +2,7 @@
 import type { Combination, DurabilityEvidence, KilledTrial, Point, Repeat } from '@shardlab/contract';
 import { median } from '@shardlab/model';
 import type { Program } from '../programs/program.ts';
-import { createHistogram, type Histogram, latencyOf } from './latency.ts';
+import { createHistogram, type Histogram, wholeLatencyOf } from './latency.ts';
 import { addIntegrity } from './ledger.ts';
 import type { MeasuredRepeat } from './trial.ts';
 import { mergeWaits, summariseWaits } from './wait-totals.ts';
@@ -50,7 +50,7 @@ function summarise(
     params,
     figures: Object.fromEntries(measured),
     latencies: mapValues(Object.assign({}, ...outcomes.map(({ latencies }) => latencies)), (name) =>
-      latencyOf(mergedHistogram(outcomes.flatMap(({ latencies }) => latencies[name] ?? []))),
+      wholeLatencyOf(mergedHistogram(outcomes.flatMap(({ latencies }) => latencies[name] ?? []))),
     ),
     byInstance: mapValues(outcomes[0]!.byInstance, (name, first) =>
       first.map((_, index) =>
@@ -61,6 +61,8 @@ function summarise(
     ...(outcomes[0]!.swimlanes === undefined ? {} : { swimlanes: outcomes[0]!.swimlanes }),
     ...(outcomes[0]!.sessionWaits === undefined ? {} : { sessionWaits: outcomes[0]!.sessionWaits }),
     ...(outcomes[0]!.sequence === undefined ? {} : { sequence: outcomes[0]!.sequence }),
+    ...(outcomes[0]!.traces === undefined ? {} : { traces: outcomes[0]!.traces }),
+    ...(outcomes[0]!.rates === undefined ? {} : { rates: outcomes[0]!.rates }),
     waits: summariseWaits(mergeWaits(outcomes.map(({ waits }) => waits))),
     integrity: { ...integrityOf(outcomes, killed), durability: evidence },
     conditions: {

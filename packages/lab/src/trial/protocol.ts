@@ -6,7 +6,7 @@
  * with ticks in between. All processes follow one timeline on the clock they share, so that phases change everywhere at
  * the same time without further messages. Nothing is sent for single messages of the queue.
  */
-import type { InstanceSample, Rows, SessionPlace, Tick } from '@shardlab/contract';
+import type { InstanceSample, Rows, SampledTraces, SessionPlace, Tick } from '@shardlab/contract';
 import type { SessionTimes, WaitStats } from '@shardlab/engine';
 import type { Counts } from './counts.ts';
 import type { QueueLayout } from './layout.ts';
@@ -112,6 +112,8 @@ export interface WorkerResult {
   generator: GeneratorCosts | null;
   /** By source. */
   ledgers: LedgerReport[];
+  /** Null if messages of the queue are not traced. */
+  traces: SampledTraces | null;
   /** Gaps between commits over the whole trial, in order. */
   gaps: Gap[];
   /** The same for commits that enqueue. */

@@ -15,6 +15,7 @@ import type { FromWorker, Timeline, WorkerResult } from './protocol.ts';
 import { accountedShare } from './session-times.ts';
 import { steadinessOf } from './steadiness.ts';
 import { cpuFigures, syncFigures, timeFigures } from './time-figures.ts';
+import { tracesIn } from './trace-sampler.ts';
 import type { Trial, TrialOptions, TrialOutcome } from './trial.ts';
 import { type ProcessWindow, startRemote, type TrialCluster } from './trial-cluster.ts';
 import { TrialConversion } from './trial-conversion.ts';
@@ -202,6 +203,7 @@ function outcomeOf(
     },
     provenance: queueParamsOf(params).roundTripMs > 0 ? 'emulated' : 'measured',
     latencies: { latency, dequeueCall, commit },
+    ...tracesIn(results),
     byInstance: {
       cpuShare,
       dequeuePerSec,

@@ -14,7 +14,13 @@ export function addTimes(all: readonly SessionTimes[]): SessionTimes {
  * The share of the sessions' time that the book explains: CPU, waits, idle and runnable, each measured on its own, of the
  * time that elapsed.
  */
-export function accountedShare({ elapsedMs, cpuMs, waitMs, idleMs, runnableMs }: SessionTimes): number {
+export function accountedShare({
+  elapsedMs,
+  cpuMs,
+  waitMs,
+  idleMs,
+  runnableMs,
+}: Omit<SessionTimes, 'unnamedMs'>): number {
   return elapsedMs === 0 ? 1 : (cpuMs + waitMs + idleMs + runnableMs) / elapsedMs;
 }
 

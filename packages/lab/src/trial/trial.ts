@@ -5,7 +5,9 @@ import type {
   Integrity,
   Phases,
   Provenance,
+  RateSeries,
   Repeat,
+  SampledTraces,
   Scenario,
   SequenceLane,
   SessionWaits,
@@ -53,6 +55,10 @@ export interface TrialOutcome {
   /** What each session waited for, and one transaction call by call; of the programs that trace them. */
   sessionWaits?: SessionWaits[];
   sequence?: SequenceLane[];
+  /** The events of a few messages; of queues whose messages the engine traces. */
+  traces?: SampledTraces;
+  /** Rates of the participants over time; of the programs that count in slices of time. */
+  rates?: RateSeries[];
   /** Figures that each instance has for itself, by name. */
   byInstance: Record<string, number[]>;
   waits: WaitStats[];

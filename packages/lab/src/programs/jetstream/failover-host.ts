@@ -7,17 +7,17 @@ import { QueueError, type QueueStore } from '@shardlab/engine';
 import { openJetStream } from '@shardlab/jetstream';
 import { findServer, NatsCluster } from '@shardlab/jetstream/servers';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
-import type { FailoverJob, FailoverResult, Fault } from './failover-job.ts';
+import { type FailoverJob, type FailoverResult, isPowerCut } from './failover-job.ts';
+import { healthyMsMax, makeFaults, serverCount } from './server-faults.ts';
 
 const queue = 'failover';
-const serverCount = 3;
 const ackWaitMs = 10_000;
 /** Pause of a producer after each message: what is measured is the time without service, not the rate. */
 const pauseMs = 10;
-const healthyMsMax = 60_000;
-/** What nobody knew to be delivered comes back when its time with the servers is up. */
+/** Longest drain: a delivery that its consumer did not confirm is repeated only after `ackWaitMs`. */
 const drainMsMax = 6 * ackWaitMs;
-/** After these a session goes on. */
+const settledMs = 3_000;
+/** Codes of the errors after which a session continues. */
 const tolerated = ['COMMIT_OUTCOME_UNKNOWN', 'INSTANCE_UNREACHABLE', 'TX_NOT_COMMITTED'];
 
 class Ledger {
@@ -70,6 +70,7 @@ async function runJob(job: FailoverJob): Promise<void> {
     servers: serverCount,
     sync: job.synced ? 'always' : 'interval',
     dir: job.dir,
+    losesUnsynced: isPowerCut(job.fault),
   });
   try {
     const store = await openJetStream({
@@ -94,20 +95,25 @@ async function measure(store: QueueStore, cluster: NatsCluster, job: FailoverJob
   const consuming = new AbortController();
   const numbers = Array.from({ length: job.sessions }, (_, number) => number);
   const producers = Promise.all(numbers.map((number) => produce(store, number, ledger, producing.signal)));
-  const consumers = Promise.all(numbers.map(() => consume(store, ledger, consuming.signal)));
-  const failed = Promise.race(
-    [producers, consumers].map((all) => all.then(() => new Promise<never>(() => {}))),
-  );
+  const consumeAll = () => Promise.all(numbers.map(() => consume(store, ledger, consuming.signal)));
+  // What is consumed before a power cut cannot be lost in it.
+  const early = isPowerCut(job.fault) ? [] : [consumeAll()];
+  const failed = failureOf([producers, ...early]);
   const startedAtMs = performance.now();
-  await Promise.race([makeFaults(cluster, job), failed]);
+  await Promise.race([makeFaults(cluster, job, () => ledger.acknowledged.size), failed]);
   producing.abort();
   const measuredMs = performance.now() - startedAtMs;
   await producers;
-  const left = await Promise.race([drained(store), failed]);
+  const [consumers = consumeAll()] = early;
+  const left = await Promise.race([drained(store), failureOf([consumers])]);
   consuming.abort();
   await consumers;
   return { ...ledger.report(left), measuredMs };
 }
+
+/** Rejects when one of them does, and never resolves. */
+const failureOf = (all: Promise<unknown>[]): Promise<never> =>
+  Promise.race(all.map((each) => each.then(() => new Promise<never>(() => {}))));
 
 async function produce(
   store: QueueStore,
@@ -145,46 +151,19 @@ async function consume(store: QueueStore, ledger: Ledger, signal: AbortSignal): 
   await session.close();
 }
 
-async function makeFaults(cluster: NatsCluster, { fault, faultMs }: FailoverJob): Promise<void> {
-  for (let server = 0; server < serverCount; server += 1) {
-    await begin[fault](cluster, server);
-    await pause(faultMs);
-    await end[fault](cluster, server);
-    await untilHealthy(cluster);
-  }
-}
-
-type Act = (cluster: NatsCluster, server: number) => Promise<void> | void;
-
-const begin: Readonly<Record<Fault, Act>> = {
-  none: () => {},
-  kill: (cluster, server) => cluster.kill(server),
-  pause: (cluster, server) => cluster.pause(server),
-  partition: (cluster, server) => cluster.partition(server),
-};
-
-const end: Readonly<Record<Fault, Act>> = {
-  none: () => {},
-  kill: (cluster, server) => cluster.restart(server),
-  pause: (cluster, server) => cluster.resume(server),
-  partition: (cluster) => cluster.heal(),
-};
-
-async function untilHealthy(cluster: NatsCluster): Promise<void> {
-  const until = performance.now() + healthyMsMax;
-  for (let server = 0; server < serverCount; ) {
-    if (await cluster.isHealthy(server)) server += 1;
-    else if (performance.now() > until) throw new Error(`server ${server + 1} is not healthy after a minute`);
-    else await pause(100);
-  }
-}
-
-/** Waits until the queue is empty; what is left after a time. */
+/**
+ * Resolves with the number of messages that are left: 0 once the queue has been empty for `settledMs`, or what is there after
+ * `drainMsMax`. One empty look proves nothing: a former leader that has not heard of the next one yet answers with what it has.
+ */
 async function drained(store: QueueStore): Promise<number> {
   const until = performance.now() + drainMsMax;
+  let emptySinceMs: number | undefined;
   for (;;) {
     const { enqueued, consumed } = await store.queue(queue);
-    if (enqueued === consumed || performance.now() > until) return enqueued - consumed;
+    const now = performance.now();
+    emptySinceMs = enqueued === consumed ? (emptySinceMs ?? now) : undefined;
+    if (emptySinceMs !== undefined && now - emptySinceMs > settledMs) return 0;
+    if (now > until) return enqueued - consumed;
     await pause(100);
   }
 }

@@ -1,13 +1,20 @@
-/** What the process of a trial of the program `jetstream-failover` is told, and what it reports. */
+/** What the process of a trial of `jetstream-failover` or `jetstream-power-cut` is told, and what it reports. */
 export const faults = ['none', 'kill', 'pause', 'partition'] as const;
-export type Fault = (typeof faults)[number];
+export const powerCuts = ['all', 'one'] as const;
+export type PowerCut = `power-cut-${(typeof powerCuts)[number]}`;
+export type Fault = (typeof faults)[number] | PowerCut;
+
+export const isPowerCut = (fault: Fault): fault is PowerCut => fault.startsWith('power-cut-');
 
 export interface FailoverJob {
   dir: string;
   fault: Fault;
   /** Whether the servers sync before they acknowledge. */
   synced: boolean;
-  /** How long each server is faulty, ms; without a fault, a third of the time that is measured. */
+  /**
+   * How long each server is faulty, ms; without a fault, a third of the time that is measured. With a power cut, how long
+   * each part of it lasts.
+   */
   faultMs: number;
   sessions: number;
 }

@@ -13,11 +13,25 @@ import { type FailoverJob, type FailoverResult, faults } from './failover-job.ts
 
 const hostFile = fileURLToPath(new URL('./failover-host.ts', import.meta.url));
 
-interface FailoverParams extends Pick<FailoverJob, 'fault' | 'sessions'> {
-  faultMs: number;
-}
+type FailoverParams = Pick<FailoverJob, 'fault' | 'faultMs' | 'sessions'>;
 
 const failoverParamsOf = (params: Params) => params as unknown as FailoverParams;
+
+export const faultMs = (told: Omit<Parameter, 'name' | 'schema'>, description: string): Parameter => ({
+  name: 'faultMs',
+  schema: countOf(100, 60_000, description),
+  ...told,
+});
+
+export const sessions: Parameter = {
+  name: 'sessions',
+  title: 'sessions of each kind',
+  over: 'sessions',
+  one: '{} session of each kind',
+  many: '{} sessions of each kind',
+  schema: countOf(1, 64, 'That enqueue, and as many that consume'),
+  default: 4,
+};
 
 const parameters: readonly Parameter[] = [
   {
@@ -31,27 +45,20 @@ const parameters: readonly Parameter[] = [
         'none; kill: SIGKILL, and started again; pause: SIGSTOP; partition: cut off from the others',
     }),
   },
-  {
-    name: 'faultMs',
-    title: 'milliseconds that each server is faulty',
-    over: 'milliseconds of a fault',
-    one: '{} ms of a fault',
-    many: '{} ms of a fault',
-    schema: countOf(100, 60_000, 'Per server; an election takes some 5 s'),
-    default: 8_000,
-  },
-  {
-    name: 'sessions',
-    title: 'sessions of each kind',
-    over: 'sessions',
-    one: '{} session of each kind',
-    many: '{} sessions of each kind',
-    schema: countOf(1, 64, 'That enqueue, and as many that consume'),
-    default: 4,
-  },
+  faultMs(
+    {
+      title: 'milliseconds that each server is faulty',
+      over: 'milliseconds of a fault',
+      one: '{} ms of a fault',
+      many: '{} ms of a fault',
+      default: 8_000,
+    },
+    'Per server; an election takes some 5 s',
+  ),
+  sessions,
 ];
 
-const figures: readonly FigureInfo[] = [
+export const figures: readonly FigureInfo[] = [
   milliseconds('gapMs', 'Longest time without an acknowledged enqueue'),
   count('acknowledged', 'Messages whose enqueue was acknowledged', {
     label: 'Acknowledged',
@@ -70,25 +77,28 @@ const startMs = 4_000;
 const healthyMs = 4_000;
 const fixedBytes = 512 * 1024 ** 2;
 
+/** With three servers, synced or not. */
+export const replicatedSystems = systems
+  .filter(({ info: { id } }) => ['jetstream-r3', 'jetstream-r3-synced'].includes(id))
+  .map((system) => system.info);
+
 export const failoverProgram: Program = {
   id: 'jetstream-failover',
   title: 'NATS servers that fail one after the other',
   parameters,
   figures,
-  systems: systems
-    .filter(({ info: { id } }) => ['jetstream-r3', 'jetstream-r3-synced'].includes(id))
-    .map((system) => system.info),
+  systems: replicatedSystems,
   missing: missingFor,
   check: () => [],
   estimateTrialMs: ({ params }) => startMs + 3 * (failoverParamsOf(params).faultMs + healthyMs),
   trialBytesMax: () => fixedBytes,
-  run,
+  run: (options) => runWithFaults(options, failoverParamsOf(options.trial.params)),
 };
 
-async function run(options: TrialOptions): Promise<TrialOutcome> {
+export async function runWithFaults(options: TrialOptions, params: FailoverParams): Promise<TrialOutcome> {
   const { trial, dir } = options;
   const { synced } = systemOf(trial.system);
-  const job: FailoverJob = { ...failoverParamsOf(trial.params), dir, synced };
+  const job: FailoverJob = { ...params, dir, synced };
   const result = await runHost<FailoverResult, FailoverJob>(options, hostFile, job);
   const { measuredMs, left, ...counted } = result;
   return {

@@ -4,7 +4,7 @@ import type { LedgerReport } from '../../trial/ledger.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { CaseThread } from './case-threads.ts';
 import { type CaseFigures, type CaseName, runCase, subscribersOf } from './cases.ts';
-import { queueName } from './listen-job.ts';
+import { documentQueue, queueName } from './listen-job.ts';
 
 export interface CaseJob {
   dir: string;
@@ -27,7 +27,7 @@ export type FromCaseHost = { type: 'result'; result: CaseResult };
 async function runJob({ dir, name, copies, ...thread }: CaseJob): Promise<void> {
   const instance = await openInstance({ dir });
   // What is counted are gets, which are the same whatever the disk does.
-  await instance.createQueue({ name: queueName, type: 'topic', durability: 'relaxed', priorities: true });
+  await instance.createQueue({ ...documentQueue, name: queueName, durability: 'relaxed' });
   for (const subscriber of subscribersOf(name)) await instance.subscribe(queueName, { name: subscriber });
   const shared = await shareQueue(instance, { queue: queueName, copies });
   const start = () => CaseThread.start({ handle: shared.handle, ...thread });

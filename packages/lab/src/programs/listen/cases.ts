@@ -136,10 +136,19 @@ const runs: Record<CaseName, (context: CaseContext) => Promise<CaseFigures>> = {
   },
 
   async 'idle-polls'(context) {
+    const before = statisticsOf(context);
     await context.dequeuer.listen(own, listenIdleMs).catch(() => undefined);
+    const between = statisticsOf(context);
     await context.dequeuer.dequeue(own, { waitMs: dequeueIdleMs });
-    const { listenMs, listenSleeps, dequeueMs, dequeueSleeps } = statisticsOf(context);
-    return { listenPollMs: listenMs / listenSleeps, dequeuePollMs: dequeueMs / dequeueSleeps };
+    const after = statisticsOf(context);
+    // From poll to poll: asleep, and then woken without a core.
+    const forACoreMs = ({ runnableMs, preemptedMs }: ThreadSessionStatistics) => runnableMs - preemptedMs;
+    const listenMs = between.listenMs + forACoreMs(between) - forACoreMs(before);
+    const dequeueMs = after.dequeueMs + forACoreMs(after) - forACoreMs(between);
+    return {
+      listenPollMs: listenMs / between.listenSleeps,
+      dequeuePollMs: dequeueMs / after.dequeueSleeps,
+    };
   },
 
   async 'unknown-recipients'(context) {

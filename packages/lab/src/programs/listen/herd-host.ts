@@ -9,7 +9,7 @@ import {
 import type { LedgerReport } from '../../trial/ledger.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { CaseThread } from './case-threads.ts';
-import { queueName, subscriberOf } from './listen-job.ts';
+import { documentQueue, queueName, subscriberOf } from './listen-job.ts';
 
 export interface HerdJob {
   dir: string;
@@ -33,7 +33,7 @@ const waitMs = 60_000;
 
 async function runJob(job: HerdJob): Promise<void> {
   const instance = await openInstance({ dir: job.dir });
-  await instance.createQueue({ name: queueName, type: 'topic', durability: 'relaxed', priorities: true });
+  await instance.createQueue({ ...documentQueue, name: queueName, durability: 'relaxed' });
   const names = Array.from({ length: job.listeners }, (_, index) => subscriberOf(index));
   for (const name of names) await instance.subscribe(queueName, { name });
   const result = await measure(instance, job, names);

@@ -6,6 +6,7 @@ import { PayloadCodec } from '../../trial/payload.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import {
   consumedAt,
+  documentQueue,
   type FromHost,
   type ListenJob,
   type ListenResult,
@@ -32,8 +33,7 @@ async function runJob(job: ListenJob): Promise<void> {
 async function measure(instance: Instance, job: ListenJob): Promise<ListenResult> {
   const { params, seed, nonce, warmupMs, measureMs } = job;
   const { pairs, subscribers, durability, copies } = params;
-  // Sorted by priority, then by the time of the enqueue, as the document's queue.
-  await instance.createQueue({ name: queueName, type: 'topic', durability, priorities: true });
+  await instance.createQueue({ ...documentQueue, name: queueName, durability });
   for (let each = 0; each < Math.max(pairs, subscribers); each += 1)
     await instance.subscribe(queueName, { name: subscriberOf(each) });
   const shared = await shareQueue(instance, { queue: queueName, copies });
@@ -59,9 +59,10 @@ async function measure(instance: Instance, job: ListenJob): Promise<ListenResult
   Atomics.store(words, phaseAt, phases.run);
   Atomics.notify(words, phaseAt);
   await passing(warmupMs);
-  const before = snapshot(shared);
+  const numbers = dequeuers.flat();
+  const before = snapshot(shared, numbers);
   await passing(measureMs);
-  const after = snapshot(shared);
+  const after = snapshot(shared, numbers);
   Atomics.store(words, phaseAt, phases.drain);
   const enqueued = await Promise.all(enqueuing.map(({ done }) => done));
   await drain(shared, job.drainMs);
@@ -69,17 +70,21 @@ async function measure(instance: Instance, job: ListenJob): Promise<ListenResult
   const dequeued = await Promise.all(dequeuing.map(({ done }) => done));
   const left = await readRemaining(instance, job);
   const { durability: stated } = instance.queue(queueName);
-  return { before, after, dequeuers: dequeuers.flat(), ledgers: [...enqueued, ...dequeued, left], stated };
+  return { before, after, dequeuers: numbers, ledgers: [...enqueued, ...dequeued, left], stated };
 }
 
 const forever = new Promise<never>(() => {});
 
-function snapshot(shared: SharedQueue): Snapshot {
+/**
+ * Waits are those of the dequeuers, as all figures about time: each has a thread of its own, whose CPU is its own. Enqueuers share
+ * threads, and pause by the lab's choice.
+ */
+function snapshot(shared: SharedQueue, dequeuers: readonly number[]): Snapshot {
   const { userCPUTime, systemCPUTime, involuntaryContextSwitches } = process.resourceUsage();
   return {
     atMs: performance.now(),
     statistics: shared.statistics(),
-    waits: shared.waits(),
+    waits: shared.waits(dequeuers),
     cpuUs: userCPUTime + systemCPUTime,
     preemptions: involuntaryContextSwitches,
   };

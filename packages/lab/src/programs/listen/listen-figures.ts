@@ -2,6 +2,7 @@
 import type { FigureInfo } from '@shardlab/contract';
 import type { GuardStatistics, ThreadSessionStatistics } from '@shardlab/engine';
 import { count, ratio } from '../figure-info.ts';
+import { dequeuerTimes, timeFigureInfos } from './dequeuer-times.ts';
 import type { ListenResult, Snapshot } from './listen-job.ts';
 
 /** The figures that a latch and a mutex have each. */
@@ -74,6 +75,7 @@ export const listenFigures: readonly FigureInfo[] = [
     label: 'Polls',
     unit: 'polls per second',
   }),
+  ...timeFigureInfos,
   { name: 'cpuCores', label: 'CPU', title: 'CPU of the process', unit: 'cores', format: 'cores' },
   {
     name: 'preemptionsPerSec',
@@ -113,6 +115,10 @@ class Window {
     return this.#sum((session) => session[guard][field]);
   }
 
+  get times(): Record<string, number> {
+    return dequeuerTimes(this.#before, this.#after);
+  }
+
   histogram(guard: 'latch' | 'mutex'): number[] {
     const buckets = this.#after[0]?.[guard].histogram ?? [];
     return buckets.map((_, bucket) => this.#sum((session) => session[guard].histogram[bucket]!));
@@ -135,6 +141,7 @@ export function figuresOf(result: ListenResult): Record<string, number> {
     pollsPerSec: perSec(window.count('polls')),
     cpuCores: (after.cpuUs - before.cpuUs) / 1_000 / ms,
     preemptionsPerSec: perSec(after.preemptions - before.preemptions),
+    ...window.times,
   };
   for (const guard of ['latch', 'mutex'] as const) {
     const of = (field: keyof Sums) => window.guard(guard, field);

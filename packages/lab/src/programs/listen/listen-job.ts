@@ -1,5 +1,5 @@
 /** The messages between a trial, its process, and the threads of that. */
-import type { SharedQueueHandle, SharedQueueStatistics, WaitStats } from '@shardlab/engine';
+import type { QueueSpec, SharedQueueHandle, SharedQueueStatistics, WaitStats } from '@shardlab/engine';
 import type { LedgerReport } from '../../trial/ledger.ts';
 import type { ListenParams } from './listen-params.ts';
 
@@ -40,6 +40,15 @@ export type FromHost = { type: 'result'; result: ListenResult };
 
 export const subscriberOf = (pair: number) => `KSUB_${pair + 1}`;
 export const queueName = 'MSG_QUEUE_MULTIPLE';
+
+/**
+ * The document's queue, as far as it costs the load nothing: sorted by priority, then by the time of the enqueue, and retried after
+ * two seconds. A retry limit would count each delivery in the file before it is made.
+ */
+export const documentQueue = { type: 'topic', priorities: true, retryDelayMs: 2_000 } as const satisfies Omit<
+  QueueSpec,
+  'name'
+>;
 
 /** Words that the threads share: what they are to do, and how many messages of each pair were consumed. */
 export const phases = { prepare: 0, run: 1, drain: 2 } as const;

@@ -7,6 +7,7 @@ import { drivers } from '../../systems/drivers.ts';
 import { type Clock, createMonotonicClock } from '../../trial/clock.ts';
 import { encodeHistogram } from '../../trial/latency.ts';
 import { PayloadCodec } from '../../trial/payload.ts';
+import { TraceSampler } from '../../trial/trace-sampler.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { Deliveries } from './deliveries.ts';
 import { EventLoopDelay } from './event-loop-delay.ts';
@@ -69,7 +70,9 @@ async function runJob(options: {
     counts: () => ({ enqueued: load.committed, consumed: deliveries.count }),
   });
   const load: Load = new Load({ job, clock, codec, producers, window });
-  const onConsumed = (count: number) => load.gate.consumed(count);
+  /** Each message is delivered as often. */
+  const copies = Math.max(1, job.client.subscribers);
+  const onConsumed = (count: number) => load.gate.consumed(count / copies);
   const deliveries: Deliveries = new Deliveries({ job, codec, clock, window, onConsumed });
   const delay = new EventLoopDelay();
   await load.waitUntilReady();
@@ -90,17 +93,19 @@ async function runJob(options: {
   const enqueuing = load.run(clock());
   // Awaited further down; a failure must end the process now.
   enqueuing.catch(failTrial);
-  const everything = () => job.standing + load.committed;
+  const everything = () => copies * (job.standing + load.committed);
   const isIdle = () => clock() - Math.max(deliveries.lastAtMs, startAtMs) > idleMs;
   const isExhausted = () =>
     job.enqueuers.length === 0 && (deliveries.count >= everything() || (deliveries.count > 0 && isIdle()));
   await until(startAtMs + job.warmupMs, isExhausted);
   await until(
     startAtMs + job.warmupMs + settleMsMax,
-    () => isSettled(job, load, deliveries) || isExhausted(),
+    () => isSettled(job, load, deliveries.count / copies) || isExhausted(),
   );
   if (!isExhausted()) window.open();
   const openedAtMs = clock();
+  const sampler = consuming === null || client.traced === undefined ? null : new TraceSampler(client.traced);
+  sampler?.start({ fromMs: openedAtMs, toMs: openedAtMs + job.measureMs }, clock);
   await until(openedAtMs + job.measureMs / 2, isExhausted);
   window.passMiddle();
   await until(openedAtMs + job.measureMs, isExhausted);
@@ -122,7 +127,10 @@ async function runJob(options: {
 
   await orders.next('finish');
   // A process that is killed closes nothing; the next step counts what it left.
-  const depth = job.isKilled ? load.committed : await client.depth(0);
+  const depths = await Promise.all(
+    Array.from({ length: copies }, async (_, copy) => (job.isKilled ? load.committed : client.depth(copy))),
+  );
+  const traces = (await sampler?.finish()) ?? null;
   if (!job.isKilled) await client.close();
   send({
     type: 'result',
@@ -130,22 +138,23 @@ async function runJob(options: {
       stated: client.stated,
       openMs,
       window: window.result(endedAtMs),
+      traces,
       latency: encodeHistogram(window.latency),
       scheduleLag: encodeHistogram(load.scheduleLag),
       eventLoopDelay: encodeHistogram(delay.histogram),
       residentBytesMax: delay.residentBytesMax,
       committed: load.committed,
       consumed: deliveries.count,
-      ledger: deliveries.report(load.committedBy),
-      depth,
+      ledgers: deliveries.report(load.committedBy),
+      depths,
     },
   });
 }
 
 /** In a closed loop of both, dequeuers keep up, or enqueuers wait for them. */
-function isSettled(job: LoadJob, load: Load, deliveries: Deliveries): boolean {
+function isSettled(job: LoadJob, load: Load, consumed: number): boolean {
   if (job.enqueuers.length === 0 || job.dequeuers === 0 || job.transactionsPerSec !== null) return true;
-  return load.wasFull || load.committed - deliveries.count < deliveries.count / 10;
+  return load.wasFull || load.committed - consumed < consumed / 10;
 }
 
 bindToTrial();

@@ -1,8 +1,12 @@
 /** The program `closed-loop`: sessions that enqueue and dequeue as fast as a system lets them, for a time. */
 import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
+import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
+import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
 import type { RawShape } from '../../surroundings/surroundings.ts';
+import type { DriverName } from '../../systems/drivers.ts';
 import { missingFor } from '../../systems/missing.ts';
-import { systems } from '../../systems/systems.ts';
+import { restSystems, systemOf, systems } from '../../systems/systems.ts';
+import { tracesIn } from '../../trial/trace-sampler.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
 import type { Program } from '../program.ts';
 import { closedLoopFigures } from './load-figures.ts';
@@ -16,15 +20,19 @@ import {
   p99Of,
   ratePerSec,
   residentMiB,
+  serverCpuUsPer,
   steadyOf,
 } from './step-figures.ts';
 
-/** Of a backlog that is to be dequeued: more than a system dequeues in the window; it may take as long as that to fill. */
+/**
+ * The backlog of `enqueue-then-dequeue`, messages for each millisecond of the window: more than a system dequeues in it. Filling it
+ * may take as long as the window.
+ */
 const filledPerMs = 750;
 
 const startMs = 900;
 
-/** Where messages are enqueued as fast as can be, with what is written ahead of them. */
+/** More than any system enqueues; bounds the disk space of a trial, together with what is written ahead of the messages. */
 const enqueuedPerMsMax = 600;
 const fixedBytes = 512 * 1024 ** 2;
 
@@ -35,6 +43,28 @@ function trialBytesMax(scenario: Scenario, params: Params): number {
   return fixedBytes + messages * (payloadBytes + 256);
 }
 
+/** Queues of our own sessions can be topics. */
+const topicDrivers: readonly DriverName[] = [
+  'sharded',
+  'sharded-remote',
+  'sharded-prefetch',
+  'unsharded',
+  'unsharded-grouped',
+  'jetstream',
+];
+
+function checkTopics(scenario: Scenario): ScenarioProblem[] {
+  const topics = scalesOf(scenario)
+    .flatMap((scale) => expandSweep(scenario, scale, closedLoop))
+    .filter(({ params }) => (closedLoopParamsOf(params).subscribers ?? 0) > 0);
+  const path = '/parameters/subscribers';
+  const other = topics.find(({ system }) => !topicDrivers.includes(systemOf(system).driver));
+  if (other !== undefined) return [{ path, message: `${other.system} has no topics` }];
+  return topics.some(({ params }) => closedLoopParamsOf(params).schedule !== 'at-once')
+    ? [{ path, message: 'Subscribers of a topic dequeue at once: give the schedule "at-once"' }]
+    : [];
+}
+
 /** What SQLite alone does with the same transactions: inserts only, or the whole life of a row. */
 function rawShape(params: Params): RawShape {
   const { schedule, operationsPerTransaction, payloadBytes } = closedLoopParamsOf(params);
@@ -42,26 +72,37 @@ function rawShape(params: Params): RawShape {
   return { cycle, operationsPerTransaction, pageBytes: 4096, payloadBytes };
 }
 
+/** A route that only validates has nothing to deliver. */
+function checkRest({ systems: named, parameters, sweep }: Scenario): ScenarioProblem[] {
+  if (!named.includes('rest-validating')) return [];
+  const schedules = sweep.schedule ?? [parameters.schedule ?? 'at-once'];
+  if (schedules.every((each) => each === 'enqueue')) return [];
+  const message = 'rest-validating keeps no message: the schedule must be "enqueue"';
+  return [{ path: sweep.schedule === undefined ? '/parameters/schedule' : '/sweep/schedule', message }];
+}
+
 export const closedLoop: Program = {
   id: 'closed-loop',
   title: 'Enqueuers and dequeuers that work as fast as they can, on any system',
   parameters: closedLoopParameters,
   figures: closedLoopFigures,
-  systems: systems.map(({ info }) => info),
+  systems: [...systems, ...restSystems].map(({ info }) => info),
   missing: missingFor,
-  check: () => [],
+  check: (scenario) => [...checkTopics(scenario), ...checkRest(scenario)],
   estimateTrialMs({ params }: Combination, { warmupMs, measureMs, drainMs }: Phases) {
-    const isOnce = closedLoopParamsOf(params).schedule === 'at-once';
+    const { schedule } = closedLoopParamsOf(params);
     const once = startMs + warmupMs + measureMs;
-    return isOnce ? once + drainMs / 4 : 2 * once + measureMs;
+    if (schedule === 'enqueue') return once;
+    return schedule === 'at-once' ? once + drainMs / 4 : 2 * once + measureMs;
   },
   trialBytesMax,
   rawShape,
   run(options) {
     const params = closedLoopParamsOf(options.trial.params);
-    return onLoadedSystem(options, { params }, (trial) =>
-      params.schedule === 'at-once' ? atOnce(trial) : enqueueThenDequeue(trial, options),
-    );
+    return onLoadedSystem(options, { params }, (trial) => {
+      if (params.schedule === 'at-once') return atOnce(trial);
+      return params.schedule === 'enqueue' ? enqueueOnly(trial) : enqueueThenDequeue(trial, options);
+    });
   },
 };
 
@@ -74,6 +115,29 @@ async function atOnce(trial: LoadTrial): Promise<TrialOutcome> {
       enqueuePerSec: ratePerSec(results, 'enqueued'),
       dequeuePerSec: ratePerSec(results, 'consumed'),
       cpuUsPerMessage: cpuUsPer(results, 'consumed'),
+      serverCpuUsPerMessage: serverCpuUsPer(results, 'consumed'),
+      eventLoopDelayP99Ms: p99Of(eventLoopDelay),
+      residentMiB: residentMiB(results),
+    }),
+    latencies: { eventLoopDelay },
+    ...tracesIn(results),
+    integrity,
+    stated: results[0]!.stated,
+    measuredMs: measuredMs(results),
+    steady: steadyOf(results),
+  };
+}
+
+/** Only enqueues: the messages stay in the queue, and are counted. */
+async function enqueueOnly(trial: LoadTrial): Promise<TrialOutcome> {
+  const { results, integrity } = await trial.step({ dequeuers: 0, backlogMax: Infinity, drainMs: 0 });
+  const eventLoopDelay = merged(results, 'eventLoopDelay');
+  return {
+    ...usual,
+    figures: measuredOnly({
+      enqueuePerSec: ratePerSec(results, 'enqueued'),
+      cpuUsPerMessage: cpuUsPer(results, 'enqueued'),
+      serverCpuUsPerMessage: serverCpuUsPer(results, 'enqueued'),
       eventLoopDelayP99Ms: p99Of(eventLoopDelay),
       residentMiB: residentMiB(results),
     }),
@@ -81,7 +145,6 @@ async function atOnce(trial: LoadTrial): Promise<TrialOutcome> {
     integrity,
     stated: results[0]!.stated,
     measuredMs: measuredMs(results),
-    steady: steadyOf(results),
   };
 }
 
@@ -92,13 +155,15 @@ async function enqueueThenDequeue(trial: LoadTrial, { phases }: TrialOptions): P
   const { results: enqueued } = await trial.step({ dequeuers: 0, backlogMax: Infinity, fill });
   const { results: dequeued, integrity } = await trial.step({ enqueuers: [], drainMs: 0 });
   const cpuUs = [cpuUsPer(enqueued, 'enqueued'), cpuUsPer(dequeued, 'consumed')];
+  const serverCpuUs = [serverCpuUsPer(enqueued, 'enqueued'), serverCpuUsPer(dequeued, 'consumed')];
   const eventLoopDelay = merged(enqueued, 'eventLoopDelay');
   return {
     ...usual,
     figures: measuredOnly({
       enqueuePerSec: ratePerSec(enqueued, 'enqueued'),
       dequeuePerSec: ratePerSec(dequeued, 'consumed'),
-      cpuUsPerMessage: cpuUs.includes(undefined) ? undefined : cpuUs[0]! + cpuUs[1]!,
+      cpuUsPerMessage: sumOf(cpuUs),
+      serverCpuUsPerMessage: sumOf(serverCpuUs),
       eventLoopDelayP99Ms: p99Of(eventLoopDelay),
       residentMiB: residentMiB([...enqueued, ...dequeued]),
     }),
@@ -108,5 +173,8 @@ async function enqueueThenDequeue(trial: LoadTrial, { phases }: TrialOptions): P
     measuredMs: measuredMs(enqueued) + measuredMs(dequeued),
   };
 }
+
+const sumOf = (values: readonly (number | undefined)[]) =>
+  values.includes(undefined) ? undefined : values.reduce<number>((total, value) => total + value!, 0);
 
 const usual = { provenance: 'measured', byInstance: {}, waits: [] } as const satisfies Partial<TrialOutcome>;

@@ -12,7 +12,8 @@ export class Deliveries implements DeliverySink {
   /** Deliveries whose consumption was acknowledged, damaged ones included. */
   count = 0;
   lastAtMs = 0;
-  readonly #ledger: Ledger;
+  /** By subscriber; one for a queue. */
+  readonly #ledgers: readonly Ledger[];
   /** By consumer. */
   readonly #orders: readonly OrderCheck[];
   readonly #clock: Clock;
@@ -20,37 +21,46 @@ export class Deliveries implements DeliverySink {
   readonly #onConsumed: (deliveries: number) => void;
 
   constructor(options: {
-    job: Pick<LoadJob, 'order' | 'dequeuers'>;
+    job: Pick<LoadJob, 'order' | 'dequeuers'> & { client: Pick<LoadJob['client'], 'subscribers'> };
     codec: PayloadCodec;
     clock: Clock;
     window: Window;
     onConsumed: (deliveries: number) => void;
   }) {
-    const { order, dequeuers } = options.job;
-    this.#ledger = new Ledger(options.codec);
-    this.#orders = consumerOrders({ order, consumers: Math.max(1, dequeuers) });
+    const { order, dequeuers, client } = options.job;
+    const copies = Math.max(1, client.subscribers);
+    this.#ledgers = Array.from({ length: copies }, () => new Ledger(options.codec));
+    // All consumers of a process share an order only if they share the messages.
+    const shared = copies > 1 && order === 'process' ? 'consumer' : order;
+    this.#orders = consumerOrders({ order: shared, consumers: Math.max(1, dequeuers) });
     this.#clock = options.clock;
     this.#window = options.window;
     this.#onConsumed = options.onConsumed;
   }
 
   delivered(payload: Buffer, consumer: number): Delivery {
-    const identity = this.#ledger.recordDelivery({ payload, deliveryCount: 1 }, this.#orders[consumer]!);
+    const order = this.#orders[consumer]!;
+    const identity = this.#ledgerOf(consumer).recordDelivery({ payload, deliveryCount: 1 }, order);
     if (identity !== null && this.#window.covers(identity.sentAtMs)) {
       recordMs(this.#window.latency, this.#clock() - identity.sentAtMs);
     }
     return identity;
   }
 
-  consumed(deliveries: readonly Delivery[]): void {
-    for (const delivery of deliveries) if (delivery !== null) this.#ledger.recordConsumed(delivery);
+  consumed(deliveries: readonly Delivery[], consumer: number): void {
+    const ledger = this.#ledgerOf(consumer);
+    for (const delivery of deliveries) if (delivery !== null) ledger.recordConsumed(delivery);
     this.count += deliveries.length;
     this.lastAtMs = this.#clock();
     this.#onConsumed(deliveries.length);
   }
 
-  /** What the ledger says, given what this process committed. */
-  report(committed: ReadonlyMap<number, number>): LedgerReport {
-    return { ...this.#ledger.report(), committed: new Map(committed) };
+  /** What the ledgers say, given what this process committed. */
+  report(committed: ReadonlyMap<number, number>): LedgerReport[] {
+    return this.#ledgers.map((ledger) => ({ ...ledger.report(), committed: new Map(committed) }));
+  }
+
+  #ledgerOf(consumer: number): Ledger {
+    return this.#ledgers[consumer % this.#ledgers.length]!;
   }
 }

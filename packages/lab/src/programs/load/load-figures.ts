@@ -27,6 +27,14 @@ const cpu: FigureInfo = {
   format: 'microseconds',
 };
 
+const serverCpu: FigureInfo = {
+  name: 'serverCpuUsPerMessage',
+  label: 'CPU of the server',
+  title: 'CPU time of the server per message',
+  unit: 'microseconds, for its enqueue and its dequeue; of systems with a server',
+  format: 'microseconds',
+};
+
 const memory: FigureInfo = {
   name: 'residentMiB',
   label: 'Resident, MiB',
@@ -54,6 +62,7 @@ export const closedLoopFigures: readonly FigureInfo[] = [
   enqueueRate,
   dequeueRate,
   cpu,
+  serverCpu,
   eventLoopDelay,
   memory,
   ...rawFigures,

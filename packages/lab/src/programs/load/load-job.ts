@@ -1,4 +1,5 @@
 /** The messages between a trial and a client process, which does one job and ends. */
+import type { SampledTraces } from '@shardlab/contract';
 import type { ClientOptions } from '../../systems/driver.ts';
 import type { DriverName } from '../../systems/drivers.ts';
 import type { System } from '../../systems/system.ts';
@@ -27,7 +28,7 @@ export interface LoadJob {
   measureMs: number;
   /** Maximum time to consume the remaining messages, milliseconds. */
   drainMs: number;
-  /** After the window, not measured: enqueues in bulk until so many messages stand, or the time is over. */
+  /** After the measured window: enqueues in bulk until this many messages are in the queue, or the time is over. */
   fill: { messages: number; withinMs: number } | null;
   serverPids: number[];
   /** The process is killed with its files open, once all is acknowledged: what follows is a recovery. */
@@ -37,6 +38,8 @@ export interface LoadJob {
 export interface LoadWindow extends MessageCounts {
   /** CPU time of client and server together; null if the system does not report it. */
   cpuUs: number | null;
+  /** CPU time of the server alone; null also if the system has no server. */
+  serverCpuUs: number | null;
   firstHalf: MessageCounts;
 }
 
@@ -46,6 +49,8 @@ export interface LoadResult {
   /** From the start of opening until the process could serve. */
   openMs: number;
   window: LoadWindow;
+  /** Null if messages are not traced, or none are dequeued. */
+  traces: SampledTraces | null;
   /** Encoded histograms: from the intended send to the delivery, of messages whose send is in the window; … */
   latency: string;
   /** … from the intended start of a transaction to its start; … */
@@ -55,9 +60,10 @@ export interface LoadResult {
   residentBytesMax: number;
   committed: number;
   consumed: number;
-  ledger: LedgerReport;
-  /** Messages in the queue at the end, as this process sees them. */
-  depth: number;
+  /** One for a queue; of a topic one for each subscriber. */
+  ledgers: LedgerReport[];
+  /** Messages in the queue at the end, or before each subscriber, as this process sees them. */
+  depths: number[];
 }
 
 export type ToClient =

@@ -8,7 +8,7 @@ import type { System } from '../../systems/system.ts';
 import { countOf } from '../count-of.ts';
 import type { Parameter } from '../program.ts';
 
-export const schedules = ['at-once', 'enqueue-then-dequeue'] as const;
+export const schedules = ['at-once', 'enqueue-then-dequeue', 'enqueue'] as const;
 
 export interface LoadParams {
   payloadBytes: number;
@@ -16,6 +16,8 @@ export interface LoadParams {
   /** Undefined: see `sessionsFor`. */
   enqueuers?: number;
   dequeuers?: number;
+  /** 0, the default: a queue. */
+  subscribers?: number;
 }
 
 export interface ClosedLoopParams extends LoadParams {
@@ -95,6 +97,21 @@ const sessions: readonly Parameter[] = [
   },
 ];
 
+const subscribers: Parameter = {
+  name: 'subscribers',
+  title: 'subscribers',
+  over: 'subscribers',
+  names: { 0: 'a queue' },
+  one: 'a topic with one subscriber',
+  many: 'a topic with {} subscribers',
+  schema: countOf(
+    0,
+    32,
+    '0, the default: a queue. Otherwise a topic, of which each subscriber consumes every message; dequeuers are spread over them',
+  ),
+  default: 0,
+};
+
 export const closedLoopParameters: readonly Parameter[] = [
   payloadBytes,
   {
@@ -104,16 +121,18 @@ export const closedLoopParameters: readonly Parameter[] = [
     names: {
       'at-once': 'enqueues and dequeues at once',
       'enqueue-then-dequeue': 'enqueues only, then dequeues only',
+      enqueue: 'enqueues only',
     },
     schema: Type.Union(
       schedules.map((each) => Type.Literal(each)),
       {
         description:
-          'at-once, the default: both at the same time, with a bounded backlog; enqueue-then-dequeue: one process enqueues, and another dequeues the backlog that it left',
+          'at-once, the default: both at the same time, with a bounded backlog; enqueue-then-dequeue: one process enqueues, and another dequeues the backlog that it left; enqueue: nothing is dequeued',
       },
     ),
     default: 'at-once',
   },
+  subscribers,
   ...sessions,
   operationsPerTransaction,
 ];
@@ -149,7 +168,8 @@ export const openLoopParameters: readonly Parameter[] = [
     schema: Type.Number({
       minimum: 0,
       maximum: 1_000,
-      description: 'Time that is added to every sync, in milliseconds: our embedded queues only; 0 for none',
+      description:
+        'The least time that a sync takes, in milliseconds: our embedded queues only; 0 for that of the disk',
     }),
     default: 0,
   },

@@ -4,7 +4,7 @@ import type { Server } from '../../systems/server.ts';
 import type { System } from '../../systems/system.ts';
 import { systemOf } from '../../systems/systems.ts';
 import type { TrialOptions } from '../../trial/trial.ts';
-import { integrityOf } from '../counted-integrity.ts';
+import { integrityOf, summed } from '../counted-integrity.ts';
 import { onSystem } from '../on-system.ts';
 import type { LoadJob, LoadResult } from './load-job.ts';
 import { type LoadParams, sessionsOf } from './load-params.ts';
@@ -76,7 +76,12 @@ export class LoadTrial {
   /** The usual step has enqueuers and dequeuers in a closed loop. */
   async step(change: Partial<LoadJob>): Promise<Step> {
     const { processes } = this;
-    const standing = this.#history.reduce((sum, { committed, consumed }) => sum + committed - consumed, 0);
+    const { subscribers = 0 } = this.#loaded.params;
+    const copies = Math.max(1, subscribers);
+    const standing = this.#history.reduce(
+      (sum, { committed, consumed }) => sum + committed - consumed / copies,
+      0,
+    );
     const jobs = Array.from({ length: processes }, (_, index) => {
       const job = { ...this.#job(index), standing: standing / processes, ...change };
       return { ...job, client: { ...job.client, enqueuers: job.enqueuers.length, dequeuers: job.dequeuers } };
@@ -85,15 +90,19 @@ export class LoadTrial {
     const results = await runStep({ jobs, reached, onOpen: this.#options.onOpen });
     this.#stepsRun += 1;
     this.#history.push(...results);
-    const depth = results.reduce((sum, result) => sum + result.depth, 0);
-    const ledgers = this.#history.map(({ ledger }) => ledger);
-    return { results, integrity: integrityOf(ledgers, depth) };
+    const perCopy = Array.from({ length: copies }, (_, copy) =>
+      integrityOf(
+        this.#history.map(({ ledgers }) => ledgers[copy]!),
+        results.reduce((sum, { depths }) => sum + depths[copy]!, 0),
+      ),
+    );
+    return { results, integrity: summed(perCopy) };
   }
 
   #job(index: number): LoadJob {
     const { trial, scenario, phases, dir } = this.#options;
     const { system, params, emulatedSyncMs, server } = this.#loaded;
-    const { operationsPerTransaction: operations, payloadBytes } = params;
+    const { operationsPerTransaction: operations, payloadBytes, subscribers = 0 } = params;
     const { enqueuers, dequeuers } = sessionsOf(params, system);
     const share = (sessions: number) =>
       Array.from({ length: sessions }, (_, no) => no).filter((no) => no % this.processes === index);
@@ -110,7 +119,7 @@ export class LoadTrial {
         enqueuers: own.length,
         dequeuers: 0,
         operations,
-        subscribers: 0,
+        subscribers,
         emulatedSyncMs,
       },
       payloadBytes,

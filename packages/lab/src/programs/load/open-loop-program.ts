@@ -8,6 +8,7 @@ import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
 import { missingFor } from '../../systems/missing.ts';
 import { systemOf, systems } from '../../systems/systems.ts';
+import { tracesIn } from '../../trial/trace-sampler.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
 import type { Program } from '../program.ts';
 import { openLoopFigures } from './load-figures.ts';
@@ -106,6 +107,7 @@ async function runOpenLoop(options: TrialOptions): Promise<TrialOutcome> {
       latencies: steady.isSteady ? { latency, ...others } : others,
       byInstance: {},
       waits: [],
+      ...tracesIn(results),
       integrity,
       stated: results[0]!.stated,
       measuredMs: measuredMs(results),

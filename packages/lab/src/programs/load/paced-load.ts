@@ -68,7 +68,7 @@ export class PacedLoad {
     await this.#ready;
   }
 
-  /** Goes on until `stop`; resolves when what was begun has ended, rejects with what a transaction threw. */
+  /** Begins transactions until `stop`; resolves when all of them have ended, rejects with the error of the first that fails. */
   async run(startAtMs: number): Promise<void> {
     const pacer = this.#pacer;
     const ended = new Promise<void>((resolve) => pacer.once('exit', () => resolve()));

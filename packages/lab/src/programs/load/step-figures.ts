@@ -11,8 +11,19 @@ export const ratePerSec = (results: Results, count: 'enqueued' | 'consumed'): nu
   sum(results.map(({ window }) => (window.ms > 0 ? (window[count] / window.ms) * 1_000 : 0)));
 
 /** Client and server, by messages of one kind; left out where the system does not tell, or nothing was done. */
-export function cpuUsPer(results: Results, count: 'enqueued' | 'consumed'): number | undefined {
-  const cpuUs = results.map(({ window }: { window: LoadWindow }) => window.cpuUs);
+export const cpuUsPer = (results: Results, count: 'enqueued' | 'consumed') =>
+  cpuPer(results, count, ({ cpuUs }) => cpuUs);
+
+/** The server alone; left out too where there is none. */
+export const serverCpuUsPer = (results: Results, count: 'enqueued' | 'consumed') =>
+  cpuPer(results, count, ({ serverCpuUs }) => serverCpuUs);
+
+function cpuPer(
+  results: Results,
+  count: 'enqueued' | 'consumed',
+  read: (window: LoadWindow) => number | null,
+): number | undefined {
+  const cpuUs = results.map(({ window }) => read(window));
   const messages = sum(results.map(({ window }) => window[count]));
   return cpuUs.includes(null) || messages === 0 ? undefined : sum(cpuUs as number[]) / messages;
 }

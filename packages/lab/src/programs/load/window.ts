@@ -10,14 +10,20 @@ interface Reading {
   consumed: number;
 }
 
+/** Null: the system does not report it. */
+interface ReadingWithCpu extends Reading {
+  clientCpuUs: number;
+  serverCpuUs: number | null;
+}
+
 export class Window {
   readonly latency = createHistogram();
   readonly #clock: Clock;
   readonly #serverPids: readonly number[];
   readonly #counts: () => { enqueued: number; consumed: number };
-  #from: (Reading & { cpuUs: number | null }) | undefined;
+  #from: ReadingWithCpu | undefined;
   #middle: Reading | undefined;
-  #to: (Reading & { cpuUs: number | null }) | undefined;
+  #to: ReadingWithCpu | undefined;
 
   constructor(options: {
     clock: Clock;
@@ -60,11 +66,13 @@ export class Window {
   result(endedAtMs?: number): LoadWindow {
     const [from, to] = [this.#from!, this.#to!];
     const middle = this.#middle ?? to;
+    const serverCpuUs = differenceOf(from.serverCpuUs, to.serverCpuUs);
     return {
       ms: Math.max(0, Math.min(to.atMs, endedAtMs ?? to.atMs) - from.atMs),
       enqueued: to.enqueued - from.enqueued,
       consumed: to.consumed - from.consumed,
-      cpuUs: from.cpuUs === null || to.cpuUs === null ? null : to.cpuUs - from.cpuUs,
+      cpuUs: serverCpuUs === null ? null : to.clientCpuUs - from.clientCpuUs + serverCpuUs,
+      serverCpuUs: this.#serverPids.length === 0 ? null : serverCpuUs,
       firstHalf: {
         ms: middle.atMs - from.atMs,
         enqueued: middle.enqueued - from.enqueued,
@@ -77,9 +85,11 @@ export class Window {
     return { atMs: this.#clock(), ...this.#counts() };
   }
 
-  #readWithCpu() {
+  #readWithCpu(): ReadingWithCpu {
     const { user, system } = process.cpuUsage();
-    const server = cpuUsOfTrees(this.#serverPids);
-    return { ...this.#read(), cpuUs: server === null ? null : user + system + server };
+    return { ...this.#read(), clientCpuUs: user + system, serverCpuUs: cpuUsOfTrees(this.#serverPids) };
   }
 }
+
+const differenceOf = (from: number | null, to: number | null) =>
+  from === null || to === null ? null : to - from;

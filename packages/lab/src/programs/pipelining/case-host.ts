@@ -13,13 +13,13 @@ export interface PipelineCaseJob {
 export interface PipelineCaseResult {
   figures: PipelineCaseFigures;
   measuredMs: number;
-  /** Messages that were committed and neither consumed nor left. */
+  /** Messages that were committed, and are neither consumed nor in the queue. */
   lost: number;
 }
 
 async function runJob({ dir, name, messages, messagesMaximum }: PipelineCaseJob): Promise<void> {
   const instance = await openInstance({ dir });
-  // What is counted is the same whatever the disk does.
+  // Relaxed: what is counted does not depend on the disk.
   await instance.createQueue({ name: queueName, durability: 'relaxed', priorities: true });
   const served = await serveInstance(instance);
   const client = await connect({ path: served.path });

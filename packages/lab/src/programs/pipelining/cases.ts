@@ -91,7 +91,7 @@ const cases: Record<PipelineCaseName, (context: PipelineCaseContext) => Promise<
   'huge-fair-pipeline': (context) => starve(context, {}),
 };
 
-/** A consumer with a huge pipeline takes one message and stops. What is left for another one, and what is in its memory? */
+/** A consumer with a huge pipeline takes one message and stops. Counts what its pipeline holds and what another consumer can get. */
 async function starve(context: PipelineCaseContext, options: ConsumerOptions): Promise<PipelineCaseFigures> {
   const { instance, client, enqueue, messages } = context;
   await enqueue(messages);
@@ -128,7 +128,7 @@ async function isRefused(call: Promise<unknown>): Promise<number> {
   }
 }
 
-/** Resolves when a pipeline fills no further. */
+/** Resolves when the number of held messages has stopped changing. */
 async function settled(instance: Instance): Promise<void> {
   for (let polls = 0, before = -1; polls < settledPolls; polls += 1) {
     const { held } = instance.queue(queueName);

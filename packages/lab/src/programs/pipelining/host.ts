@@ -1,89 +1,54 @@
 /** The process of a trial of the program `pipelining`: serves the instance, and starts the threads with the clients. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Instance, openInstance, serveInstance } from '@shardlab/engine';
+import { type Instance, openInstance } from '@shardlab/engine';
 import { Ledger, type LedgerReport } from '../../trial/ledger.ts';
 import { PayloadCodec } from '../../trial/payload.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
-import { LoadThread } from './load-threads.ts';
-import {
-  controlWords,
-  type FromHost,
-  nowMs,
-  type PipeliningJob,
-  type PipeliningResult,
-  phaseAt,
-  phases,
-  subscriberOf,
-  type ToHost,
-  topicName,
-} from './pipelining-job.ts';
+import { type FromHost, type PipeliningJob, subscriberOf, type ToHost } from './pipelining-job.ts';
+import { type Configuration, configurations } from './pipelining-params.ts';
+import { runThreads } from './run-threads.ts';
 
-/** Without a quota the bytes of the message cache are the bound, as memory is the document's. */
+/** Without a quota the message cache is the only bound, as memory was in the document's runs. */
 const baseCacheBytes = 64 * 1024 ** 2;
 const baseMessagesMax = 10_000_000;
+const blockMs = 30_000;
+const topicName = 'topic';
 
 async function runJob(job: PipeliningJob): Promise<void> {
-  const instance = await openInstance({ dir: job.dir });
-  const result = await measure(instance, job);
-  await instance.close();
-  sendToTrial<FromHost>({ type: 'result', result });
-}
-
-async function measure(instance: Instance, job: PipeliningJob): Promise<PipeliningResult> {
   const { params, seed, nonce, warmupMs, measureMs, drainMs } = job;
-  const isBase = params.configuration === 'base';
+  const { producers, subscribers, payloadBytes, windowMessages, messagesMaximum, sendsPerSec } = params;
+  const has = (each: Configuration) =>
+    configurations.indexOf(params.configuration) >= configurations.indexOf(each);
+  const instance = await openInstance({ dir: job.dir });
   await instance.createQueue({
     name: topicName,
     type: 'topic',
     durability: 'memory',
     visibility: 'immediate',
-    messagesMax: isBase ? baseMessagesMax : params.quotaMessages,
+    messagesMax: has('quotas') ? params.quotaMessages : baseMessagesMax,
     cacheBytesMax: baseCacheBytes,
   });
-  for (let each = 0; each < params.subscribers; each += 1)
-    await instance.subscribe(topicName, { name: subscriberOf(each) });
-  const served = await serveInstance(instance);
-  const control = new SharedArrayBuffer(controlWords * Int32Array.BYTES_PER_ELEMENT);
-  const words = new Int32Array(control);
-  const common = { path: served.path, control, params, seed, nonce };
-  const consumers = Array.from(
-    { length: params.subscribers },
-    (_, subscriber) => new LoadThread({ ...common, role: { subscriber } }),
-  );
-  await Promise.all(consumers.map(({ ready }) => ready));
-  const producers = new LoadThread({ ...common, role: 'produce' });
-  await producers.ready;
-  const failed = Promise.race([producers, ...consumers].map(({ done }) => done.then(() => forever)));
-  const passing = (ms: number) => Promise.race([sleep(ms), failed]);
-  const cpuOf = () => Promise.all(consumers.map((each) => each.cpuUs()));
-
-  await passing(warmupMs);
-  const [openedAtMs, cpuBefore, ofConsumersBefore] = [nowMs(), process.cpuUsage(), await cpuOf()];
-  await passing(measureMs);
-  const [closedAtMs, { user, system }, ofConsumers] = [nowMs(), process.cpuUsage(cpuBefore), await cpuOf()];
-  Atomics.store(words, phaseAt, phases.drain);
-  const sent = await producers.done;
-  const received = await Promise.race([
-    Promise.all(consumers.map(({ done }) => done)),
-    sleep(drainMs).then(() => Promise.reject(new Error('The topic was not drained in time'))),
-  ]);
-  const windowUs = (closedAtMs - openedAtMs) * 1_000;
-  const result = {
-    openedAtMs,
-    closedAtMs,
-    producers: sent,
-    consumers: received,
-    cpu: {
-      processCores: (user + system) / windowUs,
-      consumerCores: ofConsumers.map((cpuUs, index) => (cpuUs - ofConsumersBefore[index]!) / windowUs),
+  const names = Array.from({ length: subscribers }, (_, index) => subscriberOf(index));
+  for (const name of names) await instance.subscribe(topicName, { name });
+  const result = await runThreads(instance, {
+    ...{ queue: topicName, payloadBytes, seed, nonce, warmupMs, measureMs, drainMs },
+    producers: {
+      producers,
+      sendsPerSec,
+      options: {
+        ...(has('quotas') && { blockMs }),
+        ...(has('one-way') && { oneWay: { windowMessages } }),
+      },
     },
-    ledgerOfLeft: await readRemaining(instance, job),
-  };
-  await served.close();
-  return result;
+    copies: subscribers,
+    consumers: names.map((subscriber) => ({
+      workMs: 0,
+      options: { subscriber, ...(has('prefetch') && { prefetch: true, messagesMaximum }) },
+    })),
+  });
+  const ledgerOfLeft = await readRemaining(instance, job);
+  await instance.close();
+  sendToTrial<FromHost>({ type: 'result', result: { ...result, ledgerOfLeft } });
 }
-
-const forever = new Promise<never>(() => {});
 
 async function readRemaining(
   instance: Instance,

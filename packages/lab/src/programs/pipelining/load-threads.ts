@@ -23,7 +23,7 @@ export class LoadThread {
     this.#worker.on('exit', (code) => this.#fail(new Error(`A thread ended with exit code ${code}`)));
   }
 
-  /** The first error counts. */
+  /** Later errors than the first are ignored. */
   #fail(error: unknown): void {
     this.#ready.reject(error);
     this.#done.reject(error);

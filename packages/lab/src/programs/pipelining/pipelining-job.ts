@@ -1,4 +1,5 @@
-/** The messages between a trial, its process, and the threads of that. */
+/** The messages between a trial, its process, and the threads of that process. */
+import type { ConsumerOptions, ProducerOptions } from '@shardlab/engine';
 import type { LedgerReport } from '../../trial/ledger.ts';
 import type { PipeliningParams } from './pipelining-params.ts';
 
@@ -13,33 +14,50 @@ export interface PipeliningJob {
   drainMs: number;
 }
 
-export const topicName = 'topic';
 export const subscriberOf = (index: number) => `subscriber-${index}`;
 
-/** Words that the threads share: what they are to do, and the messages that all producers have sent once they are done. */
-export const phases = { run: 0, drain: 1 } as const;
+/**
+ * Words in memory that the threads share: the phase; once the producers have ended, how many deliveries are expected; and how many
+ * deliveries all consumers have received.
+ */
+export const phases = { run: 0, drain: 1, producersEnded: 2 } as const;
 export const phaseAt = 0;
-export const sentAt = 1;
-export const controlWords = 2;
+export const expectedAt = 1;
+export const receivedAt = 2;
+export const controlWords = 3;
 
 /** Length of a slice of time in which a thread counts, milliseconds. */
 export const sliceMs = 50;
 
+/** All producers of a trial. */
+export interface ProducersJob {
+  producers: number;
+  options: ProducerOptions;
+  /** Sends a second of each producer; 0: as many as it can. */
+  sendsPerSec: number;
+}
+
+export interface ConsumerJob {
+  options: ConsumerOptions;
+  /** Pause between a message and the next call, milliseconds. Left out once the producers have ended. */
+  workMs: number;
+}
+
 export interface ThreadJob {
   path: string;
   control: SharedArrayBuffer;
-  /** The number of a subscriber, or all producers. */
-  role: 'produce' | { subscriber: number };
-  params: PipeliningParams;
+  queue: string;
+  role: ProducersJob | ConsumerJob;
+  payloadBytes: number;
   seed: number;
   nonce: number;
 }
 
-/** What a thread did from slice to slice. Times are milliseconds since 1970, with fractions. */
+/** What a thread did, by slice. Times are epoch milliseconds, with fractions. */
 export interface SliceCounts {
   startedAtMs: number;
   messages: number[];
-  /** Time that its calls waited, over all of its sessions. */
+  /** Time that calls waited, summed over the thread's sessions. */
   waitedMs: number[];
 }
 
@@ -50,18 +68,27 @@ export interface ThreadReport {
   refused: number;
 }
 
+/** Messages that consumers hold, those in pipelines included, by slice of the window. */
+export type HeldSlices = readonly number[];
+
 export interface WindowCpu {
-  /** Cores that the process kept busy, and those of each consumer's thread. */
+  /** Cores kept busy, by the process and by the thread of each consumer. */
   processCores: number;
   consumerCores: number[];
 }
 
-export interface PipeliningResult {
+/** What the threads of a trial did. */
+export interface ThreadsResult {
   openedAtMs: number;
   closedAtMs: number;
   producers: ThreadReport;
+  /** In the order of their jobs. */
   consumers: ThreadReport[];
   cpu: WindowCpu;
+  held: HeldSlices;
+}
+
+export interface PipeliningResult extends ThreadsResult {
   ledgerOfLeft: LedgerReport;
 }
 

@@ -4,13 +4,15 @@ import Type from 'typebox';
 import { countOf } from '../count-of.ts';
 import type { Parameter } from '../program.ts';
 
-/** Each adds to the one before. */
+/** Each adds one thing to the one before it. */
 export const configurations = ['base', 'quotas', 'one-way', 'prefetch'] as const;
 export type Configuration = (typeof configurations)[number];
 
 export interface PipeliningParams {
   configuration: Configuration;
   producers: number;
+  /** Sends a second of each producer; 0: as many as it can. */
+  sendsPerSec: number;
   subscribers: number;
   payloadBytes: number;
   quotaMessages: number;
@@ -67,6 +69,14 @@ export const pipeliningParameters: readonly Parameter[] = [
       'At least 32: the payload holds a checksum and the identity of the message',
     ),
     default: 1_024,
+  },
+  {
+    name: 'sendsPerSec',
+    title: 'sends a second of each producer',
+    over: 'the sends of each producer',
+    many: '{} sends a second of each producer',
+    schema: countOf(0, 100_000, 'Sends a second of each producer; 0, the default: as many as it can'),
+    default: 0,
   },
   {
     name: 'subscribers',

@@ -5,16 +5,16 @@ import { mergeLedgers } from '../../trial/ledger.ts';
 import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { runHost } from '../listen/run-host.ts';
 import type { Program } from '../program.ts';
-import { figuresOf, pipeliningFigures } from './pipelining-figures.ts';
+import { figuresOf, pipeliningFigures, ratesOf } from './pipelining-figures.ts';
 import type { PipeliningJob, PipeliningResult } from './pipelining-job.ts';
 import { pipeliningParameters, pipeliningParamsOf, remoteTopic } from './pipelining-params.ts';
 
 const hostFile = fileURLToPath(new URL('./host.ts', import.meta.url));
 
-/** Opening the instance, and a thread with the modules of a client. */
+/** Time to open the instance, and to start a thread with the modules of a client. */
 const startMs = 700;
 const threadMs = 150;
-/** Messages are in memory only. */
+/** Disk space of a trial: its messages are in memory only. */
 const fixedBytes = 64 * 1024 ** 2;
 
 export const pipeliningProgram: Program = {
@@ -39,6 +39,7 @@ async function run(options: TrialOptions): Promise<TrialOutcome> {
   const result = await runHost<PipeliningResult, PipeliningJob>(options, hostFile, job);
   return measuredOutcome({
     figures: figuresOf(result),
+    rates: ratesOf(result),
     integrity: integrityOf(result),
     measuredMs: result.closedAtMs - result.openedAtMs,
     stated: 'memory',

@@ -1,5 +1,6 @@
 /** The instances of a trial, as the client has them: in its own process, or served by others. */
 import {
+  type Counter,
   connect,
   type Instance,
   openInstance,
@@ -22,16 +23,21 @@ import type { XaJob } from './xa-job.ts';
 
 export interface XaInstances {
   readonly all: readonly (Instance | RemoteInstance)[];
-  /** What a session waits for in its calls; undefined if the instance marks that itself. */
+  /** The wait event of a session during its calls; undefined if the instance records the waits itself. */
   readonly eventOfCalls: WaitEvent | undefined;
   timeOf(session: Session): SessionTime;
-  /** Of the instances and of the client. */
+  /** Wait events of the instances and of the client. */
   waits(): Promise<WaitStats[]>;
   times(): SessionTimes;
+  /** A counter of the engine, summed over all instances. */
+  counted(counter: Counter): Promise<number>;
   close(): Promise<void>;
 }
 
 const numbersOf = ({ params }: XaJob) => Array.from({ length: params.instances }, (_, index) => index + 1);
+
+const sumOf = (counters: readonly Record<string, number>[], name: string): number =>
+  counters.reduce((total, each) => total + each[name]!, 0);
 
 export const openInstances = (job: XaJob): Promise<XaInstances> =>
   job.place === 'embedded' ? openEmbedded(job) : connectAll(job);
@@ -56,6 +62,11 @@ async function openEmbedded(job: XaJob): Promise<XaInstances> {
     timeOf: (session) => session.time!,
     waits: async () => mergeWaits(all.map(({ waits }) => waits.snapshot())),
     times: () => addTimes(all.map(({ waits }) => waits.sessionTimes())),
+    counted: async ({ name }) =>
+      sumOf(
+        all.map(({ waits }) => waits.counters()),
+        name,
+      ),
     async close() {
       await Promise.all(served.map((each) => each.close()));
       await Promise.all(all.map((each) => each.close()));
@@ -80,6 +91,13 @@ async function connectAll(job: XaJob): Promise<XaInstances> {
     waits: async () =>
       mergeWaits([waits.snapshot(), ...(await Promise.all(all.map((instance) => instance.waits())))]),
     times: () => waits.sessionTimes(),
+    async counted({ name }) {
+      const stats = await Promise.all(all.map((instance) => instance.stats()));
+      return sumOf(
+        stats.map(({ counters }) => counters),
+        name,
+      );
+    },
     async close() {
       await Promise.all(all.map((each) => each.close()));
     },

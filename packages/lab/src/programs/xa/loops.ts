@@ -30,6 +30,7 @@ class Work {
   }
 
   async run(xid?: Xid): Promise<void> {
+    this.session.resume();
     const { params, codec, ledger } = this.#context;
     if (params.work !== 'dequeue') {
       const { number: enqueuer } = this.session;
@@ -40,15 +41,18 @@ class Work {
       return;
     }
     const [message] = await this.session.dequeue();
+    this.session.resume();
     if (message === undefined) throw new Error(`queue of session ${this.session.number} is empty`);
     this.#dequeued = ledger.recordDelivery(message, this.#order);
   }
 
   onCommitted(): void {
+    this.session.resume();
     const { params, ledger } = this.#context;
     this.#sequence += 1;
     if (params.work !== 'dequeue') ledger.recordCommitted(this.session.number, this.#sequence);
     else if (this.#dequeued !== null) ledger.recordConsumed(this.#dequeued);
+    this.session.yield();
   }
 }
 
@@ -68,7 +72,7 @@ export class Loop {
     this.#params = context.params;
   }
 
-  /** Records the transaction in the middle, when everything is warm. */
+  /** Runs the loop's transactions. The one in the middle is recorded, when everything is warm. */
   async run(): Promise<void> {
     const { messagesPerSession } = this.#params;
     const recorded = Math.floor(messagesPerSession / 2);
@@ -80,6 +84,7 @@ export class Loop {
       if (each === recorded) this.#endRecording(originMs);
       for (const work of this.#works) work.onCommitted();
     }
+    for (const { session } of this.#works) session.finish();
   }
 
   #startRecording(): void {
@@ -134,7 +139,7 @@ export class Loop {
     await this.#phase('commit', () => this.#commitAll(votes));
   }
 
-  /** Both branches at once, as far as they let each other. */
+  /** Works in all branches at the same time, as far as their lock allows. */
   async #workInAll(branches: readonly BranchOf[]): Promise<void> {
     const active = await Promise.all(
       branches.map(async ({ work, xid }) => {
@@ -160,7 +165,7 @@ export class Loop {
     return { coupling: 'tight', home, lock: coupling === 'tight' ? 'call' : 'branch' };
   }
 
-  /** All have ended, so that a branch can leave its work to another. */
+  /** Prepares the branches once all have ended, so that a branch can ship its work to another one. */
   #prepareAll(branches: readonly BranchOf[]): Promise<Voted[]> {
     const preparers = this.#params.preparedBy === 'own' ? branches : branches.toReversed();
     return Promise.all(

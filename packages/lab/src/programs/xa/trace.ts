@@ -1,4 +1,7 @@
-/** What one session did: its states, summed for its wait table, and as intervals while a transaction is recorded. */
+/**
+ * What one session did: its states, summed for its wait table, and as intervals while a transaction is recorded. The time that
+ * elapsed has a clock of its own, so that states which nobody told are missing from their sum.
+ */
 import type { SequenceLane, SessionWaits } from '@shardlab/contract';
 import { type SessionTime, type StateObserver, sessionStates } from '@shardlab/engine';
 
@@ -20,8 +23,9 @@ export class SessionTrace {
   readonly name: string;
   readonly #sums = new Map<string, Sum>();
   readonly #isEmulated: (event: string) => boolean;
-  #firstMs: number | undefined;
-  #lastMs = 0;
+  #followed: SessionTime | undefined;
+  #beganMs = 0;
+  #endedMs: number | undefined;
   #recorded: { calls: Interval[]; states: Interval[] } | undefined;
 
   constructor(name: string, isEmulated: (event: string) => boolean) {
@@ -29,14 +33,28 @@ export class SessionTrace {
     this.#isEmulated = isEmulated;
   }
 
-  /** A session may use several of the engine's, one after the other: at another instance too. */
+  /** The time that elapses is counted from here. */
+  begin(nowMs: number): void {
+    this.#beganMs = nowMs;
+  }
+
+  /** To here. What is told later does not count. */
+  end(nowMs: number): void {
+    this.#endedMs = nowMs;
+  }
+
+  /**
+   * The session uses this one of the engine's from now on. Others that it has used are in some state too, but it is in one
+   * only: what they tell does not count.
+   */
   follow(time: SessionTime): void {
-    time.observe(this.#onState);
+    this.#followed = time;
+    time.observe((name, fromMs, toMs) => {
+      if (this.#followed === time && this.#endedMs === undefined) this.#onState(name, fromMs, toMs);
+    });
   }
 
   readonly #onState: StateObserver = (name, fromMs, toMs) => {
-    this.#firstMs ??= fromMs;
-    this.#lastMs = toMs;
     const sum = this.#sums.get(name) ?? { waits: 0, maxMs: 0, totalMs: 0 };
     this.#sums.set(name, sum);
     const ms = toMs - fromMs;
@@ -46,7 +64,7 @@ export class SessionTrace {
     this.#recorded?.states.push({ name, fromMs, toMs });
   };
 
-  /** From now on intervals are kept, until `lane`. */
+  /** Keeps intervals from now on, until `lane`. */
   record(): void {
     this.#recorded = { calls: [], states: [] };
   }
@@ -55,7 +73,7 @@ export class SessionTrace {
     this.#recorded?.calls.push({ name, fromMs, toMs });
   }
 
-  /** What was recorded, in times from `originMs`; nothing is kept any more. */
+  /** What was recorded since `record`, with times from `originMs`. Ends the recording. */
   lane(name: string, originMs: number): SequenceLane {
     const { calls, states } = this.#recorded ?? { calls: [], states: [] };
     this.#recorded = undefined;
@@ -68,6 +86,7 @@ export class SessionTrace {
     };
   }
 
+  /** After `end`. */
   table(): SessionWaits {
     const rows = [...this.#sums]
       .filter(([event]) => event !== sessionStates.onCpu)
@@ -80,7 +99,7 @@ export class SessionTrace {
       }));
     return {
       session: this.name,
-      elapsedMs: asIs(this.#lastMs - (this.#firstMs ?? this.#lastMs)),
+      elapsedMs: asIs(this.#endedMs! - this.#beganMs),
       cpuMs: asIs(this.#sums.get(sessionStates.onCpu)?.totalMs ?? 0),
       rows: rows.toSorted((a, b) => b.totalMs - a.totalMs),
     };

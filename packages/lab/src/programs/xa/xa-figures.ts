@@ -89,7 +89,7 @@ export function figuresOf(
     ...cpuFigures(result, each, place),
     timeAccounted: accountedShare(result.times),
     inDoubt: result.inDoubt,
-    ...(counts.preparesPassedOn === 0 ? {} : { preparesPassedOn: each(counts.preparesPassedOn) }),
+    ...(params.transaction === 'two-branches' ? { preparesPassedOn: each(counts.preparesPassedOn) } : {}),
   };
 }
 

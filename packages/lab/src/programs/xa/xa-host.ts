@@ -1,6 +1,6 @@
 /** The client process of a trial of the program `xa`: hosts the instances too if sessions are embedded. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { QueueError } from '@shardlab/engine';
+import { preparesPassedOn, QueueError } from '@shardlab/engine';
 import { cpuUsOfTrees } from '../../systems/process-cpu.ts';
 import { DeliveryOrder, Ledger, type LedgerReport } from '../../trial/ledger.ts';
 import { PayloadCodec } from '../../trial/payload.ts';
@@ -8,7 +8,7 @@ import { RoundTrips } from '../../trial/round-trips.ts';
 import { addTimes, timesBetween } from '../../trial/session-times.ts';
 import { waitsBetween } from '../../trial/wait-totals.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
-import { firstOfFolders } from './folders.ts';
+import { firstOfFolders, passesCallsOn } from './folders.ts';
 import { openInstances, type XaInstances } from './instances.ts';
 import { formatId, Loop } from './loops.ts';
 import { assertRows, createTables } from './rows.ts';
@@ -33,7 +33,7 @@ async function measure(instances: XaInstances, job: XaJob): Promise<XaResult> {
     for (let each = 0; each < params.sessions; each += 1) await instance.createQueue({ name: queueOf(each) });
   if (params.work === 'insert') await createTables(instances, params);
   if (params.work === 'dequeue') await fill(instances, job, ledger, codec);
-  if (params.coupling !== 'loose') await connectToHome(instances);
+  if (passesCallsOn(params)) await connectInstances(instances);
   const emulated = new Set(
     (await instances.waits()).filter((event) => event.emulated).map(({ event }) => event),
   );
@@ -51,6 +51,7 @@ async function measure(instances: XaInstances, job: XaJob): Promise<XaResult> {
       }),
   );
   const loops = loopsOf(sessions, { params, codec, ledger });
+  const passedOnBefore = await instances.counted(preparesPassedOn);
   const roundTripsBefore = sum(sessions, ({ roundTrips: sent }) => sent);
   const [waitsBefore, timesBefore] = [await instances.waits(), instances.times()];
   const [cpuBefore, serverCpuBefore] = [process.cpuUsage(), cpuUsOfTrees(serverPids)];
@@ -61,8 +62,17 @@ async function measure(instances: XaInstances, job: XaJob): Promise<XaResult> {
   const serverCpu = cpuUsOfTrees(serverPids);
   const waits = waitsBetween(waitsBefore, await instances.waits());
   const times = timesBetween(timesBefore, instances.times());
+  const passedOnAfter = await instances.counted(preparesPassedOn);
   const roundTripsAfter = sum(sessions, ({ roundTrips: sent }) => sent);
-  const sessionWaits = sessions.map(({ trace }) => trace.table());
+  const serverCpuUs =
+    serverCpu === null || serverCpuBefore === null || serverPids.length === 0
+      ? null
+      : serverCpu - serverCpuBefore;
+  const sessionWaits = sessions.map((session) => ({
+    ...session.waits(),
+    cpuOf: job.place === 'embedded' ? ('client and engine' as const) : ('client' as const),
+    ...(serverCpuUs === null ? {} : { instanceCpuMs: serverCpuUs / 1_000 / sessions.length }),
+  }));
   const calls = sum(sessions, (session) => session.calls)!;
   for (const session of sessions) await session.close();
   const inDoubt = await Promise.all(instances.all.map(async ({ xa }) => (await xa.recover()).length));
@@ -76,12 +86,12 @@ async function measure(instances: XaInstances, job: XaJob): Promise<XaResult> {
       roundTrips: roundTripsBefore === null ? null : roundTripsAfter! - roundTripsBefore,
       readOnlyVotes: sum(loops, ({ readOnlyVotes }) => readOnlyVotes)!,
       activeTogether: sum(loops, ({ activeTogether }) => activeTogether)!,
-      preparesPassedOn: 0,
+      preparesPassedOn: passedOnAfter - passedOnBefore,
     },
     waits,
     times: addTimes([times]),
     cpuUs: cpu.user + cpu.system,
-    serverCpuUs: serverCpu === null || serverCpuBefore === null ? null : serverCpu - serverCpuBefore,
+    serverCpuUs,
     inDoubt: inDoubt.reduce((total, count) => total + count, 0),
     sessionWaits,
     sequence: loops[0]!.sequence,
@@ -89,33 +99,32 @@ async function measure(instances: XaInstances, job: XaJob): Promise<XaResult> {
   };
 }
 
-/** Attempts to reach the home instance before anything is measured, and the pause between them. */
+/** Attempts to reach another instance before anything is measured, and the pause between them. */
 const connectAttempts = 100;
 const connectRetryMs = 100;
 
-/** The first call over the interconnect connects, which on a busy machine can take longer than a branch waits for it. */
-async function connectToHome({ all: [, ...others] }: XaInstances): Promise<void> {
-  const gtrid = Buffer.from('lab.connect');
-  for (const [index, instance] of others.entries()) {
-    const session = instance.openSession();
-    const xid = { formatId, gtrid, bqual: Buffer.from([index]) };
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await session.xa!.start(xid, { coupling: 'tight', home: 1 });
-        break;
-      } catch (error) {
-        const isUnreachable = error instanceof QueueError && error.code === 'XAER_RMFAIL';
-        if (!isUnreachable || attempt === connectAttempts) throw error;
-        await pause(connectRetryMs);
-      }
+/** Connects each instance to all others. On a busy machine that can take longer than the first call of a branch would wait. */
+async function connectInstances({ all }: XaInstances): Promise<void> {
+  for (const [index, from] of all.entries())
+    for (const [to] of all.entries()) if (to !== index) await connectTo(from, to + 1);
+}
+
+/** Makes a call about a branch that does not exist, until the other instance answers so. */
+async function connectTo({ xa }: XaInstances['all'][number], instance: number): Promise<void> {
+  const unknown = { formatId, gtrid: Buffer.from('lab.connect'), bqual: Buffer.from([instance]) };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await xa.rollback(unknown, { instance });
+    } catch (error) {
+      const code = error instanceof QueueError ? error.code : undefined;
+      if (code === 'XAER_NOTA') return;
+      if (code !== 'XAER_RMFAIL' || attempt === connectAttempts) throw error;
+      await pause(connectRetryMs);
     }
-    await session.xa!.end(xid);
-    await session.xa!.rollback(xid);
-    await session.close();
   }
 }
 
-/** Null if a value is. */
+/** Null if one of the values is. */
 function sum<T>(of: readonly T[], value: (each: T) => number | null): number | null {
   let total = 0;
   for (const each of of) {
@@ -137,7 +146,7 @@ function loopsOf(
   );
 }
 
-/** Every session's queue has all the messages that it dequeues, at its instance. */
+/** Enqueues all messages that the sessions will dequeue, each at the instance of its session. */
 async function fill(
   { all }: XaInstances,
   { params: { sessions, messagesPerSession } }: XaJob,
@@ -158,7 +167,7 @@ async function fill(
   }
 }
 
-/** Takes what is in the queues of each instance, and records what cannot be taken. */
+/** Consumes what is in the queues of each instance, and records what cannot be consumed. */
 async function drain({ all }: XaInstances, { params }: XaJob, ledger: Ledger): Promise<LedgerReport[]> {
   for (let number = 0; number < params.sessions; number += 1) {
     const order = new DeliveryOrder();

@@ -8,7 +8,7 @@ export interface XaJob {
   dir: string;
   /** embedded: the client's process hosts the instances too; remote: other processes serve them. */
   place: 'embedded' | 'remote';
-  /** Of the processes that serve the instances. */
+  /** Process ids of those that serve the instances. */
   serverPids: number[];
   params: XaParams;
   seed: number;
@@ -16,7 +16,7 @@ export interface XaJob {
   nonce: number;
 }
 
-/** Of all global transactions, or local ones, of the measured run. */
+/** Over all transactions of the measured run, global or local. */
 export interface XaCounts {
   transactions: number;
   /** Calls that the sessions made: a client of a database makes a round trip for each. */
@@ -24,7 +24,7 @@ export interface XaCounts {
   /** Requests that left the client; null where the engine does not count them. */
   roundTrips: number | null;
   readOnlyVotes: number;
-  /** Transactions in which both branches were active at the same time, from the end of the start to the begin of the end. */
+  /** Transactions whose branches were active at the same time: each from the answer to its start to the call of its end. */
   activeTogether: number;
   /** Prepares that one instance passed on to another. */
   preparesPassedOn: number;

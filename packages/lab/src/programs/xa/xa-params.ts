@@ -14,7 +14,7 @@ export const spreads = ['equal', 'scattered'] as const;
 export interface XaParams {
   transaction: (typeof transactions)[number];
   instances: number;
-  /** Of a transaction with two branches, two work together. */
+  /** A transaction with two branches has two sessions. */
   sessions: number;
   messagesPerSession: number;
   work: (typeof works)[number];
@@ -102,7 +102,7 @@ export const xaParameters: readonly Parameter[] = [
     names: { own: 'prepared by its own session', other: 'prepared by the other session' },
     schema: oneOf(
       places,
-      'own: the session that did its work; other: the session of the other branch, over a connection to the instance of the branch',
+      'own: the session that did its work; other: the session of the other branch, whose instance passes the prepare on, and the commit; where each instance has a folder of its own, over a connection to the instance of the branch',
     ),
     default: 'own',
   },
@@ -124,7 +124,7 @@ export const xaParameters: readonly Parameter[] = [
     names: { equal: 'equal sync times', scattered: 'scattered sync times' },
     schema: oneOf(
       spreads,
-      'equal: each emulated sync takes syncMs; scattered: as an exponential distribution with this mean, cut at 3.7 times the mean',
+      'equal: each emulated sync takes syncMs, or what the disk takes if that is longer; scattered: as an exponential distribution with this mean, cut at 3.7 times the mean',
     ),
     default: 'equal',
   },
@@ -138,7 +138,7 @@ export const xaParameters: readonly Parameter[] = [
   }),
   milliseconds('syncMs', {
     title: 'emulated sync',
-    description: 'Mean time added to each sync of the redo; 0 for none',
+    description: 'Mean time that a sync of the redo takes at least; 0 for that of the disk',
   }),
   {
     name: 'transaction',

@@ -1,4 +1,5 @@
 /** A session of the client: each call is delayed by the emulated round trip, counted, timed, and traced. */
+import type { SessionWaits } from '@shardlab/contract';
 import type {
   Message,
   Session,
@@ -10,13 +11,14 @@ import type {
 } from '@shardlab/engine';
 import { otherBranch } from '../../trial/load-waits.ts';
 import type { RoundTrips } from '../../trial/round-trips.ts';
+import { passesCallsOn } from './folders.ts';
 import type { XaInstances } from './instances.ts';
 import { type InsertedRow, insertRow } from './rows.ts';
 import { SessionTrace } from './trace.ts';
 import type { XaParams } from './xa-params.ts';
 
 export interface XaClientOptions {
-  /** From 0. */
+  /** Index among the sessions, from 0. */
   number: number;
   instances: XaInstances;
   roundTrips: RoundTrips | null;
@@ -28,12 +30,15 @@ export const queueOf = (session: number) => `queue-${session}`;
 
 export class XaClientSession {
   readonly number: number;
-  /** Of its instance, from 1. */
+  /** Number of its instance, from 1. */
   readonly instance: number;
   readonly trace: SessionTrace;
   readonly #options: XaClientOptions;
-  /** By the number of the instance: its own, and others' if it prepares branches there. */
+  /** By instance: its own, and those where it prepares branches because its own instance cannot pass the calls on. */
   readonly #sessions = new Map<number, Session>();
+  /** The one of them that it made its last call with. */
+  #used: Session | undefined;
+  #roundTripsBefore: number | null = null;
   calls = 0;
 
   constructor(options: XaClientOptions) {
@@ -51,7 +56,22 @@ export class XaClientSession {
     const { instances } = this.#options;
     const session = instances.all[instance - 1]!.openSession();
     this.#sessions.set(instance, session);
-    this.trace.follow(instances.timeOf(session));
+    return session;
+  }
+
+  /** The session at an instance, which the next call is made with. The one before is told to wait. */
+  #use(instance: number): Session {
+    const { instances } = this.#options;
+    const session = this.#sessionAt(instance);
+    if (session === this.#used) return session;
+    if (this.#used !== undefined) {
+      this.resume(); // what it was in ends here
+      this.awaitOther();
+    }
+    const time = instances.timeOf(session);
+    time.resume(); // what it was in meanwhile is nothing that this session waited for
+    this.trace.follow(time);
+    this.#used = session;
     return session;
   }
 
@@ -67,44 +87,79 @@ export class XaClientSession {
 
   async #call<T>(name: string, instance: number, make: (session: Session) => T | Promise<T>): Promise<T> {
     const { instances, roundTrips } = this.#options;
-    const session = this.#sessionAt(instance);
+    const session = this.#use(instance);
     const time: SessionTime = instances.timeOf(session);
     const event: WaitEvent | undefined = instances.eventOfCalls;
     if (roundTrips !== null) await roundTrips.wait(time);
     time.resume(); // since it was last marked, other sessions of the thread have run
     this.calls += 1;
     const fromMs = performance.now();
-    const result = await time.suspend(make(session), event);
-    time.resume();
+    const made = make(session);
+    // What is only staged waits for nothing.
+    const result = await (made instanceof Promise ? time.suspend(made, event) : time.yield(made));
     this.trace.onCall(name, fromMs, performance.now());
     return result;
+  }
+
+  /**
+   * Its program runs, until its next call. To be said where it does, and not where a call ends: between the two others may run,
+   * which would be time that nobody explains.
+   */
+  resume(): void {
+    this.#options.instances.timeOf(this.#used!).resume();
+  }
+
+  /** Its program lets others run before its next call. */
+  yield(): void {
+    this.#options.instances.timeOf(this.#used!).yield(undefined);
   }
 
   #xa<T>(name: string, instance: number, make: (xa: XaSession) => Promise<T>): Promise<T> {
     return this.#call(name, instance, (session) => make(session.xa!));
   }
 
+  /** Before its first call of the measured run. */
   begin(): void {
-    this.#options.instances.timeOf(this.#sessionAt(this.instance)).resume();
+    this.#roundTripsBefore = this.roundTrips;
+    this.trace.begin(performance.now());
+    this.#use(this.instance);
+    this.yield();
+  }
+
+  /** After its last one. */
+  finish(): void {
+    this.resume(); // what it was in ends here
+    this.trace.end(performance.now());
+    this.awaitOther();
+  }
+
+  /** Between `begin` and `finish`. */
+  waits(): SessionWaits {
+    const { roundTrips } = this;
+    return {
+      ...this.trace.table(),
+      calls: this.calls,
+      ...(roundTrips === null ? {} : { roundTrips: roundTrips - this.#roundTripsBefore! }),
+    };
   }
 
   start = (xid: Xid, options: XaStartOptions) =>
     this.#xa('xa_start', this.instance, (xa) => xa.start(xid, options));
 
-  /** `xid`: of the branch in which it enqueues; what is staged is sent at once, as a statement would be. */
+  /** In a branch (`xid`) what is staged is sent at once, as a statement of a database would be. */
   enqueue(payload: Buffer, xid?: Xid): Promise<void> {
-    return this.#call('enqueue', this.instance, async (session) => {
+    return this.#call('enqueue', this.instance, (session) => {
       session.enqueue(queueOf(this.number), { payload });
-      if (xid !== undefined) await session.xa!.flush(xid);
+      return xid === undefined ? undefined : session.xa!.flush(xid);
     });
   }
 
   /** Inserts the row, and enqueues its payload, in one call. */
   insert(row: InsertedRow, xid?: Xid): Promise<void> {
-    return this.#call('insert, enqueue', this.instance, async (session) => {
+    return this.#call('insert, enqueue', this.instance, (session) => {
       insertRow(session, row);
       session.enqueue(queueOf(this.number), { payload: row.payload });
-      if (xid !== undefined) await session.xa!.flush(xid);
+      return xid === undefined ? undefined : session.xa!.flush(xid);
     });
   }
 
@@ -115,17 +170,24 @@ export class XaClientSession {
   }
 
   end = (xid: Xid) => this.#xa('xa_end', this.instance, (xa) => xa.end(xid));
-  prepare = (xid: Xid, instance: number) => this.#xa('xa_prepare', instance, (xa) => xa.prepare(xid));
+  prepare = (xid: Xid, instance: number) =>
+    this.#xa('xa_prepare', this.#calledFor(instance), (xa) => xa.prepare(xid, { instance }));
   commitBranch = (xid: Xid, instance: number, options: { onePhase?: boolean } = {}) =>
-    this.#xa('xa_commit', instance, (xa) => xa.commit(xid, options));
+    this.#xa('xa_commit', this.#calledFor(instance), (xa) => xa.commit(xid, { ...options, instance }));
+
+  /** The instance that it makes a call to about a branch of `instance`: its own, if that can pass the call on. */
+  #calledFor(instance: number): number {
+    return passesCallsOn(this.#options.params) ? this.instance : instance;
+  }
+
   commit = () =>
     this.#call('commit', this.instance, async (session) => {
       await session.commit();
     });
 
-  /** It has nothing to do until the other branch is as far. */
+  /** It has nothing to do until the other branch, or, at the end, the other sessions are as far. */
   awaitOther(): void {
-    this.#options.instances.timeOf(this.#sessionAt(this.instance)).begin(otherBranch);
+    this.#options.instances.timeOf(this.#used!).begin(otherBranch);
   }
 
   async close(): Promise<void> {

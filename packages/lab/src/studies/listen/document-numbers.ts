@@ -47,9 +47,34 @@ export const documentNumbers: readonly DocumentNumbers[] = [
     ],
   },
   {
+    kind: 'sum',
+    claims: ['L6'],
+    what: 'Gets of the latch that the model computes, with the misses',
+    where: 'its check of the model',
+    parts: [check.computed, check.misses],
+    sum: check.withMisses,
+  },
+  {
+    kind: 'sum',
+    claims: ['L6'],
+    what: 'Recurrent sleeps for the latch: sleeps + spin gets − misses',
+    where: 'its check of the model',
+    parts: [check.sleeps, check.spinGets, -check.misses],
+    sum: check.recurrentSleeps,
+  },
+  {
     kind: 'same',
     claims: ['L6'],
     what: `Gets of the mutex for a dequeue with ${most.sessions} sessions`,
     stated: [count('its table', most.mutexGetsPerDequeue), count('12 · N', modelGets.mutex * most.sessions)],
+  },
+  {
+    kind: 'same',
+    claims: ['L10'],
+    what: 'Internal time-out of a dequeue by the name of a subscriber',
+    stated: [
+      { where: 'its text', value: 1, unit: 's' },
+      { where: 'its trace, {3, 0}', value: 3, unit: 's' },
+    ],
   },
 ];

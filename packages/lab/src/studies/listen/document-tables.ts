@@ -1,6 +1,12 @@
 /** The figures of the document as tables, which pages and reports show beside measured ones. */
 import type { DocumentTable } from '@shardlab/contract';
-import { type DocumentRow, type GuardName, listenDocument, modelGets } from './document-figures.ts';
+import {
+  type DocumentRow,
+  type GuardName,
+  getsOfCase2,
+  listenDocument,
+  modelGets,
+} from './document-figures.ts';
 
 const pairsColumns = [
   ['pairs', 'Pairs of sessions'],
@@ -13,7 +19,11 @@ const pairsColumns = [
   ['mutexGetsPerDequeue', 'Mutex gets per dequeue'],
   ['latchNsPerDequeue', 'Latch ns per dequeue'],
   ['mutexNsPerDequeue', 'Mutex ns per dequeue'],
+  ['dequeuePerSec', 'Messages a second of all sessions (Total_MSGs ÷ 60 s)'],
 ] as const;
+
+/** Of the document's column Total_MSGs, which is one session's count times the sessions. */
+const dequeuesPerSec = ({ sessions, messages }: DocumentRow) => Math.round((sessions * messages) / 60);
 
 const guards: readonly GuardName[] = ['latch', 'mutex'];
 
@@ -23,8 +33,16 @@ const pairsTable: DocumentTable = {
   source: 'table of 1 to 64 sessions',
   columns: pairsColumns.map(([name, title]) => ({ name, title })),
   rows: listenDocument.table.map((row) =>
-    pairsColumns.map(([name]) => row[name === 'pairs' ? 'sessions' : (name satisfies keyof DocumentRow)]),
+    pairsColumns.map(([name]) =>
+      name === 'dequeuePerSec' ? dequeuesPerSec(row) : row[name === 'pairs' ? 'sessions' : name],
+    ),
   ),
+  curves: {
+    program: 'listen',
+    over: 'pairs',
+    system: 'shared-topic',
+    params: { method: 'listen', copies: 1 },
+  },
 };
 
 const histogramTable: DocumentTable = {
@@ -44,7 +62,10 @@ const histogramTable: DocumentTable = {
   ),
 };
 
-/** Gets per dequeue are this factor times the sessions: 12 · N · M gets of the mutex for M dequeues, 6 · N · M of the latch. */
+/**
+ * Gets per dequeue are this factor times the sessions: 12 · N · M gets of the mutex for M dequeues, 6 · N · M of the latch. Each further
+ * wake-up takes as many, beyond those of a dequeue that is woken once.
+ */
 const modelTable: DocumentTable = {
   id: 'model',
   title: 'Gets that one more session adds to a dequeue',
@@ -52,8 +73,31 @@ const modelTable: DocumentTable = {
   columns: [
     { name: 'guard', title: 'Guard' },
     { name: 'getsPerSession', title: 'Gets per dequeue and session' },
+    { name: 'getsWokenOnce', title: 'Gets of a dequeue that is woken once (case 2)' },
   ],
-  rows: guards.map((guard) => [guard, modelGets[guard]]),
+  rows: guards.map((guard) => [guard, modelGets[guard], getsOfCase2[guard]]),
+};
+
+const { check } = listenDocument;
+
+const checkTable: DocumentTable = {
+  id: 'check',
+  title: `Check of the formula for the latch: ${check.sessions} sessions, ${check.dequeues.toLocaleString('en-US')} dequeues`,
+  source: 'section 2.3, from a report',
+  columns: [
+    { name: 'what', title: 'What' },
+    { name: 'count', title: 'Count' },
+  ],
+  rows: [
+    ['Gets by the formula', check.computed],
+    ['Misses', check.misses],
+    ['Gets by the formula, with the misses', check.withMisses],
+    ['Gets that were counted', check.counted],
+    [`Difference, ${check.errorShare * 100} % of the count`, check.counted - check.withMisses],
+    ['Sleeps', check.sleeps],
+    ['Spin gets', check.spinGets],
+    ['Recurrent sleeps: sleeps + spin gets − misses', check.recurrentSleeps],
+  ],
 };
 
 const events = { mutex: 'library cache: mutex X', latch: 'latch free' } as const;
@@ -77,4 +121,10 @@ const reportTable: DocumentTable = {
   ),
 };
 
-export const documentTables: readonly DocumentTable[] = [pairsTable, histogramTable, modelTable, reportTable];
+export const documentTables: readonly DocumentTable[] = [
+  pairsTable,
+  histogramTable,
+  modelTable,
+  checkTable,
+  reportTable,
+];

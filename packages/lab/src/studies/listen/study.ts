@@ -14,7 +14,18 @@ export const study: Study = {
     letter: 'E',
     title: 'Oracle Multi-Consumer AQ dequeue with dbms_aq.listen',
     kind: 'Three posts of the blog ksun-oracle',
-    date: '2023-04-10',
+    author: 'Not named',
+    date: '2023-04-10, the third 2023-04-09',
+    addresses: [
+      {
+        title: 'A post that it refers to, on the hot object',
+        address: 'http://ksun-oracle.blogspot.com/2016/11/library-cache-mutex-x-and-application.html',
+      },
+      {
+        title: 'A post that it refers to, on the most subscribers',
+        address: 'http://ksun-oracle.blogspot.com/2023/03/one-test-of-ora-00600-kgl-heap-size.html',
+      },
+    ],
     about:
       'Sessions that listen for messages all wake at every message, and contend for one mutex and one latch; sessions that dequeue by the name of a subscriber do not. It traces the gets of a dequeue, makes a model of them, and counts them with 1 to 64 sessions.',
   },
@@ -23,6 +34,7 @@ export const study: Study = {
   notMeasured,
   tables: documentTables,
   programs: [listenProgram, listenCasesProgram, listenHerdProgram],
+  heroes: [{ program: listenHerdProgram.id, chart: 'lanes' }],
   reportFigures: {
     listen: [
       'dequeuePerSec',
@@ -36,7 +48,9 @@ export const study: Study = {
       'latchWaitShare',
       'falseWakeUpsPerDequeue',
       'postsPerWakeUp',
-      'preemptionsPerSec',
+      'timeAccounted',
+      'runnableShare',
+      'preemptedShare',
     ],
   },
 };

@@ -24,6 +24,8 @@ export const study: Study = {
     letter: 'P',
     title: 'Targets of the engine',
     kind: "This project's own targets (docs/benchmarks.md)",
+    author: 'This project',
+    addresses: [],
     date: '2026-11',
     about:
       'How fast the engine is to be against SQLite without a queue and against widely used queues, how late its timers may fire, and what a large backlog may cost.',

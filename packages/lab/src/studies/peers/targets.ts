@@ -4,7 +4,7 @@
  */
 export const targets = {
   /** Dequeues per second over R: two instances with 10 messages a transaction, with 1,000, and one instance with 1. */
-  queue10OfR: 0.6,
+  queue10OfR: 0.75,
   queue1000OfR: 0.8,
   queue1OfR: 0.22,
   /** Commits of one session over those of the raw loop. */
@@ -16,8 +16,11 @@ export const targets = {
   /** Dequeues per second of the unsharded queue over rows of the raw cycle. */
   unshardedOfRaw: 0.7,
   unshardedOverPlainjob: 1,
-  overSyncedPeers: 5,
-  overPeers: 2,
+  /** Remote dequeues per second over those of the fastest server that syncs, by messages a transaction; and over any server. */
+  overSyncedPeers: { 1: 1.5, 10: 2.5, 1000: 3 },
+  overPeers: 1,
+  /** Remote enqueues alone over those of the fastest server that syncs. */
+  enqueuesOverSyncedPeers: 1,
   /** Dequeue rate with a large backlog over that with a small one. */
   backlog: 0.8,
   /** Messages; a smaller one proves less. */
@@ -31,4 +34,11 @@ export const targets = {
   eventLoopDelayMs: 5,
   residentMiB: 512,
   readyAfterKillMs: 5_000,
+  /** Requests per second of a REST enqueue over those of a route that only validates the same body. */
+  restOverValidation: 0.7,
+  /** Messages of 512 bytes that REST enqueues a second, in batches of 100. */
+  restBatchedPerSec: 150_000,
+  /** Of REST with two instances over one, and of its dequeues over its enqueues. */
+  restSecondInstance: 1,
+  restDequeues: 1,
 } as const;

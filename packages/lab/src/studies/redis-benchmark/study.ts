@@ -11,7 +11,12 @@ export const study: Study = {
   document: {
     letter: 'B',
     title: 'Oracle Advanced Queuing against Redis (Oracle AQ 与 Redis 性能对比)',
-    kind: 'Blog post by iVen Xu (老峰的博客)',
+    kind: 'Blog post (老峰的博客)',
+    author: 'iVen Xu',
+    addresses: [
+      { title: 'Its source code', address: 'https://files.cnblogs.com/ivenxu/RedisBenchmark_src.zip' },
+    ],
+    language: 'zh',
     date: '2011-01-22',
     about:
       'Persistent and buffered queues of a database and a list of Redis, each filled and emptied by one thread, one message a call. It reports their order, the ratio of the two kinds of queues, and no effect of the number of messages.',

@@ -9,7 +9,9 @@ export const study: Study = {
   document: {
     letter: 'D',
     title: 'WebLogic Clusters and the Singleton Service',
-    kind: 'Blog post',
+    kind: 'A post of a blog about WebLogic',
+    author: 'Not named; its code is in the package com.darrel.samples',
+    addresses: [],
     date: '2012-03-20',
     about:
       'An object with activate() and deactivate() that is active on one server of a cluster at a time and moves when that is shut down or fails. An example has a value of 5, to which one server adds 8 and of which another reads 13.',
@@ -18,4 +20,5 @@ export const study: Study = {
   notMeasured,
   notBuilt,
   programs: [singletonProgram],
+  heroes: [{ chart: 'lanes' }],
 };

@@ -12,6 +12,8 @@ export const study: Study = {
     letter: 'A',
     title: 'Oracle Database 12c: JMS Sharded Queues',
     kind: 'Oracle white paper',
+    author: 'Oracle Corporation; no person is named',
+    addresses: [{ title: 'Publisher', address: 'oracle.com' }],
     date: '2015-03',
     about:
       'Queues split into shards, one or more per instance, so that sessions of different instances need no common index. It reports rates, CPU and response times on eight nodes.',
@@ -23,4 +25,5 @@ export const study: Study = {
   notMeasured,
   documentNumbers,
   notBuilt,
+  heroes: [{ figure: 'Figure 10', chart: 'cpu over time' }],
 };

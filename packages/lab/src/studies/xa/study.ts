@@ -12,7 +12,9 @@ export const study: Study = {
     letter: 'C',
     title: 'XA performance considerations with Oracle Clusterwide XA Transaction',
     kind: 'Blog post',
-    date: 'undated',
+    author: 'Not named',
+    date: 'undated, tests release 12.1.0.1',
+    addresses: [],
     about:
       'Inserts in local transactions and in XA transactions with two branches, on one instance and on two, on a slow redo disk that all share and on an SSD; with what a session waited for in each, and the round trips that it made.',
   },
@@ -22,6 +24,7 @@ export const study: Study = {
   notMeasured,
   notBuilt,
   programs: [xaProgram],
+  heroes: [{ chart: 'sequence' }],
   reportFigures: {
     xa: [
       'elapsedMs',

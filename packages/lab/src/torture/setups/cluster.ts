@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, QueueError, startCluster } from '@shardlab/engine';
 import { FolderHistory } from '../folder-history.ts';
-import type { Random } from '../random.ts';
+import { Draws, type Random } from '../random.ts';
 import { TortureProcess } from '../torture-process.ts';
 import { partitionMessagesMax, type WorkerTask } from '../worker-task.ts';
 import { inspectFolder } from './inspect-folder.ts';
@@ -90,7 +90,14 @@ const stopOne: Fault = async (cluster, random, onKill) => {
   await ifRunning(() => cluster.resume(instance));
 };
 
-const faults: readonly Fault[] = [killOne, killOne, killOne, killAll, stopOne, crashSome];
+/** `inject` of null: the client is killed. */
+const faults: readonly { inject: Fault | null; weight: number }[] = [
+  { inject: null, weight: 2 },
+  { inject: killOne, weight: 3 },
+  { inject: killAll, weight: 1 },
+  { inject: stopOne, weight: 1 },
+  { inject: crashSome, weight: 1 },
+];
 
 export const clusterSetup: TortureSetup = {
   name: 'cluster',
@@ -126,6 +133,7 @@ class ClusterTorture {
 
   async #injectFaults(cluster: Cluster): Promise<void> {
     const { onKill, isDone } = this.#options;
+    const draws = new Draws(faults, this.#random);
     let client = this.#startClient();
     let kills = 0;
     const count = (phase: string) => {
@@ -135,11 +143,12 @@ class ClusterTorture {
     while (kills < killsPerFolder && !isDone()) {
       await client.waitUntilWorking();
       await pause(this.#random.next() * workMsMax);
-      if (this.#random.chance(0.25)) {
+      const { inject } = draws.next();
+      if (inject === null) {
         await client.kill();
         count('cluster: the client');
         client = this.#startClient();
-      } else await this.#random.pick(faults)(cluster, this.#random, count);
+      } else await inject(cluster, this.#random, count);
       await pause(this.#random.next() * takeoverMsMax);
       await startAgain(cluster);
       if (client.failed) break;

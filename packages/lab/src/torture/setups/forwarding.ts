@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { FolderHistory } from '../folder-history.ts';
-import type { Random } from '../random.ts';
+import { Draws, type Random } from '../random.ts';
 import { TortureProcess } from '../torture-process.ts';
 import type { Role } from '../worker-task.ts';
 import { workloadNamed } from '../workloads/index.ts';
@@ -28,9 +28,17 @@ interface HostProcess {
   role: Role;
 }
 
+/** `role`: one process that has it is killed; null: all are. */
+const kills: readonly { role: Role | null; phase: string; weight: number }[] = [
+  { role: null, phase: 'forwarding: all processes at once', weight: 6 },
+  { role: 'enqueue', phase: 'forwarding: the sender', weight: 7 },
+  { role: 'dequeue', phase: 'forwarding: the receiver', weight: 7 },
+];
+
 class ForwardingTorture {
   readonly #options: SetupOptions;
   readonly #random: Random;
+  readonly #kills: Draws<(typeof kills)[number]>;
   readonly #instances: readonly number[];
   /** All processes use the same queues, because one must dequeue what another enqueues. */
   readonly #workloads: string[];
@@ -38,17 +46,18 @@ class ForwardingTorture {
   readonly #hosts = new Map<number, HostProcess>();
   #processes: { process: TortureProcess; name: string }[] = [];
   #started = 0;
-  #kills = 0;
+  #killed = 0;
 
   constructor(options: SetupOptions) {
     this.#options = options;
     this.#random = options.random.fork();
+    this.#kills = new Draws(kills, this.#random);
     this.#instances = this.#random.chance(0.5) ? [1, 2] : [1, 2, 3];
     this.#workloads = this.#random.pickSeveral(options.workloadNames, workloadsAtOnce);
   }
 
   async run(): Promise<void> {
-    while (this.#kills < killsPerFolder && !this.#options.isDone()) {
+    while (this.#killed < killsPerFolder && !this.#options.isDone()) {
       if (!(await this.#startMissing())) break;
       await pause(this.#random.next() * killWithinMs);
       await this.#killSome();
@@ -100,20 +109,15 @@ class ForwardingTorture {
 
   async #killSome(): Promise<void> {
     const hosts = [...this.#hosts];
-    const [victims, phase] = this.#random.chance(0.3)
-      ? [hosts, 'forwarding: all processes at once']
-      : this.#pickOne(hosts);
+    const { role, phase } = this.#kills.next();
+    const victims =
+      role === null ? hosts : [this.#random.pick(hosts.filter(([, host]) => host.role === role))];
     await Promise.all(victims.map(([, { process }]) => process.kill()));
     for (const [instance] of victims) {
       this.#hosts.delete(instance);
-      this.#kills += 1;
+      this.#killed += 1;
       this.#options.onKill(phase);
     }
-  }
-
-  #pickOne(hosts: readonly [number, HostProcess][]): [[number, HostProcess][], string] {
-    const victim = this.#random.pick(hosts);
-    return [[victim], victim[1].role === 'enqueue' ? 'forwarding: the sender' : 'forwarding: the receiver'];
   }
 
   async #check(): Promise<void> {

@@ -4,8 +4,8 @@
  */
 
 import { FolderHistory } from '../folder-history.ts';
-import { type Kill, pickKill } from '../kills.ts';
-import type { Random } from '../random.ts';
+import { type Kill, kills } from '../kills.ts';
+import { Draws, type Random } from '../random.ts';
 import { TortureProcess } from '../torture-process.ts';
 import type { WorkerTask } from '../worker-task.ts';
 import { workloadNamed } from '../workloads/index.ts';
@@ -27,6 +27,7 @@ class InstancesTorture {
   readonly #dir: string;
   readonly #options: SetupOptions;
   readonly #random: Random;
+  readonly #kills: Draws<Kill>;
   readonly #instances: number;
   readonly #history = new FolderHistory();
   /** The live process of each instance. */
@@ -40,12 +41,13 @@ class InstancesTorture {
     this.#dir = options.dir;
     this.#options = options;
     this.#random = options.random.fork();
+    this.#kills = new Draws(kills, this.#random);
     this.#instances = this.#random.chance(0.3) ? 2 : 1;
   }
 
   async run(): Promise<void> {
     for (let kill = 0; kill < killsPerFolder && !this.#options.isDone(); kill += 1) {
-      await this.#killOne(pickKill(this.#random));
+      await this.#killOne(this.#kills.next());
       if (this.#random.chance(0.5)) await this.#check();
     }
     await this.#check();

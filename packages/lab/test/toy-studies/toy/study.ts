@@ -17,6 +17,8 @@ export const study: Study = {
     letter: 'Z',
     title: 'A toy document',
     kind: 'Note',
+    author: 'A child',
+    addresses: [],
     date: '2026-01',
     about: 'It claims that a queue gives back what it was given.',
   },
@@ -25,6 +27,8 @@ export const study: Study = {
       id: 'Z1',
       title: 'Everything arrives',
       document: 'As many messages are dequeued as are enqueued.',
+      where: 'its only line',
+      stated: 'what goes in comes out',
       grade: 'prose',
       judge: (points) =>
         points.map((point) =>

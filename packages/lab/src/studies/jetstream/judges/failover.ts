@@ -3,6 +3,7 @@ import type { ClaimClause, Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';
 import { sampleOf } from '../../../judging/sample.ts';
+import { documentValues } from '../document-values.ts';
 
 const conditions: Readonly<Record<string, string>> = {
   none: 'without a fault',
@@ -10,9 +11,6 @@ const conditions: Readonly<Record<string, string>> = {
   pause: 'each server suspended in turn',
   partition: 'each server cut off in turn',
 };
-
-/** The document's own number. */
-const electionMsMax = 6_000;
 
 const pointsOf = (all: readonly Point[]) => all.filter(({ program }) => program === 'jetstream-failover');
 const conditionOf = ({ params, system }: Point) =>
@@ -49,7 +47,7 @@ export const judgeJ3: Judge = judgeOf((point) =>
     statement: 'enqueues are acknowledged again',
     unit: 'ms without one, at most',
     sample: sampleOf(point.figures.gapMs?.repeats ?? []),
-    under: electionMsMax,
+    under: documentValues.electionMsMax,
     provenance: 'measured',
     digits: 0,
   }),

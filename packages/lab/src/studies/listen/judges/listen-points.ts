@@ -1,7 +1,10 @@
 /** The points of the study's two programs, and what judges read of them. */
-import { figureOf, numberParam, type Point } from '@shardlab/contract';
+import { type ClaimClause, figureOf, numberParam, type Point } from '@shardlab/contract';
+import { onLessHardware } from '../../../judging/clause.ts';
+import { type JudgeContext, percent } from '../../../judging/judgement.ts';
 import type { CaseName } from '../../../programs/listen/cases.ts';
 import type { ListenParams } from '../../../programs/listen/listen-params.ts';
+import { listenDocument } from '../document-figures.ts';
 
 export const pairsOf = ({ params }: Point): number => numberParam(params, 'pairs');
 export const copiesOf = ({ params }: Point): number => numberParam(params, 'copies');
@@ -36,6 +39,36 @@ export const conditionOf = ({ params }: Point): string =>
 export const casePoints = (points: readonly Point[], name: CaseName): Point[] =>
   points.filter(({ program, params }) => program === 'listen-cases' && params.case === name);
 
-/** Whether the process keeps all cores busy: then its threads wait for cores as well as for each other. */
-export const fillsCores = (point: Point, cores: number | null): boolean =>
-  cores !== null && figureOf(point, 'cpuCores') > 0.9 * cores;
+/** Sessions that are ready and have no core for more than this share of their time do not contend for the mutex and the latch alone. */
+const runnableShareMax = 0.1;
+
+/**
+ * Whether sessions wait for cores as well as for each other. Of recordings that do not have the kernel's times of each thread: whether
+ * the process keeps all cores busy.
+ */
+const waitForCores = (point: Point, cores: number): boolean =>
+  hasFigure(point, 'runnableShare')
+    ? figureOf(point, 'runnableShare') > runnableShareMax
+    : figureOf(point, 'cpuCores') > 0.9 * cores;
+
+/**
+ * A claim that is missed where sessions wait for cores is not comparable: scheduling more threads than there are cores is not what the
+ * document measured.
+ */
+export function comparable(
+  clause: ClaimClause,
+  points: readonly Point[],
+  { cores }: JudgeContext,
+): ClaimClause {
+  if (cores === null || cores >= listenDocument.peakSessions) return clause;
+  const scheduled = points.filter((point) => waitForCores(point, cores));
+  if (scheduled.length === 0) return clause;
+  const shares = scheduled
+    .filter((point) => hasFigure(point, 'runnableShare'))
+    .map((point) => `${pairsOf(point)} pairs ${percent(figureOf(point, 'runnableShare'))}`);
+  const words = shares.length === 0 ? '' : ` (of their time that is not idle: ${shares.join(', ')})`;
+  return onLessHardware(
+    clause,
+    `But on ${cores} cores its sessions are ready and wait for a core too${words}.`,
+  );
+}

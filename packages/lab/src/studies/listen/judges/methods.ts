@@ -2,11 +2,20 @@
 import { type ClaimClause, figureOf, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import { exactClauses } from '../../../judging/exact-counts.ts';
-import { type Judge, percent } from '../../../judging/judgement.ts';
+import { type Judge, type JudgeContext, percent } from '../../../judging/judgement.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { combined, ratioOf, type Sample, sampleOf } from '../../../judging/sample.ts';
 import { listenDocument } from '../document-figures.ts';
-import { casePoints, conditionOf, copiesOf, linesBy, methodOf, pairsOf } from './listen-points.ts';
+import {
+  casePoints,
+  comparable,
+  conditionOf,
+  copiesOf,
+  hasFigure,
+  linesBy,
+  methodOf,
+  pairsOf,
+} from './listen-points.ts';
 
 /** Of a repeat: sleeps for the mutex for each thousand dequeues. Zero is a value too. */
 function sleepsOf(point: Point): Sample {
@@ -17,7 +26,12 @@ function sleepsOf(point: Point): Sample {
 }
 
 const sleepsInWords = (point: Point) =>
-  `${sampleOf(sleepsOf(point).repeats).value.toFixed(1)} sleeps per 1,000 dequeues, ${percent(figureOf(point, 'mutexWaitShare'))} of the time`;
+  `${sampleOf(sleepsOf(point).repeats).value.toFixed(1)} sleeps per 1,000 dequeues, ${percent(figureOf(point, 'mutexWaitShare'))} of the time${forCoresInWords(point)}`;
+
+const forCoresInWords = (point: Point) =>
+  hasFigure(point, 'runnableShare')
+    ? `, ${percent(figureOf(point, 'runnableShare'))} ready and waiting for a core`
+    : '';
 
 /** Without sleeps to compare with there is nothing to cut. */
 const hasSleeps = (point: Point) => figureOf(point, 'mutexSleeps') > 0;
@@ -25,7 +39,7 @@ const hasSleeps = (point: Point) => figureOf(point, 'mutexSleeps') > 0;
 /** The document reports 0.26 of the waits. */
 const fractionMax = 0.5;
 
-export const judgeL4: Judge = (all) => {
+export const judgeL4: Judge = (all, context) => {
   const clauses = [
     ...exactClauses(casePoints(all, 'ten-listens'), {
       statement: 'ten listens take 30 gets of the latch',
@@ -35,7 +49,7 @@ export const judgeL4: Judge = (all) => {
       statement: 'ten dequeues by name take none',
       expected: { latchGets: 0 },
     }),
-    ...linesBy(all, 'method').flatMap(compareMethods),
+    ...linesBy(all, 'method').flatMap((line) => compareMethods(line, context)),
   ];
   const isWhole = ['ten-listens', 'ten-dequeues-by-name'].every((name) =>
     all.some(({ params }) => params.case === name),
@@ -46,7 +60,7 @@ export const judgeL4: Judge = (all) => {
 
 const mutexUnit = '× the sleeps per dequeue';
 
-function compareMethods(line: readonly Point[]): ClaimClause[] {
+function compareMethods(line: readonly Point[], context: JudgeContext): ClaimClause[] {
   const [listen, subscriber] = (['listen', 'subscriber'] as const).map((method) =>
     line.find((point) => methodOf(point) === method),
   );
@@ -58,36 +72,33 @@ function compareMethods(line: readonly Point[]): ClaimClause[] {
   }).map((clause) => ({ ...clause, condition }));
   if (!hasSleeps(listen)) return latch;
   const { listen: documentListen, subscriber: documentSubscriber } = listenDocument.report;
-  return [
-    ...latch,
-    clauseOf({
-      condition,
-      statement: 'by name they wait less than half as often for the mutex',
-      unit: mutexUnit,
-      sample: ratioOf(sleepsOf(subscriber), sleepsOf(listen)),
-      under: fractionMax,
-      provenance: provenanceOfPoints([listen, subscriber]),
-      numbers: `Listen: ${sleepsInWords(listen)}; by name: ${sleepsInWords(subscriber)}. In the document ${percent(documentListen.mutex.shareOfTime)} and ${percent(documentSubscriber.mutex.shareOfTime)} of the time; the bar is ours.`,
-    }),
-  ];
+  const waits = clauseOf({
+    condition,
+    statement: 'by name they wait less than half as often for the mutex',
+    unit: mutexUnit,
+    sample: ratioOf(sleepsOf(subscriber), sleepsOf(listen)),
+    under: fractionMax,
+    provenance: provenanceOfPoints([listen, subscriber]),
+    numbers: `Listen: ${sleepsInWords(listen)}; by name: ${sleepsInWords(subscriber)}. In the document ${percent(documentListen.mutex.shareOfTime)} and ${percent(documentSubscriber.mutex.shareOfTime)} of the time; the bar is ours.`,
+  });
+  return [...latch, comparable(waits, [listen, subscriber], context)];
 }
 
-export const judgeL7: Judge = (all) => {
+export const judgeL7: Judge = (all, context) => {
   const copies = linesBy(all, 'copies').flatMap((line) => {
     const sorted = line.toSorted((a, b) => copiesOf(a) - copiesOf(b));
     const [one, most] = [sorted[0]!, sorted.at(-1)!];
     if (copiesOf(one) !== 1 || one === most || !hasSleeps(one)) return [];
-    return [
-      clauseOf({
-        condition: `${pairsOf(one)} pairs, ${methodOf(one)}, ${conditionOf(one)}`,
-        statement: `${copiesOf(most)} copies cut the waits for the mutex`,
-        unit: mutexUnit,
-        sample: ratioOf(sleepsOf(most), sleepsOf(one)),
-        under: 1,
-        provenance: provenanceOfPoints(sorted),
-        numbers: `${sorted.map((point) => `${copiesOf(point)}: ${sleepsInWords(point)}`).join('; ')}.`,
-      }),
-    ];
+    const clause = clauseOf({
+      condition: `${pairsOf(one)} pairs, ${methodOf(one)}, ${conditionOf(one)}`,
+      statement: `${copiesOf(most)} copies cut the waits for the mutex`,
+      unit: mutexUnit,
+      sample: ratioOf(sleepsOf(most), sleepsOf(one)),
+      under: 1,
+      provenance: provenanceOfPoints(sorted),
+      numbers: `${sorted.map((point) => `${copiesOf(point)}: ${sleepsInWords(point)}`).join('; ')}.`,
+    });
+    return [comparable(clause, sorted, context)];
   });
   const subscribers = all.filter((point) => point.program === 'listen' && methodOf(point) === 'subscriber');
   const latch = exactClauses(subscribers, {

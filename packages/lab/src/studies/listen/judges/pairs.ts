@@ -1,25 +1,15 @@
 /** Judges of the claims about the number of sessions: L1, L2, L3 and L6. */
-import { type ClaimClause, figureOf, type Point } from '@shardlab/contract';
+import { figureOf, type Point } from '@shardlab/contract';
 import { fitLogLog } from '@shardlab/model';
-import { clauseOf, needs, onLessHardware } from '../../../judging/clause.ts';
-import { type Judge, type JudgeContext, perSec } from '../../../judging/judgement.ts';
+import { clauseOf, needs } from '../../../judging/clause.ts';
+import { type Judge, perSec } from '../../../judging/judgement.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { combined, ratioOf, type Sample } from '../../../judging/sample.ts';
-import { type GuardName, listenDocument, modelGets } from '../document-figures.ts';
-import { conditionOf, fillsCores, listenLines, pairsOf } from './listen-points.ts';
+import { type GuardName, getsOfCase2, listenDocument, modelGets } from '../document-figures.ts';
+import { comparable, conditionOf, listenLines, pairsOf } from './listen-points.ts';
 
 const { peakSessions } = listenDocument;
 const guards: readonly GuardName[] = ['mutex', 'latch'];
-
-/** Scheduling of more threads than there are cores is not what the document measured. */
-function comparable(clause: ClaimClause, points: readonly Point[], { cores }: JudgeContext): ClaimClause {
-  if (cores === null || cores >= peakSessions || !points.some((point) => fillsCores(point, cores)))
-    return clause;
-  return onLessHardware(
-    clause,
-    `But the ${cores} cores are full at some of these points, so that threads wait for cores too.`,
-  );
-}
 
 export const judgeL1: Judge = (all, context) => {
   const clauses = listenLines(all).flatMap((line) => {
@@ -165,7 +155,7 @@ export const judgeL6: Judge = (all, context) => {
           over: closeTo.from,
           under: closeTo.to,
           provenance: provenanceOfPoints([most]),
-          numbers: `Measured ÷ model by pairs: ${shares}; at the last, ${deviationInWords(most, guard)}. The document's own table has ${documentShare(guard)} at 64.`,
+          numbers: `Measured ÷ model by pairs: ${shares}; at the last, ${deviationInWords(most, guard)}. ${documentInWords(guard)}`,
         }),
         [most],
         context,
@@ -174,9 +164,6 @@ export const judgeL6: Judge = (all, context) => {
   );
   return clauses.length > 0 ? clauses : needs('Needs points that listen with several numbers of pairs.');
 };
-
-/** Gets of a dequeue that waited for its message and was woken once: case 2. */
-const getsOfCase2 = { mutex: 30, latch: 9 } as const;
 
 /**
  * Why a busy session takes fewer gets than each post would cost: posts that fall together wake it once. Wake-ups for nothing are
@@ -193,7 +180,22 @@ function deviationInWords(point: Point, guard: GuardName): string {
   ].join('; ');
 }
 
-function documentShare(guard: GuardName): string {
-  const row = listenDocument.table.at(-1)!;
-  return (row[`${guard}GetsPerDequeue`] / (modelGets[guard] * row.sessions)).toFixed(2);
+/** The document's own table against its model, and what each of its columns says of wake-ups; of the latch also its check. */
+function documentInWords(guard: GuardName): string {
+  const { table, check } = listenDocument;
+  const last = table.at(-1)!;
+  const share = last[`${guard}GetsPerDequeue`] / (modelGets[guard] * last.sessions);
+  const wakeUps = table
+    .slice(1)
+    .map((row) => (row[`${guard}Gets`] / row.messages - getsOfCase2[guard]) / modelGets[guard])
+    .map((value) => value.toFixed(1));
+  const sentences = [
+    `The document's own table has ${share.toFixed(2)} at ${last.sessions}`,
+    `by its gets of the ${guard} a dequeue was woken for nothing ${wakeUps.join(', ')} times with ${table[1]!.sessions} to ${last.sessions} sessions`,
+  ];
+  if (guard === 'latch')
+    sentences.push(
+      `its check counts ${(check.counted / check.computed).toFixed(2)} × the model, ${(check.counted / check.withMisses).toFixed(2)} × with ${check.misses.toLocaleString('en-US')} misses added`,
+    );
+  return `${sentences.join('; ')}.`;
 }

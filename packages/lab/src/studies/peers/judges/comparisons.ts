@@ -1,4 +1,4 @@
-/** Judges of comparisons with other queues: rates (P8 to P10) and latencies (P14, P15). */
+/** Judges of comparisons with other queues: rates (P8 to P10, P25) and latencies (P14, P15). */
 import { type ClaimClause, numberParam, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import { type Judge, perSec } from '../../../judging/judgement.ts';
@@ -20,57 +20,79 @@ interface Sides {
   theirs: ReadonlySet<string>;
   /** "against plainjob, synced" */
   words: string;
-  over: number;
+  /** A number where it is the same for every size of transactions, otherwise by that size; other sizes are not judged. */
+  over: number | Readonly<Record<number, number>>;
 }
 
+interface Compared {
+  schedule: 'at-once' | 'enqueue-then-dequeue';
+  figure: 'dequeuePerSec' | 'enqueuePerSec';
+}
+
+const barOf = ({ over }: Sides, operations: number) => (typeof over === 'number' ? over : over[operations]);
+
 /** Each side with the number of dequeuers that is best for it, at every size of transactions: all must reach the bar. */
-const fasterAtOnce =
-  ({ ours, theirs, words, over }: Sides): Judge =>
+const faster =
+  ({ schedule, figure }: Compared, sides: Sides): Judge =>
   (all) => {
-    const points = closedLoopPoints(all, 'at-once');
+    const { ours, theirs, words } = sides;
+    const points = closedLoopPoints(all, schedule);
     const sizes = [
       ...new Set(points.map(({ params }) => numberParam(params, 'operationsPerTransaction'))),
     ].toSorted((a, b) => a - b);
     const clauses = sizes.flatMap((operations): ClaimClause[] => {
       const ofSize = points.filter(({ params }) => params.operationsPerTransaction === operations);
-      const highest = { figure: 'dequeuePerSec', wanted: 'highest' } as const;
+      const highest = { figure, wanted: 'highest' } as const;
       const [own, other] = [bestOf(ofSize, ours, highest), bestOf(ofSize, theirs, highest)];
-      if (own === null || other === null) return [];
+      const over = barOf(sides, operations);
+      if (own === null || other === null || over === undefined) return [];
       return [
         clauseOf({
           statement: `with ${operations.toLocaleString('en-US')} a transaction`,
-          unit: '× the dequeue rate',
-          sample: ratioOf(sampleOfFigure(own, 'dequeuePerSec'), sampleOfFigure(other, 'dequeuePerSec')),
+          unit: figure === 'dequeuePerSec' ? '× the dequeue rate' : '× the enqueue rate',
+          sample: ratioOf(sampleOfFigure(own, figure), sampleOfFigure(other, figure)),
           over,
           provenance: 'measured',
-          numbers: `${[own, other].map(rateInWords).join(' over ')}.`,
+          numbers: `${[own, other].map((point) => rateInWords(point, figure)).join(' over ')}.`,
         }),
       ];
     });
     return clauses.length > 0 ? clauses : needs(`Needs points of a closed loop ${words}.`);
   };
 
-const rateInWords = ({ system, figures, params }: Point) =>
-  `${system} ${perSec(figures.dequeuePerSec!.value)}${params.dequeuers === undefined ? '' : ` with ${params.dequeuers} dequeuers`}`;
+const rateInWords = ({ system, figures, params }: Point, figure: Compared['figure']) =>
+  `${system} ${perSec(figures[figure]!.value)}${params.dequeuers === undefined ? '' : ` with ${params.dequeuers} dequeuers`}`;
 
-export const judgeP8 = fasterAtOnce({
+const atOnce = { schedule: 'at-once', figure: 'dequeuePerSec' } as const;
+
+export const judgeP8 = faster(atOnce, {
   ours: new Set(['unsharded']),
   theirs: syncedPlainjob,
   words: 'of the unsharded queue and of plainjob, synced',
   over: targets.unshardedOverPlainjob,
 });
-export const judgeP9 = fasterAtOnce({
+export const judgeP9 = faster(atOnce, {
   ours: ourRemote,
   theirs: syncedServerPeers,
   words: 'of the remote sharded queue and of servers that sync before they acknowledge',
   over: targets.overSyncedPeers,
 });
-export const judgeP10 = fasterAtOnce({
+export const judgeP10 = faster(atOnce, {
   ours: ourRemote,
   theirs: serverPeers,
   words: 'of the remote sharded queue and of servers',
   over: targets.overPeers,
 });
+export const judgeP25 = faster(
+  { schedule: 'enqueue-then-dequeue', figure: 'enqueuePerSec' },
+  {
+    ours: ourRemote,
+    theirs: syncedServerPeers,
+    words:
+      'with enqueues alone, of the remote sharded queue and of servers that sync before they acknowledge',
+    over: targets.enqueuesOverSyncedPeers,
+  },
+);
 
 /** Ours over the best of the peers that sync before they acknowledge, at a rate that all of them sustain. */
 const quicker =

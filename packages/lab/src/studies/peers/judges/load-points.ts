@@ -18,8 +18,8 @@ export const sampleOfFigure = ({ figures }: Point, name: string): Sample =>
 const idsOf = (isMeant: (system: System) => boolean): ReadonlySet<string> =>
   new Set(systems.filter(isMeant).map(({ info }) => info.id));
 
-/** Our sessions and our queue in processes of their own, as those of the servers are. */
-export const ourRemote = idsOf(({ driver }) => driver === 'sharded-remote');
+/** Our sessions and our queue in processes of their own, as those of the servers are, with and without prefetch. */
+export const ourRemote = idsOf(({ driver }) => driver === 'sharded-remote' || driver === 'sharded-prefetch');
 const isPeer = ({ server }: System) => server !== null && server !== engineServer;
 export const serverPeers = idsOf(isPeer);
 export const syncedServerPeers = idsOf((system) => isPeer(system) && system.synced);

@@ -5,6 +5,7 @@ import type { Judge } from '../../../judging/judgement.ts';
 import { combined } from '../../../judging/sample.ts';
 import type { PipelineCaseName } from '../../../programs/pipelining/cases.ts';
 import { casePoints, figureSample, provenanceOfPoints } from './pipelining-points.ts';
+import { starvationClauses } from './starvation.ts';
 
 interface ExactCase {
   name: PipelineCaseName;
@@ -90,20 +91,26 @@ export const judgeD6: Judge = (all) =>
     },
   ]);
 
-export const judgeD8: Judge = (all) =>
-  judgeCases(all, [
-    {
-      name: 'huge-pipeline',
-      statement:
-        'a pipeline that is filled at once has all messages in its memory, and another consumer gets none',
-      expected: (point) => ({
-        inPipeline: [messagesOf(point) - 1, messagesOf(point) - 1],
-        leftToAnother: [0, 0],
-      }),
-    },
-    {
-      name: 'huge-fair-pipeline',
-      statement: 'one that grows with its consumer leaves at least nine tenths to another',
-      expected: (point) => ({ leftToAnother: [Math.ceil(0.9 * messagesOf(point)), messagesOf(point) - 1] }),
-    },
-  ]);
+const starvationCases: readonly ExactCase[] = [
+  {
+    name: 'huge-pipeline',
+    statement:
+      'a pipeline that is filled at once has all messages in its memory, and another consumer gets none',
+    expected: (point) => ({
+      inPipeline: [messagesOf(point) - 1, messagesOf(point) - 1],
+      leftToAnother: [0, 0],
+    }),
+  },
+  {
+    name: 'huge-fair-pipeline',
+    statement: 'one that grows with its consumer leaves at least nine tenths to another',
+    expected: (point) => ({ leftToAnother: [Math.ceil(0.9 * messagesOf(point)), messagesOf(point) - 1] }),
+  },
+];
+
+/** Counts of the cases, and rates: a run may have either. */
+export const judgeD8: Judge = (all) => {
+  const rates = starvationClauses(all);
+  const hasCases = starvationCases.some(({ name }) => casePoints(all, name).length > 0);
+  return hasCases || rates.length === 0 ? [...judgeCases(all, starvationCases), ...rates] : rates;
+};

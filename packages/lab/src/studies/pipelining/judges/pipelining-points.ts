@@ -10,6 +10,8 @@ const fullShare = 0.9;
 
 export const producersOf = ({ params }: Point): number => numberParam(params, 'producers');
 export const payloadOf = ({ params }: Point): number => numberParam(params, 'payloadBytes');
+/** Sends a second of each producer; 0 for as many as it can. */
+export const pacedOf = ({ params }: Point): number => Number(params.sendsPerSec ?? 0);
 export const subscribersOf = ({ params }: Point): number => numberParam(params, 'subscribers');
 export const configurationOf = ({ params }: Point) => params.configuration as Configuration;
 
@@ -22,6 +24,9 @@ export const provenanceOfPoints = (points: readonly Point[]): Provenance =>
 
 export const loadPoints = (points: readonly Point[]): Point[] =>
   points.filter(({ program }) => program === 'pipelining');
+
+export const slowConsumerPoints = (points: readonly Point[]): Point[] =>
+  points.filter(({ program }) => program === 'slow-consumer');
 
 export const casePoints = (points: readonly Point[], name: PipelineCaseName): Point[] =>
   points.filter(({ program, params }) => program === 'pipelining-cases' && params.case === name);

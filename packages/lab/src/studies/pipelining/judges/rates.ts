@@ -9,6 +9,7 @@ import {
   fillsCores,
   groupsBy,
   inWords,
+  pacedOf,
   payloadOf,
   producersOf,
   provenanceOfPoints,
@@ -24,6 +25,8 @@ const of = (points: readonly Point[], configuration: string) =>
     .filter((point) => configurationOf(point) === configuration)
     .toSorted((a, b) => producersOf(a) - producersOf(b));
 const isUsual = (point: Point) => payloadOf(point) === kilobyte && subscribersOf(point) === 1;
+const isPaced = (point: Point) => pacedOf(point) > 0;
+const atLoad = (point: Point) => `${pacedOf(point).toLocaleString('en-US')} sends a second of each producer`;
 const ratesInWords = (points: readonly Point[]) =>
   `${points.map((point) => `${inWords(producersOf(point), 'producer')}: ${perSec(figureOf(point, 'messagesPerSec'))}`).join(', ')}.`;
 
@@ -35,6 +38,21 @@ function comparable(clause: ClaimClause, points: readonly Point[], { cores }: Ju
     clause,
     `But the ${cores} cores are full from ${inWords(Math.min(...full.map(producersOf)), 'producer')} on.`,
   );
+}
+
+/** At a given load, full cores tell nothing, whatever was reached; else the clause says how much of them it took. */
+function atGivenLoad(clause: ClaimClause, points: readonly Point[], { cores }: JudgeContext): ClaimClause {
+  if (points.some((point) => fillsCores(point, cores)))
+    return {
+      ...clause,
+      verdict: 'not-comparable',
+      reason: `${clause.reason} But the ${cores} cores are full.`,
+    };
+  const used = Math.max(...points.map((point) => figureOf(point, 'cpuCores')));
+  return {
+    ...clause,
+    reason: `${clause.reason} Comparable: ${used.toFixed(1)} of ${cores} cores were used.`,
+  };
 }
 
 export const judgeD1: Judge = (all) => {
@@ -112,8 +130,10 @@ export const judgeD3: Judge = (all, context) => {
     const prefetch = of(group, 'prefetch');
     const at = (count: number) => prefetch.find((point) => producersOf(point) === count);
     const [one, four] = [at(1), at(4)];
+    if (one === undefined || four === undefined) return [];
+    if (isPaced(one)) return [linearAtLoad(one, four, context)];
     const base = of(group, 'base').find((point) => producersOf(point) === 4);
-    if (one === undefined || four === undefined || base === undefined) return [];
+    if (base === undefined) return [];
     const facts = { unit: '×', provenance: provenanceOfPoints([one, four, base]) };
     return [
       clauseOf({
@@ -137,6 +157,22 @@ export const judgeD3: Judge = (all, context) => {
     : needs('Needs points with prefetch and 1 and 4 producers, and of the base with 4.');
 };
 
+/** At a load that the machine has room for. */
+const linearAtLoad = (one: Point, four: Point, context: JudgeContext): ClaimClause =>
+  atGivenLoad(
+    clauseOf({
+      condition: atLoad(one),
+      statement: `4 producers have more than ${linearTo4} × the rate of one`,
+      unit: '×',
+      sample: ratioOf(rateOf(four), rateOf(one)),
+      over: linearTo4,
+      provenance: provenanceOfPoints([one, four]),
+      numbers: ratesInWords([one, four]),
+    }),
+    [one, four],
+    context,
+  );
+
 const documentRate = 90_000;
 /** "Not significantly": the bars are ours. */
 const unchanged = { over: 0.8, under: 1.25 };
@@ -147,10 +183,20 @@ export const judgeD4: Judge = (all, context) => {
     const [one, two] = [1, 2].map((count) => prefetch.find((point) => subscribersOf(point) === count));
     if (one === undefined || two === undefined) return [];
     const facts = {
-      condition: inWords(producersOf(one), 'producer'),
+      condition: isPaced(one)
+        ? `${inWords(producersOf(one), 'producer')}, ${atLoad(one)}`
+        : inWords(producersOf(one), 'producer'),
       provenance: provenanceOfPoints([one, two]),
       numbers: `One subscriber: ${perSec(figureOf(one, 'messagesPerSec'))}; each of two: ${perSec(figureOf(two, 'messagesPerSec'))}.`,
     };
+    const second = clauseOf({
+      ...facts,
+      statement: 'a second subscriber does not change the rate of each',
+      unit: '×',
+      sample: ratioOf(rateOf(two), rateOf(one)),
+      ...unchanged,
+    });
+    if (isPaced(one)) return [atGivenLoad(second, [one, two], context)];
     return [
       clauseOf({
         ...facts,
@@ -160,13 +206,7 @@ export const judgeD4: Judge = (all, context) => {
         over: documentRate,
         digits: 0,
       }),
-      clauseOf({
-        ...facts,
-        statement: 'a second subscriber does not change the rate of each',
-        unit: '×',
-        sample: ratioOf(rateOf(two), rateOf(one)),
-        ...unchanged,
-      }),
+      second,
     ].map((clause) => comparable(clause, [one, two], context));
   });
   return clauses.length > 0 ? clauses : needs('Needs points with prefetch, and one and two subscribers.');

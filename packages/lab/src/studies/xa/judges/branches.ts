@@ -141,7 +141,7 @@ export const judgeX5: Judge = (all) => {
         clauseWithout('not-comparable', {
           condition: conditionOf(other),
           statement: 'prepares on the other instance',
-          reason: `The document's instance prepares a branch that has worked on another, since both have one database. Here a branch is in the memory and the file of its instance, and only that one prepares it: the other session connects to it, and no prepare goes from instance to instance. Measured ${sample.value.toFixed(2)} × the elapsed time.`,
+          reason: `Each instance has a folder of its own here, so that no prepare goes from one to the other: the other session connects to the instance of the branch. Measured ${sample.value.toFixed(2)} × the elapsed time.`,
         }),
       ];
     }
@@ -156,6 +156,14 @@ export const judgeX5: Judge = (all) => {
         noise: 0.02,
         provenance: provenance(own, other),
         numbers: `${perMessageInWords(own)}, then ${perMessageInWords(other)}. In the document ${(perInsertS(C6) / perInsertS(C5)).toFixed(2)} ×; the bars are ours.`,
+      }),
+      ...exactClauses([other.point], {
+        statement: 'both prepares of a transaction are passed on from one instance to the other',
+        expected: { preparesPassedOn: 2 },
+      }),
+      ...exactClauses([own.point], {
+        statement: 'none is where each session prepares its own',
+        expected: { preparesPassedOn: 0 },
       }),
     ];
   });

@@ -1,0 +1,92 @@
+/**
+ * Our queue over REST: a connection for each producer and consumer. A transaction is one call that enqueues all its messages; a
+ * consumer's is a dequeue and the acknowledgement of what it gave.
+ */
+import type { OpenClient } from './driver.ts';
+import { HttpConnection, type HttpResponse } from './http-connection.ts';
+import { startPulling } from './pull-consumers.ts';
+
+/** How long a dequeue waits for a message before its consumer asks whether it must stop, milliseconds. */
+const waitMs = 100;
+const queuePath = (no: number) => `/api/queues/queue-${no}`;
+
+interface Delivered {
+  messages: { payloadBase64: string; receipt: string }[];
+}
+
+/** `creates`: whether the server has queues at all; one that only validates has none. */
+export function openRest({ creates }: { creates: boolean }): OpenClient {
+  return async ({ endpoints: [url], createsQueue, queues = 1 }) => {
+    const connections: HttpConnection[] = [];
+    const connect = async () => {
+      const connection = await HttpConnection.open(url!);
+      connections.push(connection);
+      return connection;
+    };
+    const control = await connect();
+    if (creates && createsQueue) {
+      for (let no = 0; no < queues; no += 1) {
+        const queue = JSON.stringify({ name: `queue-${no}`, durability: 'durable' });
+        expectStatus(await control.request('POST', '/api/queues', queue), 201);
+      }
+    }
+    const infoOf = async (no: number) => {
+      const { body } = expectStatus(await control.request('GET', queuePath(no)), 200);
+      return JSON.parse(body.toString()) as { durability?: string; ready: number; held: number };
+    };
+    const { durability } = await infoOf(0);
+    let producers = 0;
+    return {
+      stated: durability === undefined ? 'none' : `durability ${durability}`,
+      async openProducer() {
+        const path = `${queuePath(producers++ % queues)}/messages`;
+        const connection = await connect();
+        return {
+          async send(payloads) {
+            const messages = payloads.map((payload) => `{"payloadBase64":"${payload.toString('base64')}"}`);
+            const answer = await connection.request('POST', path, `{"messages":[${messages.join(',')}]}`);
+            expectStatus(answer, 201);
+          },
+        };
+      },
+      async consume({ consumers, operations, deliveries }) {
+        const own = await Promise.all(Array.from({ length: consumers }, connect));
+        const dequeue = JSON.stringify({ max: operations, waitMs });
+        return startPulling({
+          consumers,
+          pauseMs: 0,
+          async turn(consumer) {
+            const connection = own[consumer]!;
+            const path = queuePath(consumer % queues);
+            const { body } = expectStatus(await connection.request('POST', `${path}/dequeue`, dequeue), 200);
+            const { messages } = JSON.parse(body.toString('latin1')) as Delivered;
+            if (messages.length === 0) return false;
+            const taken = messages.map(({ payloadBase64 }) =>
+              deliveries.delivered(Buffer.from(payloadBase64, 'base64'), consumer),
+            );
+            const receipts = JSON.stringify({ receipts: messages.map(({ receipt }) => receipt) });
+            expectStatus(await connection.request('POST', `${path}/ack`, receipts), 204);
+            deliveries.consumed(taken, consumer);
+            return true;
+          },
+        });
+      },
+      async depth() {
+        let sum = 0;
+        for (let no = 0; no < queues; no += 1) {
+          const { ready, held } = await infoOf(no);
+          sum += ready + held;
+        }
+        return sum;
+      },
+      async close() {
+        for (const connection of connections) connection.close();
+      },
+    };
+  };
+}
+
+function expectStatus(response: HttpResponse, wanted: number): HttpResponse {
+  if (response.status === wanted) return response;
+  throw new Error(`The server answered ${response.status}: ${response.body.toString().slice(0, 500)}`);
+}

@@ -1,0 +1,53 @@
+/** What small real trials of the lab's programs share: a scenario, its run, and the integrity of one without faults. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Point, Scenario } from '@shardlab/contract';
+import { bundledStudies, parseScenario, planRun, startRun } from '@shardlab/lab';
+import { expect, onTestFinished } from 'vitest';
+import type { TrialOutcome } from '../src/trial/trial.ts';
+
+/** Messages may still be in the queue at the end. */
+export const whole = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 };
+export const wholeAndDrained = { ...whole, left: 0 };
+
+type Varying = 'study' | 'program' | 'systems' | 'parameters' | 'phases';
+
+/** A scenario of one repeat, without claims or a sweep unless it is given one. */
+export function programScenario(given: Pick<Scenario, Varying> & Partial<Scenario>): Scenario {
+  return {
+    version: 2,
+    id: 'small',
+    title: 'A small scenario',
+    question: 'Does it run?',
+    claims: [],
+    seed: 7,
+    sweep: {},
+    repeats: 1,
+    ...given,
+  };
+}
+
+async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs all points of a scenario as it stands; fails if the run does. */
+export async function runPoints(scenario: Scenario): Promise<Point[]> {
+  expect(parseScenario(scenario)).toMatchObject({ ok: true });
+  const run = await startRun({ scenario, scale: 'full', dataDir: await makeFolder() });
+  expect(run.error).toBeNull();
+  return run.points;
+}
+
+/** Runs the first trial of a scenario, and no more: for what a point does not have. */
+export async function runFirstTrial(given: Scenario): Promise<TrialOutcome> {
+  const parsed = parseScenario(given);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+  const { scenario } = parsed;
+  const { program, trials } = planRun(scenario, 'full', bundledStudies);
+  const dir = join(await makeFolder(), 'trial');
+  return await program.run({ trial: trials[0]!, scenario, phases: scenario.phases, dir });
+}
