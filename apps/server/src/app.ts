@@ -1,33 +1,22 @@
 /** Assembles the server without a socket: the caller calls `listen`, tests inject requests. */
-import { randomUUID } from 'node:crypto';
-import type { Socket } from 'node:net';
+import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { ErrorBody } from '@shardlab/contract';
-import type { NatsOptions, QueueError, ServiceSpec } from '@shardlab/engine';
-import fastify, { type FastifyReply, type FastifyServerOptions } from 'fastify';
+import type { NatsOptions, ProcessExtensionSpec, QueueError, ServiceSpec } from '@shardlab/engine';
+import type { FastifyServerOptions } from 'fastify';
+import { CalibrationService } from './calibration/calibration-service.ts';
 import { ClusterService } from './cluster/cluster-service.ts';
 import { ClusterWatch } from './cluster/cluster-watch.ts';
 import type { TlsFiles } from './config.ts';
-import { ServerError } from './errors.ts';
-import { Admission } from './http/admission.ts';
-import { refuseOtherMethods } from './http/allowed-methods.ts';
+import { createHttp } from './create-http.ts';
 import type { App } from './http/app-types.ts';
-import { limitBodyTime, type Pace } from './http/body-pace.ts';
+import type { Pace } from './http/body-pace.ts';
 import { BrowserSessions } from './http/browser-sessions.ts';
-import { answerClientError } from './http/client-errors.ts';
-import { endConnections, shareConnections } from './http/connections.ts';
+import { endConnections } from './http/connections.ts';
 import { EventStreams } from './http/event-streams.ts';
-import { createGuard } from './http/guard.ts';
-import { readJsonBodies } from './http/json-body.ts';
 import { KeyCheck } from './http/key-check.ts';
-import { listeningPort } from './http/listening-port.ts';
-import { mapError } from './http/map-error.ts';
-import { createPathHider, type HidePaths } from './http/private-paths.ts';
+import { createPathHider } from './http/private-paths.ts';
 import { describeRefusals } from './http/refusals.ts';
-import { setSecurityHeaders } from './http/security-headers.ts';
-import { validateRequest } from './http/validation.ts';
 import { limits } from './limits.ts';
 import { LoadService } from './load/load-service.ts';
 import { type CpuTimes, readCpu } from './machine-cpu.ts';
@@ -36,14 +25,16 @@ import { QueueHistories } from './queues/queue-histories.ts';
 import { QueueService } from './queues/queue-service.ts';
 import { oldestReadyAgeMs } from './queues/queue-stats.ts';
 import { TransactionService } from './queues/transaction-service.ts';
+import { calibrationRoutes } from './routes/calibration-routes.ts';
 import { claimRoutes } from './routes/claim-routes.ts';
 import { clusterRoutes } from './routes/cluster-routes.ts';
 import { conversionRoutes } from './routes/conversion-routes.ts';
-import { dashboardRoutes, loginUrl, wantsLogin } from './routes/dashboard-routes.ts';
+import { dashboardRoutes } from './routes/dashboard-routes.ts';
 import { hardwareRoutes } from './routes/hardware-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { loadRoutes } from './routes/load-routes.ts';
 import { machineRoutes } from './routes/machine-routes.ts';
+import { measuredRoutes } from './routes/measured-routes.ts';
 import { messageRoutes } from './routes/message-routes.ts';
 import { metricsRoutes } from './routes/metrics-routes.ts';
 import { openApi } from './routes/openapi.ts';
@@ -58,6 +49,7 @@ import { serviceRoutes } from './routes/service-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { storeRoutes } from './routes/store-routes.ts';
 import { subscriberRoutes } from './routes/subscriber-routes.ts';
+import { traceRoutes } from './routes/trace-routes.ts';
 import { transactionRoutes } from './routes/transaction-routes.ts';
 import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
 import { ClaimHistory } from './runs/claim-history.ts';
@@ -65,6 +57,7 @@ import { RecordedRuns } from './runs/recorded-runs.ts';
 import { RunJournals } from './runs/run-journals.ts';
 import { RunService } from './runs/run-service.ts';
 import { ScenarioLibrary } from './scenarios/scenario-library.ts';
+import { ConnectionMover } from './shared-port/connection-mover.ts';
 import { prepareDataDir } from './store/data-dir.ts';
 import { openLabDatabase } from './store/lab-database.ts';
 import { RunStore } from './store/run-store.ts';
@@ -119,6 +112,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const cluster = await ClusterService.open(join(dataDir, 'cluster'), {
     services: options.services ?? [],
     nats: options.nats ?? null,
+    extension: instanceHttp(options),
     onUnrecoverable: (error) => options.onUnrecoverable?.(error),
   });
   try {
@@ -127,6 +121,13 @@ export async function createApp(options: AppOptions): Promise<App> {
     await cluster.close();
     throw error;
   }
+}
+
+/** HTTP in the processes of instances. */
+function instanceHttp({ key = null, logger }: AppOptions): ProcessExtensionSpec {
+  const level = typeof logger === 'object' && 'level' in logger ? logger.level : undefined;
+  const options = { keyed: key !== null, logLevel: level ?? 'silent' };
+  return { module: new URL('./shared-port/instance-http.ts', import.meta.url).href, options };
 }
 
 async function assemble(cluster: ClusterService, options: AppOptions & { now: () => number }): Promise<App> {
@@ -162,7 +163,19 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   const closing = new AbortController();
 
   const hidePaths = createPathHider(dataDir);
-  const app = createFastify({ logger: options.logger ?? false, tls, hidePaths });
+  const nowMs = options.monotonicMs ?? (() => performance.now());
+  const keyCheck = key === null ? null : new KeyCheck({ key, nowMs });
+  const sessions = new BrowserSessions({ secure: tls !== null, nowMs });
+  const { app, admission } = createHttp({
+    logger: options.logger ?? false,
+    tls,
+    hidePaths,
+    keyCheck,
+    sessions,
+    bodyPace,
+    closing: closing.signal,
+  });
+  const mover = new ConnectionMover({ server: app.server as Server, tls: tls !== null, cluster });
   const recorded = await RecordedRuns.open(options.recordedDir);
   const history = new ClaimHistory(dataDir, store, recorded);
   const runs = new RunService({
@@ -175,41 +188,27 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     hidePaths,
     onFault: (error) => app.log.error({ err: error }, 'a run could not be recorded'),
   });
+  const calibrations = new CalibrationService({
+    path: join(dataDir, 'this-machine.json'),
+    scratchDir: join(dataDir, 'runs'),
+    now,
+    hidePaths,
+    onFault: (error) => app.log.error({ err: error }, 'a calibration failed'),
+  });
   const library = await ScenarioLibrary.open(new ScenarioStore(file, limits.scenariosMax), (sentence) =>
     app.log.warn(sentence),
   );
-  const port = () => listeningPort(app);
-  const nowMs = options.monotonicMs ?? (() => performance.now());
-  const keyCheck = key === null ? null : new KeyCheck({ key, nowMs });
-  const sessions = new BrowserSessions({ secure: tls !== null, nowMs });
-  const guard = createGuard({ keyCheck, sessions, scheme: tls === null ? 'http' : 'https', port });
-  app.addHook('onRequest', async (request, reply) => {
-    setSecurityHeaders(reply);
-    try {
-      guard(request);
-    } catch (error) {
-      if (wantsLogin(request, error)) return reply.redirect(loginUrl(request), 303);
-      throw error;
-    }
-    if (closing.signal.aborted) throw new ServerError('SERVER_CLOSING');
-  });
-  refuseOtherMethods(app);
-  const admission = new Admission(bodyPace);
-  app.addHook('preParsing', async (request, reply, body) => {
-    admission.body(request, reply);
-    return body;
-  });
-  limitBodyTime(app, { ms: limits.requestMs, pace: bodyPace });
-  shareConnections(app.server, limits.connectionsMax);
-  // A connection whose request was in progress when the server began to close would keep it open for as long as the
-  // client likes.
-  app.addHook('onSend', async (_request, reply) => {
-    if (closing.signal.aborted) reply.header('connection', 'close');
-  });
   app.addHook('preClose', async () => {
     closing.abort();
     endConnections(app.server, limits.closeGraceMs);
-    await Promise.all([runs.close(), loads.close(), conversions.close(), histories.close()]);
+    mover.close(limits.closeGraceMs);
+    await Promise.all([
+      runs.close(),
+      loads.close(),
+      conversions.close(),
+      histories.close(),
+      calibrations.close(),
+    ]);
     streams.close();
   });
   app.addHook('onClose', async () => {
@@ -223,8 +222,10 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   healthRoutes(app, { cluster, version });
   metricsRoutes(app, { cluster, admission, runs: store, streams });
   scenarioRoutes(app, { library, now });
-  hardwareRoutes(app);
-  machineRoutes(app, { runs, loads, cpu: options.cpu ?? readCpu });
+  hardwareRoutes(app, { calibrations });
+  calibrationRoutes(app, { calibrations });
+  measuredRoutes(app, { runs: store });
+  machineRoutes(app, { runs, loads, calibrations, cpu: options.cpu ?? readCpu });
   runRoutes(app, { runs, library, streams });
   runLabelRoutes(app, { runs });
   claimRoutes(app, { history });
@@ -235,6 +236,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   queueHistoryRoutes(app, { cluster, histories });
   redriveRoutes(app, { cluster });
   messageRoutes(app, { queues, admission, closing: closing.signal });
+  traceRoutes(app, { cluster });
   transactionRoutes(app, { transactions: new TransactionService(cluster) });
   await payloadRoutes(app, { queues, admission, bodyPace });
   clusterRoutes(app, { cluster, watch: new ClusterWatch({ cluster, loads, now }), streams });
@@ -244,51 +246,4 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   await dashboardRoutes(app, { webDir });
   await app.ready();
   return app;
-}
-
-interface FastifyParts {
-  logger: NonNullable<FastifyServerOptions['logger']>;
-  tls: TlsFiles | null;
-  hidePaths: HidePaths;
-}
-
-function createFastify({ logger, tls, hidePaths }: FastifyParts): App {
-  const app = fastify({
-    ...(tls === null ? {} : { https: tls }),
-    logger,
-    bodyLimit: limits.bodyBytes,
-    // Bodies have their own timeout (`body-pace.ts`): a streamed payload may take longer than any other.
-    requestTimeout: 0,
-    http: { headersTimeout: limits.requestMs },
-    // Idle connections are closed at once; requests in progress get their responses.
-    forceCloseConnections: 'idle',
-    // The server's own SERVER_CLOSING has the usual error format.
-    return503OnClosing: false,
-    genReqId: () => randomUUID(),
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.pathParameterUnitsMax },
-    clientErrorHandler: (error, socket) => answerClientError(error, socket as Socket),
-    frameworkErrors: (error, _request, reply) => {
-      const { status, body } = mapError(error);
-      setSecurityHeaders(reply);
-      (reply as FastifyReply).code(status).send(hidePaths(body));
-    },
-  }).withTypeProvider<TypeBoxTypeProvider>();
-  app.setValidatorCompiler(validateRequest);
-  // Response schemas serve the API description and its tests; what a handler returns is sent unchanged.
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  app.setErrorHandler((error, request, reply) => {
-    const { status, body, unexpected } = mapError(error);
-    if (unexpected) request.log.error({ err: error }, 'request failed');
-    if (status === 429 || status === 503) reply.header('retry-after', retryAfterS(body));
-    if (status === 401) reply.header('www-authenticate', 'Bearer');
-    return reply.code(status).type('application/json; charset=utf-8').send(hidePaths(body));
-  });
-  app.removeContentTypeParser('text/plain');
-  readJsonBodies(app as unknown as App);
-  return app as unknown as App;
-}
-
-function retryAfterS({ details }: ErrorBody): number {
-  const ms = details?.retryAfterMs;
-  return typeof ms === 'number' ? Math.ceil(ms / 1000) : 1;
 }

@@ -97,6 +97,11 @@ const table = {
     retryable: true,
     message: 'A load is already running; only one can run at a time',
   },
+  CALIBRATION_RUNNING: {
+    status: 409,
+    retryable: true,
+    message: 'A calibration is under way; only one can run at a time',
+  },
   STREAMS_FULL: {
     status: 429,
     retryable: true,

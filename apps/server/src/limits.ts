@@ -28,11 +28,16 @@ export const limits = {
   runsWaitingMax: 20,
   /** Runs kept in the history; the oldest is deleted first. */
   runsKeptMax: 500,
+  /** Runs whose points are read to be compared with the model, the newest first. */
+  runsComparedMax: 30,
   /** How long the machine is watched before a client is told how busy it is: long enough for 25 ticks of the kernel's clock. */
   machineWatchedMs: 250,
-  /** Ticks kept per run, by count and by bytes of JSON; beyond either limit every second tick is dropped. */
-  ticksKeptMax: 600,
-  ticksKeptBytes: 3 * 1024 * 1024,
+  /**
+   * Ticks kept per run, by count and by bytes of JSON; beyond either limit every second tick is dropped. The longest figure of a
+   * document has some 5,000, so that of each of its trials some are left.
+   */
+  ticksKeptMax: 2_400,
+  ticksKeptBytes: 4 * 1024 * 1024,
   /** Events kept for clients that resume, by count and by bytes. */
   eventsKeptMax: 1_000,
   eventsKeptBytes: 4 * 1024 * 1024,
@@ -93,6 +98,8 @@ export const limits = {
   requestMs: 30_000,
   /** The slowest that a client may send a body: 16 KiB/s is the slowest mobile connection in use. */
   bodyPace: { graceMs: 5_000, windowMs: 10_000, bytesPerSecMin: 16 * 1024 },
+  /** With several instances: a connection on which nothing has come for this long is not moved to the process of one. */
+  firstBytesMs: 1_000,
   /** Time for requests in progress to end when the server shuts down; then their connections are closed. */
   closeGraceMs: 3_000,
 } as const;

@@ -2,7 +2,7 @@
  * Compares every response of every Fastify app of this process with the API's description: its status must be documented,
  * and its body must fit the schema. `start-app.ts` fails the test in which a difference was seen: a hook of this module would be one
  * of the first file only that a worker takes. Not compared are
- * - what the description does not list: the dashboard's files, `/docs` and `/openapi.json`;
+ * - what the description does not list: the dashboard's files and `/openapi.json`;
  * - streams: events, payloads and exports are sent in parts, and tests of their own compare them with the contract;
  * - bytes that are no HTTP request, which no route sees (`client-errors.ts`);
  * - servers in processes of their own, which run the same routes; `npm run conformance` tests such a one.

@@ -13,7 +13,7 @@ describe.skipIf('missing' in installed)(`the server${reason}`, () => {
       program,
       seed: 1,
       phases: ['fuzzing'],
-      casesPerOperation: 3,
+      casesPerOperation: 2,
       msMax: 200_000,
     });
     expect(ok, output).toBe(true);

@@ -17,7 +17,13 @@ describe('the state of the machine', () => {
     const test = await startApp({ cpu: busyCores() });
     const { status, body } = await test.get<MachineState>('/api/machine');
     expect(status).toBe(200);
-    expect(body).toEqual({ cores: 2, coresBusy: 1.5, loadRunning: false, runsUnderWay: 0 });
+    expect(body).toEqual({
+      cores: 2,
+      coresBusy: 1.5,
+      loadRunning: false,
+      runsUnderWay: 0,
+      calibrating: false,
+    });
   });
 
   it('tells the load of the cluster page and the runs that have not ended', async () => {

@@ -61,7 +61,7 @@ describe('an imported run', () => {
     expect(body.claims.find(({ id }) => id === 'A3')!.judged).toBe(0);
   });
 
-  it('is refused if it has not ended, if its scenario cannot be read, or if it is no run', async () => {
+  it('is refused if it has not ended, if its scenario cannot be read, if it is no run, or if its points have wrong parameters', async () => {
     const running = await add(exported(idOf(3), { status: 'running' }));
     expect([running.status, running.body.code]).toEqual([409, 'RUN_ACTIVE']);
     const unknown = await add(
@@ -69,6 +69,19 @@ describe('an imported run', () => {
     );
     expect([unknown.status, unknown.body.code]).toEqual([422, 'SCENARIO_INVALID']);
     expect((await add({ id: 'x' })).status).toBe(400);
+    const [good] = exported(idOf(3)).points;
+    const params = { ...good!.params, threads: 'many', instances: 0 };
+    const wrong = await add(
+      exported(idOf(3), { points: [good!, { ...good!, params }, { ...good!, program: 'none' }] }),
+    );
+    expect([wrong.status, wrong.body.code]).toEqual([422, 'RUN_INVALID']);
+    expect(wrong.body.details).toMatchObject({
+      errors: [
+        { path: '/points/1/params/instances' },
+        { path: '/points/1/params/threads' },
+        { path: '/points/2/program', message: 'There is no program "none"' },
+      ],
+    });
     expect(await list(idOf(3))).toEqual([]);
   });
 });

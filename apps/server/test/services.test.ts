@@ -77,6 +77,13 @@ describe('singleton services', () => {
     expect(await refused(url, { argument: 1 })).toEqual([400, 'REQUEST_INVALID']);
   });
 
+  it('cannot be added while the server runs, and the answer says where they are named', async () => {
+    const test = await startApp();
+    const answer = await test.post<{ code: string; message: string }>('/api/services', counter);
+    expect([answer.status, answer.body.code]).toEqual([422, 'FEATURE_UNSUPPORTED']);
+    expect(answer.body.message).toContain('SERVICES');
+  });
+
   it('there are none by default', async () => {
     const test = await startApp();
     expect((await test.get('/api/services')).body).toEqual({ services: [] });

@@ -6,6 +6,7 @@ import type {
   Health,
   QueueHistory,
   QueueInfo,
+  Redriven,
   StoreInfo,
 } from '@shardlab/contract';
 import { storeFeatures } from '@shardlab/engine';
@@ -117,10 +118,13 @@ describeOnServers('a server whose queues are on NATS', { servers: 1 }, (servers)
     expect(body.features.find(({ feature }) => feature === 'sqlRows')).toMatchObject({ support: 'no' });
     await app.post('/api/queues', { name: 'plain' });
     const messages = [{ payload: 'x' }];
+    await app.post('/api/queues', { name: 'limited', attemptsMax: 1 });
     const refused: [answer: { status: number; body: unknown }, feature: string | undefined][] = [
       [await app.post('/api/queues', { name: 'urgent', priorities: true }), 'priorities'],
       [await app.post('/api/queues', { name: 'synced', durability: 'durable' }), 'syncedAcknowledgement'],
-      [await app.post('/api/queues', { name: 'indexed', correlationIndex: true }), 'browse'],
+      [await app.post('/api/queues', { name: 'indexed', correlationIndex: true }), 'correlationIndex'],
+      [await app.post('/api/queues', { name: 'flat', kind: 'unsharded' }), 'unshardedQueues'],
+      [await app.post('/api/queues/limited.exceptions/redrive'), 'consumeAndEnqueue'],
       [await app.post('/api/transactions', { execute: [{ sql: 'SELECT 1' }] }), 'sqlRows'],
       [
         await app.post('/api/queues/plain/messages', { messages }, { 'idempotency-key': 'k' }),
@@ -140,6 +144,34 @@ describeOnServers('a server whose queues are on NATS', { servers: 1 }, (servers)
     expect((await app.get('/api/cluster')).body).toMatchObject({ placement: 'store', instances: [] });
     expect((await app.get<Health>('/api/health')).body.status).toBe('ok');
     await app.remove('/api/queues/plain');
+    await app.remove('/api/queues/limited');
+  });
+
+  it('moves messages back from an exception queue if it may consume what it then has enqueued already', async () => {
+    const nats = [...servers.cluster.urls];
+    const app = await startApp({ nats: { nats, transactions: 'enqueue-first' } });
+    const { body } = await app.get<StoreInfo>('/api/store');
+    expect(body.features.find(({ feature }) => feature === 'consumeAndEnqueue')).toMatchObject({
+      support: 'weaker',
+    });
+    await app.post('/api/queues', { name: 'again', attemptsMax: 1 });
+    await app.post('/api/queues/again/messages', { messages: [{ payload: 'x', correlationId: 'c' }] });
+    const take = () => app.post<Dequeued>('/api/queues/again/dequeue', { waitMs: 20_000 });
+    const [failed] = (await take()).body.messages;
+    await app.post('/api/queues/again/nack', { receipts: [failed!.receipt] });
+    const exceptions = '/api/queues/again.exceptions';
+    await expect
+      .poll(async () => (await app.get<QueueInfo>(exceptions)).body.ready, { timeout: 30_000 })
+      .toBe(1);
+    const dry = await app.post<Redriven>(`${exceptions}/redrive`, { dryRun: true });
+    expect(dry.body).toEqual({ to: 'again', messages: 1, left: 0 });
+    const { status, body: moved } = await app.post<Redriven>(`${exceptions}/redrive`);
+    expect([status, moved]).toEqual([200, { to: 'again', messages: 1, left: 0 }]);
+    const [back] = (await take()).body.messages;
+    expect(back).toMatchObject({ payload: 'x', correlationId: 'c', deliveryCount: 1 });
+    expect(back!.properties ?? {}).toEqual({});
+    await app.post('/api/queues/again/ack', { receipts: [back!.receipt] });
+    await app.remove('/api/queues/again');
   });
 });
 

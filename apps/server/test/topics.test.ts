@@ -166,9 +166,9 @@ describe('misuse of a topic', () => {
       'REQUEST_INVALID',
     ],
     [
-      'attempts of an unsharded topic',
+      'retention of an unsharded topic',
       '/api/queues',
-      { name: 'n', type: 'topic', kind: 'unsharded', attemptsMax: 5 },
+      { name: 'n', type: 'topic', kind: 'unsharded', retentionMs: 60_000 },
       422,
       'QUEUE_SPEC_INVALID',
     ],

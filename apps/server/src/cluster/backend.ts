@@ -12,6 +12,7 @@ import {
   type InstanceStats,
   localCapabilities,
   type NatsOptions,
+  type ProcessExtensionSpec,
   QueueError,
   type QueueInfo,
   type QueueStats,
@@ -20,6 +21,7 @@ import {
   type Session,
   type StoreCapabilities,
   type SubscriberInfo,
+  type TracedMessage,
   type WaitStats,
 } from '@shardlab/engine';
 
@@ -31,7 +33,8 @@ type Changes =
   | 'subscribe'
   | 'unsubscribe'
   | 'browse'
-  | 'callService';
+  | 'callService'
+  | 'messageTrace';
 
 /** Access to the queues: implemented by an instance in this process and by a client of a whole cluster. */
 export interface QueueHost extends Pick<Instance, Changes> {
@@ -40,6 +43,8 @@ export interface QueueHost extends Pick<Instance, Changes> {
   /** One entry per instance that responds. */
   queueStats(name: string): QueueStats | Promise<QueueStats[]>;
   subscribers(topic: string): SubscriberInfo[] | Promise<SubscriberInfo[]>;
+  tracedMessages(queue: string, options?: { limit?: number }): TracedMessage[] | Promise<TracedMessage[]>;
+  traceNext(queue: string, count?: number): void | Promise<void>;
   openSession(): Session;
   services(): ServiceInfo[] | Promise<ServiceInfo[]>;
 }
@@ -63,6 +68,8 @@ export interface BackendOptions {
   /** Servers that have the queues. Null: the folder has them. */
   nats: NatsOptions | null;
   services: readonly ServiceSpec[];
+  /** What the processes of instances run beside them. */
+  extension: ProcessExtensionSpec;
   onUnrecoverable: OnUnrecoverable;
 }
 

@@ -76,6 +76,19 @@ export class ClusterService {
     return this.#backend;
   }
 
+  /** Whether instances have processes of their own. */
+  get hasProcesses(): boolean {
+    return this.#backend?.placement === 'processes';
+  }
+
+  /** The instances whose own process runs. None where the only instance is in the server, or there is no instance. */
+  processes(): number[] {
+    if (!this.hasProcesses) return [];
+    return this.topology().flatMap(({ instance, process }) =>
+      process?.state === 'running' ? [instance] : [],
+    );
+  }
+
   /** The singleton services that the server is configured with. */
   get services(): readonly ServiceSpec[] {
     return this.#options.services;

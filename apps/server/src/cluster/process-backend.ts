@@ -22,7 +22,7 @@ export class ProcessBackend implements Backend {
   /** Without `instances`, the number of instances that the folder records. Throws what `startCluster` throws. */
   static async open(
     dir: string,
-    { services, onUnrecoverable }: BackendOptions,
+    { services, extension, onUnrecoverable }: BackendOptions,
     instances?: number,
   ): Promise<ProcessBackend> {
     const restarts = new Map<number, number>();
@@ -30,7 +30,7 @@ export class ProcessBackend implements Backend {
       if (type === 'process:restarting') restarts.set(instance, (restarts.get(instance) ?? 0) + 1);
     };
     const size = instances === undefined ? {} : { instances };
-    const cluster = await startCluster({ dir, ...size, services, onEvent, onUnrecoverable });
+    const cluster = await startCluster({ dir, ...size, services, extension, onEvent, onUnrecoverable });
     try {
       return new ProcessBackend(cluster, connectCluster({ dir }), restarts);
     } catch (error) {

@@ -96,6 +96,9 @@ function toHost(store: QueueStore): QueueHost {
       await store.queue(name);
       throw unsupported('A store on NATS servers has no statistics of partitions and caches');
     },
+    messageTrace: async () => Promise.reject(noTraces()),
+    tracedMessages: async () => Promise.reject(noTraces()),
+    traceNext: async () => Promise.reject(noTraces()),
     async services(): Promise<ServiceInfo[]> {
       return [];
     },
@@ -104,6 +107,8 @@ function toHost(store: QueueStore): QueueHost {
     },
   };
 }
+
+const noTraces = () => unsupported('A store on NATS servers records no events of its messages');
 
 const noInstances = () =>
   unsupported('The queues are on NATS servers: there are no instances to change here');

@@ -12,11 +12,11 @@ import type { KeyCheck } from './key-check.ts';
 
 export interface GuardOptions {
   /** Null: no key is required. */
-  keyCheck: KeyCheck | null;
+  keyCheck: Pick<KeyCheck, 'assertRight'> | null;
   sessions: BrowserSessions;
   scheme: 'http' | 'https';
-  /** The port on which the server listens; null before it does, and in tests without a socket. */
-  port: () => number | null;
+  /** The port to which the client is connected; null before the server listens. */
+  port: (request: FastifyRequest) => number | null;
 }
 
 /** Names that always mean this machine, whatever a name server says. */
@@ -33,7 +33,7 @@ export function createGuard({ keyCheck, sessions, scheme, port }: GuardOptions) 
     const { headers, method } = request;
     const { host, origin } = headers;
     if (keyCheck !== null) assertKey(request, keyCheck, sessions);
-    else if (host === undefined || !isLoopback(host, port(), scheme)) {
+    else if (host === undefined || !isLoopback(host, port(request), scheme)) {
       throw new ServerError('HOST_REFUSED', { details: { host: host ?? null } });
     }
     if (origin !== undefined && origin.toLowerCase() !== `${scheme}://${host?.toLowerCase()}`) {
@@ -44,7 +44,11 @@ export function createGuard({ keyCheck, sessions, scheme, port }: GuardOptions) 
   };
 }
 
-function assertKey(request: FastifyRequest, keyCheck: KeyCheck, sessions: BrowserSessions): void {
+function assertKey(
+  request: FastifyRequest,
+  keyCheck: Pick<KeyCheck, 'assertRight'>,
+  sessions: BrowserSessions,
+): void {
   const { headers, method, url, ip } = request;
   const path = url.split('?')[0]!;
   if (isSafe(method) && publicFiles.test(path)) return;

@@ -39,6 +39,15 @@ export function unsupported(feature: string, details: Record<string, unknown> = 
   });
 }
 
+/** Of a service that is to be added to a cluster that runs. */
+export function addedWhileRunning(): QueueError {
+  return new QueueError('FEATURE_UNSUPPORTED', {
+    message:
+      'A service cannot be added while the cluster runs, because every process is told the same services when it starts. Add it to the file that SERVICES names, and start the server again',
+    details: { feature: 'POST /api/services' },
+  });
+}
+
 /** Routes of the designed API that are not supported yet. */
 export const unsupportedRoutes: readonly (readonly [
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',

@@ -7,9 +7,15 @@ import type { QueueError } from '@shardlab/engine';
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { ServerError } from '../errors.ts';
+import { patternEngine } from './base64-text.ts';
 import { isUnsupportedField, isUnsupportedValue, unsupported } from './unsupported.ts';
 
-const options = { strict: true, removeAdditional: false, useDefaults: false } as const;
+const options = {
+  strict: true,
+  removeAdditional: false,
+  useDefaults: false,
+  code: { regExp: patternEngine },
+} as const;
 /** JSON bodies need no conversion. */
 const bodyAjv = new Ajv(options);
 /** For paths and queries, which are text of a few kilobytes: numbers in them are converted, also those behind a fault. */

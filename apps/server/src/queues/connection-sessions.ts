@@ -3,7 +3,6 @@
  * the messages that a client sends over one connection stay in order. Pipelined requests of a connection run one
  * after the other, so none of them finds the session busy.
  */
-import type { Session } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
 
 /** A client connection, identified by its socket. */
@@ -11,26 +10,26 @@ export interface Connection {
   once(event: 'close', listener: () => void): unknown;
 }
 
-export interface SessionHost {
+export interface SessionHost<Session> {
   openSession(): Session;
 }
 
-interface Entry {
+interface Entry<Session> {
   readonly session: Session;
   /** Settles when the latest call has finished. */
   tail: Promise<unknown>;
   calls: number;
 }
 
-export class ConnectionSessions {
-  readonly #host: SessionHost;
+export class ConnectionSessions<Session extends { close(): Promise<void> }> {
+  readonly #host: SessionHost<Session>;
   readonly #max: number;
   /** By connection and queue, least recently used first. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Entry<Session>>();
   readonly #connections = new WeakMap<Connection, number>();
   #lastConnection = 0;
 
-  constructor(host: SessionHost, max: number) {
+  constructor(host: SessionHost<Session>, max: number) {
     this.#host = host;
     this.#max = max;
   }
@@ -55,7 +54,7 @@ export class ConnectionSessions {
     }
   }
 
-  #open(): Entry {
+  #open(): Entry<Session> {
     if (this.#entries.size >= this.#max) this.#evict();
     return { session: this.#host.openSession(), tail: Promise.resolve(), calls: 0 };
   }
@@ -84,7 +83,7 @@ export class ConnectionSessions {
   }
 
   /** Closes the session after its calls, so that a disconnect does not undo a commit in progress. */
-  #close(key: string, entry: Entry): void {
+  #close(key: string, entry: Entry<Session>): void {
     this.#entries.delete(key);
     entry.tail = entry.tail.then(() => entry.session.close()).catch(() => undefined);
   }

@@ -20,6 +20,27 @@ import { type Connection, ConnectionSessions } from './connection-sessions.ts';
 import { fromWire, toWire } from './message-codec.ts';
 import { explainClosedSession } from './moved-instance.ts';
 
+/** What the queue API needs of a session. */
+export type QueueSession = Pick<
+  Session,
+  | 'enqueue'
+  | 'enqueueNow'
+  | 'enqueueStream'
+  | 'receive'
+  | 'acknowledge'
+  | 'release'
+  | 'extend'
+  | 'messageOfReceipt'
+  | 'commit'
+  | 'rollback'
+  | 'close'
+>;
+
+/** The queues of the cluster, for the server and for the process of an instance. */
+export interface ServedQueues extends Pick<QueueHost, 'browse'> {
+  openSession(): QueueSession;
+}
+
 export interface Delivery {
   messages: MessageOut[];
   /** To be called if the response did not reach the client: its held messages return to the queue at once. */
@@ -35,17 +56,17 @@ export interface Download {
 const defaults = { max: 1, waitMs: 0, holdMs: 30_000 } as const;
 
 export class QueueService {
-  readonly #cluster: { readonly queues: QueueHost };
+  readonly #cluster: { readonly queues: ServedQueues };
   /** Names of queues that were found to have immediate visibility; one may be dropped and created anew with another. */
   readonly #immediate = new Set<string>();
-  #sessions: { host: QueueHost; byConnection: ConnectionSessions } | undefined;
+  #sessions: { host: ServedQueues; byConnection: ConnectionSessions<QueueSession> } | undefined;
 
-  constructor(cluster: { readonly queues: QueueHost }) {
+  constructor(cluster: { readonly queues: ServedQueues }) {
     this.#cluster = cluster;
   }
 
   /** A new host, after a change of topology, gets new sessions; the old ones were closed with their instance. */
-  get #connectionSessions(): ConnectionSessions {
+  get #connectionSessions(): ConnectionSessions<QueueSession> {
     const { queues } = this.#cluster;
     if (this.#sessions?.host !== queues) {
       this.#sessions = { host: queues, byConnection: new ConnectionSessions(queues, limits.sessionsMax) };
@@ -166,7 +187,7 @@ export class QueueService {
 
   /** If the commit fails, nobody gets these messages: all of them return to the queue before the error is reported. */
   async #consume(
-    session: Session,
+    session: QueueSession,
     queue: string,
     { whole, streamed }: { whole: readonly Message[]; streamed: readonly Message[] },
   ): Promise<void> {
@@ -243,7 +264,7 @@ export class QueueService {
     }
   }
 
-  async #withSession<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  async #withSession<T>(work: (session: QueueSession) => Promise<T>): Promise<T> {
     const session = this.#cluster.queues.openSession();
     try {
       return await work(session);

@@ -4,10 +4,11 @@ import {
   exceptionProperties,
   type Message,
   type NewMessage,
+  QueueError,
   type QueueInfo,
   type Session,
 } from '@shardlab/engine';
-import type { QueueHost } from '../cluster/backend.ts';
+import type { Backend, QueueHost } from '../cluster/backend.ts';
 import { ServerError } from '../errors.ts';
 import { explainClosedSession } from './moved-instance.ts';
 
@@ -18,7 +19,12 @@ const notes: readonly string[] = Object.values(exceptionProperties);
  * What is moved is a new message of the other queue: its delivery attempts are counted anew, and it keeps payload, correlation
  * id, group key, priority and properties, but not those in which the engine noted why it was given up.
  */
-export async function redrive(host: QueueHost, from: string, options: Redrive): Promise<Redriven> {
+export async function redrive(
+  { queues: host, store }: Pick<Backend, 'queues' | 'store'>,
+  from: string,
+  options: Redrive,
+): Promise<Redriven> {
+  assertMoves(store);
   const { max = defaultMax, dryRun = false } = options;
   const [source, target] = await resolveQueues(host, from, options.to);
   if (dryRun)
@@ -35,6 +41,15 @@ export async function redrive(host: QueueHost, from: string, options: Redrive): 
   } finally {
     await session.close();
   }
+}
+
+/** Messages are consumed here and enqueued there in one transaction, which a store may refuse. */
+function assertMoves({ store, capabilities: { consumeAndEnqueue: feature } }: Backend['store']): void {
+  if (feature.support !== 'no') return;
+  throw new QueueError('FEATURE_UNSUPPORTED', {
+    message: `Messages cannot be moved between queues in one transaction. ${feature.note ?? ''}`.trim(),
+    details: { feature: 'consumeAndEnqueue', store },
+  });
 }
 
 async function resolveQueues(

@@ -41,7 +41,7 @@ function sendPage(reply: FastifyReply): FastifyReply {
 function isPage({ method, url }: FastifyRequest): boolean {
   const path = url.split('?')[0]!;
   if (method !== 'GET' && method !== 'HEAD') return false;
-  return !/^\/(api|docs|metrics|openapi\.json)(\/|$)/.test(path) && !/\.[a-z0-9]+$/i.test(path);
+  return !/^\/(api|metrics|openapi\.json)(\/|$)/.test(path) && !/\.[a-z0-9]+$/i.test(path);
 }
 
 /** Whether a browser opens a page, or the API's description, and has yet to show the key. */

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { MachineState } from '@shardlab/contract';
+import type { CalibrationService } from '../calibration/calibration-service.ts';
 import type { App } from '../http/app-types.ts';
 import { limits } from '../limits.ts';
 import type { LoadService } from '../load/load-service.ts';
@@ -9,11 +10,12 @@ import type { RunService } from '../runs/run-service.ts';
 export interface MachineRoutesOptions {
   runs: Pick<RunService, 'underWay'>;
   loads: Pick<LoadService, 'load'>;
+  calibrations: Pick<CalibrationService, 'isRunning'>;
   cpu: () => CpuTimes;
 }
 
 /** Asked before a run is started by hand: what else uses the machine would be measured with it. */
-export function machineRoutes(app: App, { runs, loads, cpu }: MachineRoutesOptions): void {
+export function machineRoutes(app: App, { runs, loads, calibrations, cpu }: MachineRoutesOptions): void {
   app.get(
     '/api/machine',
     {
@@ -31,6 +33,7 @@ export function machineRoutes(app: App, { runs, loads, cpu }: MachineRoutesOptio
         coresBusy: coresBusy(before, cpu()),
         loadRunning: loads.load !== null && !loads.load.isOver,
         runsUnderWay: runs.underWay,
+        calibrating: calibrations.isRunning,
       };
     },
   );

@@ -1,6 +1,5 @@
-/** The OpenAPI description, generated from the schemas that validate requests, and a page to read and try it. */
+/** The OpenAPI description, generated from the schemas that validate requests. The dashboard's page `/docs` shows it. */
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import type { App } from '../http/app-types.ts';
 import { allowNoBody } from '../http/json-body.ts';
 
@@ -11,7 +10,9 @@ const tags = [
   { name: 'transactions', description: 'Messages and application rows, all or nothing' },
   { name: 'scenarios', description: 'Experiments as data' },
   { name: 'runs', description: 'Active and finished experiments, and their verdicts about the claims' },
+  { name: 'model', description: 'The machines that the model can simulate, and what it is compared with' },
   { name: 'cluster', description: 'Instances, shards, waits' },
+  { name: 'services', description: 'Singleton services of the cluster: which instance runs each' },
   { name: 'server', description: 'Health and metrics' },
 ];
 
@@ -46,12 +47,6 @@ export async function openApi(app: App, { version }: { version: string }): Promi
       },
       tags,
     },
-  });
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: true,
-    // Without this the page would contact a validator on the internet.
-    uiConfig: { validatorUrl: null, docExpansion: 'list', tryItOutEnabled: true } as object,
   });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
 }

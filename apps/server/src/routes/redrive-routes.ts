@@ -21,6 +21,6 @@ export function redriveRoutes(app: App, { cluster }: { cluster: ClusterService }
         response: { 200: Redriven, ...queueRefusals },
       },
     },
-    async (request) => redrive(cluster.queues, request.params.queue, request.body),
+    async (request) => redrive(cluster, request.params.queue, request.body),
   );
 }

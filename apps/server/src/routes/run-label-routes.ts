@@ -1,6 +1,6 @@
 /** What users add to runs: names and notes, and runs that were measured elsewhere. */
 import { Id, Run, RunLabels } from '@shardlab/contract';
-import { parseScenario } from '@shardlab/lab';
+import { assertRunParams, parseScenario } from '@shardlab/lab';
 import type { App } from '../http/app-types.ts';
 import { refusals } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
@@ -38,6 +38,7 @@ export function runLabelRoutes(app: App, { runs }: { runs: RunService }): void {
       // A scenario that this version cannot read has points that it cannot show.
       const parsed = parseScenario(request.body.scenario);
       if (!parsed.ok) throw parsed.error;
+      assertRunParams(request.body);
       const id = runs.import({ ...request.body, scenario: parsed.scenario });
       return reply.code(201).header('location', `/api/runs/${id}`).send({ id });
     },

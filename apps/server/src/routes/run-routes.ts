@@ -55,11 +55,16 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
   app.get(
     '/api/runs',
     {
-      schema: { summary: 'Runs, newest first', tags, querystring: RunListQuery, response: { 200: RunList } },
+      schema: {
+        summary: 'Runs: all or some, in one of several orders, page by page',
+        tags,
+        querystring: RunListQuery,
+        response: { 200: RunList },
+      },
     },
     async (request) => {
-      const { limit = runListLimits.limitDefault, after, scenario, text } = request.query;
-      return runs.list({ limit, after, scenario, text });
+      const { limit = runListLimits.limitDefault, ...query } = request.query;
+      return runs.list({ ...query, limit });
     },
   );
   app.get(

@@ -47,7 +47,8 @@ export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions
     },
     async () => ({ lessons: library.lessons() }),
   );
-  const schemaText = scenarioSchemaText(bundledStudies.programs);
+  // Made at its first use: it is large, and few ask for it.
+  let schemaText: string | undefined;
   app.get(
     '/api/scenario-schema',
     {
@@ -57,7 +58,10 @@ export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions
         response: { 200: Type.Object({}, { additionalProperties: true }) },
       },
     },
-    (_request, reply) => reply.type('application/json; charset=utf-8').send(schemaText as never),
+    (_request, reply) => {
+      schemaText ??= scenarioSchemaText(bundledStudies.programs);
+      return reply.type('application/json; charset=utf-8').send(schemaText as never);
+    },
   );
   app.delete(
     '/api/scenarios/:id',

@@ -3,6 +3,7 @@ import type { ClusterService } from '../cluster/cluster-service.ts';
 import { callService, describeServices } from '../cluster/singleton-services.ts';
 import type { App } from '../http/app-types.ts';
 import { refusals } from '../http/refusals.ts';
+import { addedWhileRunning } from '../http/unsupported.ts';
 import { serviceParams as params } from './params.ts';
 
 const tags = ['services'];
@@ -20,6 +21,9 @@ export function serviceRoutes(app: App, { cluster }: { cluster: ClusterService }
     },
     async () => ({ services: await describeServices(cluster) }),
   );
+  app.post('/api/services', { schema: { hide: true } }, async () => {
+    throw addedWhileRunning();
+  });
   app.post(
     '/api/services/:service/call',
     {

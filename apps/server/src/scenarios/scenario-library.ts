@@ -25,13 +25,14 @@ export class ScenarioLibrary {
 
   /** An invalid file of the repository is left out and reported to `onFault`. */
   static async open(uploaded: ScenarioStore, onFault: (sentence: string) => void): Promise<ScenarioLibrary> {
+    const { scenarios, lessons: lessonFiles } = await readRepository();
     const builtIn = new Map<string, Scenario>();
-    for (const { file, parsed } of await readScenarioFolder()) {
+    for (const { file, parsed } of scenarios) {
       if (parsed.ok) builtIn.set(parsed.scenario.id, parsed.scenario);
       else onFault(`scenarios/${file}: ${parsed.error.message}`);
     }
     const lessons: Lesson[] = [];
-    for (const { file, read } of await readLessonFolder()) {
+    for (const { file, read } of lessonFiles) {
       if (read instanceof LabError) onFault(`scenarios/lessons/${file}: ${read.message}`);
       else lessons.push(read);
     }
@@ -108,4 +109,17 @@ function notFound(id: string): LabError {
     message: `There is no scenario "${id.slice(0, 64)}"`,
     details: { id: id.slice(0, 64) },
   });
+}
+
+let repositoryFiles: ReturnType<typeof readFiles> | undefined;
+
+/** What the repository has does not change while a process runs, so several apps of one process read it once. */
+function readRepository(): ReturnType<typeof readFiles> {
+  repositoryFiles ??= readFiles();
+  return repositoryFiles;
+}
+
+async function readFiles() {
+  const [scenarios, lessons] = await Promise.all([readScenarioFolder(), readLessonFolder()]);
+  return { scenarios, lessons };
 }

@@ -5,7 +5,7 @@ import { ServerError } from '../errors.ts';
 
 const fileMode = 0o600;
 const folderMode = 0o700;
-const files = ['lab.db', 'lab.db-wal', 'lab.db-shm', 'claim-verdicts.jsonl'];
+const files = ['lab.db', 'lab.db-wal', 'lab.db-shm', 'claim-verdicts.jsonl', 'this-machine.json'];
 const folders = ['cluster', 'runs'];
 
 /** Creates the folder if it is missing. One that exists keeps its permissions: it may hold other things too. */

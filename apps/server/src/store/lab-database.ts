@@ -8,7 +8,7 @@ import { makePrivate } from './data-dir.ts';
 
 export type LabDatabase = Database.Database;
 
-export const formatVersion = 5;
+export const formatVersion = 6;
 
 const schema = `
   CREATE TABLE run (

@@ -2,34 +2,18 @@
  * The history of runs. Rows are written while a run is active, so a killed server loses at most the current point.
  * `run_number` gives the order; the API knows runs by their ids.
  */
-import {
-  type Point,
-  pointKey,
-  type Run,
-  type RunLabels,
-  type RunSummary,
-  type Tick,
-} from '@shardlab/contract';
+import { type Point, pointKey, type Run, type RunLabels, type RunList, type Tick } from '@shardlab/contract';
 import { LabError, type StoredVerdict, verdictsOf } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import type { LabDatabase } from './lab-database.ts';
-import { type RunRow, type SummaryRow, summaryColumns, toRow, toRun, toSummary } from './run-rows.ts';
+import { listRuns, type RunListOptions } from './run-list.ts';
+import { type RunRow, toRow, toRun } from './run-rows.ts';
 
 export interface RunStoreOptions {
   /** Number of runs kept; adding one more deletes the oldest that has ended. */
   runsKeptMax: number;
   /** Epoch milliseconds. */
   now: () => number;
-}
-
-export interface RunListOptions {
-  limit: number;
-  /** The `next` of the previous page. */
-  after?: string | undefined;
-  /** Id of the scenario whose runs are listed; default: all. */
-  scenario?: string | undefined;
-  /** Only runs whose name, note, title, scenario or id contain it. */
-  text?: string | undefined;
 }
 
 const runNumberQuery = '(SELECT run_number FROM run WHERE id = ?)';
@@ -178,26 +162,8 @@ export class RunStore {
     return `[${bodies.join(',')}]`;
   }
 
-  /** Newest first. `after` is the `next` of the previous page. */
-  list(options: RunListOptions): { runs: RunSummary[]; next: string | null } {
-    const before = options.after === undefined ? Number.MAX_SAFE_INTEGER : Number(options.after);
-    const rows = this.#file
-      .prepare(
-        `SELECT ${summaryColumns} FROM run WHERE run_number < @before
-           AND (@scenario IS NULL OR scenario_id = @scenario)
-           AND (@text = '' OR instr(lower(name || char(10) || note || char(10) || scenario_title || char(10) || scenario_id || char(10) || id), @text) > 0)
-           ORDER BY run_number DESC LIMIT @limit`,
-      )
-      .all({
-        before,
-        scenario: options.scenario ?? null,
-        text: options.text?.toLowerCase() ?? '',
-        limit: options.limit + 1,
-      }) as SummaryRow[];
-    const page = rows.slice(0, options.limit);
-    const last = page.at(-1);
-    const next = rows.length > page.length && last !== undefined ? String(last.run_number) : null;
-    return { runs: page.map(toSummary), next };
+  list(options: RunListOptions): RunList {
+    return listRuns(this.#file, options);
   }
 
   /** The ids of runs of this machine that finished with verdicts, for the claim history. */
@@ -206,6 +172,14 @@ export class RunStore {
       .prepare(`SELECT id FROM run WHERE status = 'done' AND claims <> '[]' AND imported = 0`)
       .pluck()
       .all() as string[];
+  }
+
+  /** The ids of finished runs of this machine, newest first. */
+  finishedHere(limit: number): string[] {
+    return this.#file
+      .prepare(`SELECT id FROM run WHERE status = 'done' AND imported = 0 ORDER BY run_number DESC LIMIT ?`)
+      .pluck()
+      .all(limit) as string[];
   }
 
   /** The verdicts of a finished run; none if it was deleted meanwhile. */

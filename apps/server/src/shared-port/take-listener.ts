@@ -1,0 +1,15 @@
+import type { EventEmitter } from 'node:events';
+
+/**
+ * Removes the first listener of an event and returns it. Of a server it is Node's own, or Fastify's: whoever takes it decides
+ * which connections or requests get there.
+ */
+export function takeListener<Args extends unknown[]>(
+  emitter: EventEmitter,
+  event: string,
+): (...args: Args) => void {
+  const [listener] = emitter.listeners(event);
+  if (listener === undefined) throw new Error(`Nobody listens to ${event}`);
+  emitter.off(event, listener as () => void);
+  return (...args) => void listener.apply(emitter, args);
+}
