@@ -48,6 +48,7 @@ function tick(index: number): object {
   const wave = (place: number, period: number) => 1 + 0.4 * Math.sin((index + 7 * place) / period);
   const one = (place: number) => ({
     instance: place + 1,
+    spanMs: 250,
     enqueuePerSec: 900 * wave(place, 9),
     dequeuePerSec: 880 * wave(place, 11),
     cpu: 0.15 * wave(place, 5),

@@ -107,8 +107,7 @@ test('the editor with a fault, in both themes, on a desktop and on a phone', asy
     await expect(state(page)).toContainText('Must not be empty');
     for (const theme of themes) {
       await showIn(page, theme, size);
-      await page.screenshot({ path: `test-results/screens/editor-${theme}-${size}.png`, fullPage: true });
-      await expectReadable(page);
+      await expectReadable(page, theme);
     }
     expect(errors).toEqual([]);
   }

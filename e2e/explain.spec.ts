@@ -1,7 +1,7 @@
 /** Where the time of runs goes, how runs compare, and what is kept of them. The runs were exported once and are imported. */
 import { readFileSync } from 'node:fs';
-import type { APIRequestContext, Download } from '@playwright/test';
-import { expect, test } from './journey.ts';
+import type { APIRequestContext, Download, Locator, Page } from '@playwright/test';
+import { errorsIn, expect, test } from './journey.ts';
 import { expectReadable, showIn, sizes, themes } from './readable.ts';
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8');
@@ -14,9 +14,59 @@ async function importRun(request: APIRequestContext, name: string, change = {}):
   return (await answer.json()).id;
 }
 
+/** The points of Figure 3, those of the sharded queue with traces that a trial kept. */
+function pointsWithLives(): unknown[] {
+  const traces = JSON.parse(fixture('traces'));
+  const { points } = JSON.parse(fixture('figure-3')) as { points: { system: string }[] };
+  return points.map((point) => (point.system === 'sharded' ? { ...point, traces } : point));
+}
+
+/** As a judge gives it, so that a run that was exported without claims has one. */
+const judgedClaim = () => {
+  const judged = {
+    value: 3.4,
+    unit: '× one instance',
+    interval: null,
+    repeats: 1,
+    provisional: true,
+    reason: 'The rate at 2 instances is 3.4 times that at one.',
+  };
+  const clause = {
+    ...judged,
+    condition: null,
+    provenance: 'measured',
+    statement: 'the rate rises',
+    verdict: 'holds',
+  };
+  return {
+    ...judged,
+    id: 'A1',
+    title: 'Sharded dequeues scale',
+    document: 'The rate rises with the number of instances.',
+    grade: 'prose',
+    weak: null,
+    verdict: 'mixed',
+    provenance: 'measured',
+    disturbed: false,
+    clauses: [
+      clause,
+      { ...clause, condition: 'as it is', statement: 'it doubles', verdict: 'does-not-hold' },
+    ],
+  };
+};
+
 const textOf = async (download: Download) => readFileSync(await download.path(), 'utf8');
 
-const pages: { name: string; address(request: APIRequestContext): Promise<string> }[] = [
+const saveReport = (page: Page) => page.getByRole('button', { name: 'Save report' });
+
+interface ShownPage {
+  name: string;
+  address(request: APIRequestContext): Promise<string>;
+  /** What is there when all of it is; default the button below the charts. */
+  last?(page: Page): Locator;
+}
+
+const pages: ShownPage[] = [
   { name: 'explain', address: async (request) => `/runs/${await importRun(request, 'figure-3')}/explain` },
   {
     name: 'explain-pairs',
@@ -25,6 +75,24 @@ const pages: { name: string; address(request: APIRequestContext): Promise<string
   {
     name: 'explain-herd',
     address: async (request) => `/runs/${await importRun(request, 'listen-herd')}/explain`,
+  },
+  {
+    name: 'explain-methods',
+    address: async (request) => `/runs/${await importRun(request, 'listen-against-subscriber')}/explain`,
+  },
+  {
+    name: 'explain-copies',
+    address: async (request) => `/runs/${await importRun(request, 'listen-hot-copies')}/explain`,
+  },
+  {
+    name: 'explain-xa',
+    address: async (request) => `/runs/${await importRun(request, 'xa-branches')}/explain`,
+  },
+  {
+    name: 'run-lives',
+    address: async (request) =>
+      `/runs/${await importRun(request, 'figure-3', { points: pointsWithLives() })}`,
+    last: (page) => page.getByRole('list', { name: 'Events, oldest first' }),
   },
   {
     name: 'compare',
@@ -40,23 +108,45 @@ const pages: { name: string; address(request: APIRequestContext): Promise<string
 
 test.describe.configure({ mode: 'parallel' });
 
-for (const { name, address } of pages) {
-  test(`${name} in both themes, on a desktop and on a phone`, async ({ page, request }) => {
-    const errors: string[] = [];
-    page.on('pageerror', (error) => errors.push(error.message));
+for (const { name, address, last = saveReport } of pages) {
+  test(`${name} in both themes, on a desktop and on a phone`, async ({ visitor, request }) => {
+    const { errors, end } = errorsIn(visitor);
     const url = await address(request);
     for (const size of sizes) {
-      await showIn(page, themes[0], size);
-      await page.goto(url);
-      await expect(page.getByRole('button', { name: 'Save report' })).toBeVisible();
+      await showIn(visitor, themes[0], size);
+      await visitor.goto(url);
+      await expect(last(visitor)).toBeVisible();
       for (const theme of themes) {
-        await showIn(page, theme, size);
-        await expectReadable(page, theme);
+        await showIn(visitor, theme, size);
+        await expectReadable(visitor, theme);
         expect(errors, 'errors in the page').toEqual([]);
       }
     }
+    end();
   });
 }
+
+test('a run without a time series shows what it has: its trace, its figure, its sessions', async ({
+  page,
+  request,
+}) => {
+  await page.goto(`/runs/${await importRun(request, 'listen-herd')}`);
+  const herd = page.getByRole('figure', { name: 'One message, and all who woke for it' });
+  await expect(herd).toContainText('16 sessions; time from the post');
+  const cursor = page.getByRole('slider', { name: 'Sessions that woke over sessions that listen: cursor' });
+  await cursor.press('Home');
+  await cursor.press('ArrowRight');
+  await cursor.press('Enter');
+  await expect(herd).toContainText('4 sessions; time from the post');
+  for (const name of ['Over time', 'Topology'])
+    await expect(page.getByRole('heading', { name, exact: true })).toHaveCount(0);
+  await page.goto(`/runs/${await importRun(request, 'listen-pairs')}`);
+  await expect(page.getByRole('figure', { name: 'Active sessions by wait event' })).toBeVisible();
+  for (const theme of themes) {
+    await showIn(page, theme, sizes[0]);
+    await expectReadable(page, theme);
+  }
+});
 
 test('a bar is chosen by keyboard, explained, and compared with another; links keep the choice', async ({
   page,
@@ -76,7 +166,7 @@ test('a bar is chosen by keyboard, explained, and compared with another; links k
   const helps = page.getByRole('region', { name: 'What would help: write lock' });
   await expect(helps.getByRole('link', { name: /^What if: Ten times as many messages/ })).toHaveAttribute(
     'href',
-    new RegExp(`operations=100.*run=.*${run}`),
+    new RegExp(`operations=100.*threads=32.*run=.*${run}`),
   );
   await page.getByLabel('From').selectOption({ label: 'sharded, 32 threads' });
   const change = page.getByRole('slider', { name: 'Time of a message, from one point to the other: cursor' });
@@ -88,6 +178,53 @@ test('a bar is chosen by keyboard, explained, and compared with another; links k
   await expect(change).toBeVisible();
   await helps.getByRole('link', { name: /^What if: Ten times/ }).click();
   await expect(page).toHaveURL(/\/what-if\?.*operations=100/);
+  const answer = page.getByRole('region', { name: 'Answer of the model' });
+  await expect(answer).toContainText('Answers for 32 threads');
+  await expect(answer.getByText('at 32 threads')).toHaveCount(2);
+  await answer.getByRole('button', { name: 'Answer for the best number' }).click();
+  await expect(page).not.toHaveURL(/threads=/);
+});
+
+test('a run of branches shows one transaction call by call, and what each session waited for beside the document', async ({
+  page,
+  request,
+}) => {
+  await page.goto(`/runs/${await importRun(request, 'xa-branches')}/explain`);
+  const cursor = page.getByRole('slider', { name: 'Active sessions by wait event: cursor' });
+  await cursor.press('End');
+  await cursor.press('Enter');
+  await expect(page.getByRole('heading', { name: /two branches in two phases, 2 instances$/ })).toBeVisible();
+  await expect(page.getByRole('figure', { name: 'One transaction, call by call' })).toBeVisible();
+  const waits = page.getByRole('region', { name: 'What each session waited for' });
+  const home = waits.getByRole('article', { name: 'Here: session 1 on instance 1' });
+  await expect(home).toContainText(
+    /60 transactions in .* 300 round trips\. CPU .* of the client and engine\./,
+  );
+  await expect(home).toContainText('CPU, named waits and waiting for a thread explain 99.8 %.');
+  await expect(home.getByRole('row', { name: /^log file sync emulated 120 / })).toBeVisible();
+  const other = waits.getByRole('article', { name: 'Here: session 2 on instance 2' });
+  await expect(
+    other.getByRole('row', { name: /^global transaction lock emulated in Oracle: DFS lock handle 240 / }),
+  ).toBeVisible();
+  const document = waits.getByRole('article', { name: /^In the document, one session: C5: / });
+  await expect(document).toContainText(/4,507 round trips\. CPU .* of its server process\./);
+  await expect(document.getByRole('row', { name: /^DFS lock handle 2,550 / })).toBeVisible();
+});
+
+test('a run of both ways to dequeue shows their top events beside those of the document, and copies in turn', async ({
+  page,
+  request,
+}) => {
+  await page.goto(`/runs/${await importRun(request, 'listen-against-subscriber')}/explain`);
+  const methods = page.getByRole('region', { name: /^Top events, 80 \+ 80 sessions$/ });
+  const listen = methods.getByRole('article', { name: 'Listen' });
+  await expect(listen.getByText(/^Here: 80 \+ 80 sessions, 5\d(\.\d)?\ss in all repeats$/)).toBeVisible();
+  await expect(listen.getByText('In the document: 80 + 80 sessions, ten minutes')).toBeVisible();
+  await expect(
+    methods.getByRole('article', { name: 'Dequeue by subscriber' }).getByRole('table'),
+  ).toHaveCount(2);
+  await page.goto(`/runs/${await importRun(request, 'listen-hot-copies')}/explain`);
+  await expect(page.getByRole('heading', { name: /^Top events, 32 \+ 32 sessions/ })).toBeVisible();
 });
 
 test('what is saved says where it comes from: a picture, a table, percentiles, a report that opens offline', async ({
@@ -99,10 +236,10 @@ test('what is saved says where it comes from: a picture, a table, percentiles, a
   await page.goto(`/runs/${run}/explain`);
   const chart = page.getByRole('figure', { name: 'Active sessions by wait event' });
   const save = async (item: string) => {
-    await chart.getByLabel('Save: Active sessions by wait event').click();
+    await chart.getByRole('button', { name: 'Save: Active sessions by wait event' }).click();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      chart.getByRole('button', { name: item }).click(),
+      page.getByRole('menuitem', { name: item }).click(),
     ]);
     return download;
   };
@@ -128,6 +265,21 @@ test('what is saved says where it comes from: a picture, a table, percentiles, a
   await reader.setContent(await textOf(report));
   await expect(reader.getByRole('heading', { name: 'Active sessions by wait event' })).toBeVisible();
   await expect(reader.getByRole('heading', { level: 1 })).toContainText('Where the time goes');
+  await page.goto(`/runs/${await importRun(request, 'figure-3', { claims: [judgedClaim()] })}`);
+  const [ofRun] = await Promise.all([page.waitForEvent('download'), saveReport(page).click()]);
+  const runReport = await textOf(ofRun);
+  await reader.setContent(runReport);
+  for (const name of [
+    'Result',
+    'Where the figures come from',
+    'A1: Sharded dequeues scale',
+    /^Dequeue rate over threads/,
+  ])
+    await expect(reader.getByRole('heading', { level: 2, name }).first()).toBeVisible();
+  await expect(reader.getByText('Does not hold here, provisional: as it is: it doubles')).toBeVisible();
+  const pictures = reader.locator('svg');
+  await expect(pictures.first()).toContainText('white-paper-figure-3: measured');
+  for (const picture of await pictures.all()) await expect(picture).toContainText('Shardlab, ');
   expect(failures).toEqual([]);
   await offline.close();
 });
@@ -167,4 +319,66 @@ test('a run is imported, named, found and compared, and deleted again', async ({
   await dialog.getByRole('button', { name: 'Delete…' }).click();
   await dialog.getByRole('button', { name: 'Delete for good' }).click();
   await expect(page.getByText('No run contains “old rack”.')).toBeVisible();
+});
+
+test('a run shows the life of some of its messages, event by event since the enqueue', async ({
+  page,
+  request,
+}) => {
+  const id = await importRun(request, 'figure-3', { points: pointsWithLives() });
+  await page.goto(`/runs/${id}`);
+  const section = page.getByRole('region', { name: 'One message’s life' });
+  await expect(section.getByText(/^The slowest of \d messages took/)).toBeVisible();
+  const events = section.getByRole('list', { name: 'Events, oldest first' }).getByRole('listitem');
+  await expect(events.first()).toContainText(/^0.*Enqueued by session/);
+  await section.getByRole('radio', { name: /^Fastest/ }).check({ force: true });
+  await expect(events.filter({ hasText: 'Consumed in group' })).toHaveCount(1);
+  const message = await section.getByRole('heading', { name: /^Message/ }).textContent();
+  await page.reload();
+  await expect(section.getByRole('heading', { name: message! })).toBeVisible();
+  await expect(section.getByRole('radio', { name: /^Fastest/ })).toBeChecked();
+});
+
+test('the list of runs is ordered and filtered, page by page, and its address has all of it', async ({
+  page,
+  request,
+}) => {
+  const { scenario } = JSON.parse(fixture('figure-3'));
+  const imported = async (title: string, minutes: number, change = {}) =>
+    importRun(request, 'figure-3', {
+      scenario: { ...scenario, id: 'list-of-runs', title },
+      points: [],
+      startedAtMs: 0,
+      endedAtMs: minutes * 60_000,
+      ...change,
+    });
+  await imported('Listed quinces', 3);
+  await imported('Listed apples', 40, { scale: 'full' });
+  for (let index = 0; index < 26; index += 1) await imported(`Listed pears ${index + 10}`, 5);
+  await page.goto('/runs');
+  await page.getByLabel('Filter').fill('list-of-runs');
+  const titles = page.getByRole('rowheader');
+  await expect(titles).toHaveCount(25);
+  await expect(titles.first()).toContainText('Listed pears 35');
+  await page.getByRole('button', { name: 'Show more runs' }).click();
+  await expect(titles).toHaveCount(28);
+  await page.getByRole('button', { name: 'Scenario' }).click();
+  await expect(page.getByRole('columnheader', { name: 'Scenario' })).toHaveAttribute(
+    'aria-sort',
+    'ascending',
+  );
+  await expect(titles.first()).toContainText('Listed apples');
+  await page.getByRole('button', { name: 'Duration' }).click();
+  await expect(titles.first()).toContainText('Listed apples');
+  await page.getByRole('button', { name: 'Duration' }).click();
+  await expect(titles.first()).toContainText('Listed quinces');
+  await page.getByLabel('Scale').selectOption('full');
+  await expect(titles).toHaveCount(1);
+  await page.reload();
+  await expect(titles).toHaveCount(1);
+  await expect(titles).toContainText('Listed apples');
+  await expect(page.getByLabel('Filter')).toHaveValue('list-of-runs');
+  await page.getByLabel('Scale').selectOption('quick');
+  await page.getByLabel('Status').selectOption('failed');
+  await expect(page.getByText('No run of those chosen above contains “list-of-runs”.')).toBeVisible();
 });

@@ -6,8 +6,8 @@ import { expectReadable, showIn, sizes, themes } from './readable.ts';
 /** A timeout for hangs: it has 24 points, and tests run beside it. */
 const runWithinMs = 10 * 60_000;
 const scenario = 'white-paper-figure-3';
-/** The fewest and the most of its quick sweep: what lies between takes as long and shows nothing else on a page. */
-const ends = { instances: [1, 4], threads: [1, 32] };
+/** A sweep with two of each: more points, or more processes in one, take longer and show nothing else on a page. */
+const ends = { instances: [1, 2], threads: [1, 16] };
 
 test('Figure 3, quick, from the start page to its verdicts and back', async ({ page, request }) => {
   test.setTimeout(runWithinMs + 60_000);
@@ -17,7 +17,9 @@ test('Figure 3, quick, from the start page to its verdicts and back', async ({ p
     if (route.request().method() !== 'POST') return route.fallback();
     const asked = route.request().postDataJSON();
     expect(asked).toMatchObject({ scenario, scale: 'quick' });
-    return route.fallback({ postData: { ...asked, scenario: shortScenario(scenario, ends) } });
+    return route.fallback({
+      postData: { ...asked, scenario: shortScenario(scenario, { sweep: ends, kills: true }) },
+    });
   });
   await page.goto('/');
   const result = page.getByRole('region', { name: 'Result' });
@@ -65,13 +67,15 @@ test('Figure 3, quick, from the start page to its verdicts and back', async ({ p
     'no fault of integrity',
   ).toBeVisible();
 
-  for (const system of ['sharded', 'unsharded', 'unsharded-grouped']) {
-    const points = run.points.filter((point) => point.system === system);
-    const best = Math.max(...points.map(({ figures }) => figures.dequeuePerSec!.value));
-    const shown = page
-      .getByRole('definition')
-      .filter({ hasText: `${Math.round(best).toLocaleString('en-US')}/s` });
-    await expect(shown, `the best ${system} rate`).toBeVisible();
+  const [instances, threads] = [ends.instances.at(-1), ends.threads.at(-1)];
+  const compared = run.points.filter(
+    ({ params }) => params.instances === instances && params.threads === threads && params.roundTripMs === 0,
+  );
+  expect(compared).toHaveLength(3);
+  for (const { system, figures } of compared) {
+    const rate = `${Math.round(figures.dequeuePerSec!.value).toLocaleString('en-US')}/s`;
+    const shown = page.getByRole('definition').filter({ hasText: rate });
+    await expect(shown, `the ${system} rate where the queues are compared`).toBeVisible();
   }
 
   const figure = page.getByRole('figure', { name: 'Dequeue rate over threads' });
@@ -184,10 +188,11 @@ async function expectHeadline(page: Page, run: RunAnswer) {
     '1 repeat, too few for an interval',
   );
 
-  const cell = page.getByRole('button', { name: /^A4, .*provisional/ });
-  await cell.click();
+  // On a very busy machine the measurements may contradict each other, and nothing is concluded, not even for the time being.
+  const { provisional, document } = run.claims.find(({ id }) => id === 'A4')!;
+  await page.getByRole('button', { name: provisional ? /^A4, .*provisional/ : /^A4, / }).click();
   const opened = page.getByRole('article', { name: 'Claim A4' });
-  await expect(opened).toContainText(run.claims.find(({ id }) => id === 'A4')!.document);
+  await expect(opened).toContainText(document);
   await expect(opened.getByRole('figure', { name: /^The run that judged A4/ })).toBeVisible();
   await opened.getByRole('link', { name: /^white-paper-figure-3, quick/ }).click();
   await expect(page).toHaveURL(/\/runs\/[^/]+\?claim=A4$/);

@@ -1,11 +1,17 @@
 /** What every journey starts from: a server that its worker shares, and short words for its REST calls. */
 import { readFileSync } from 'node:fs';
-import { type APIRequestContext, test as base, expect, type Page } from '@playwright/test';
+import {
+  type APIRequestContext,
+  type BrowserContext,
+  test as base,
+  expect,
+  type Page,
+} from '@playwright/test';
 import { LabServer } from './server.ts';
 
 export { expect };
 
-export const test = base.extend<object, { server: LabServer }>({
+export const test = base.extend<object, { server: LabServer; browsing: BrowserContext; visitor: Page }>({
   server: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
     async ({}, use, { workerIndex }) => {
@@ -17,8 +23,44 @@ export const test = base.extend<object, { server: LabServer }>({
     },
     { scope: 'worker', timeout: 90_000 },
   ],
+  // Journeys share a browser context, which then has the dashboard's scripts compiled: that takes longer than many of them.
+  browsing: [
+    async ({ browser, server }, use, { project }) => {
+      const { contextOptions, viewport = null } = project.use;
+      const context = await browser.newContext({ ...contextOptions, viewport, baseURL: server.url });
+      await use(context);
+      await context.close();
+    },
+    { scope: 'worker' },
+  ],
+  context: ({ browsing }, use) => use(browsing),
+  // A page of its own, and nothing that an earlier journey left: the dashboard keeps a theme and a session.
+  page: async ({ browsing, server }, use) => {
+    const page = await browsing.newPage();
+    await use(page);
+    if (page.url().startsWith(server.url)) await page.evaluate(() => localStorage.clear());
+    await page.close();
+    await browsing.clearCookies();
+  },
+  // A page that journeys which only look at addresses share too, one after the other.
+  visitor: [
+    async ({ browsing }, use) => {
+      const page = await browsing.newPage();
+      await use(page);
+      await page.close();
+    },
+    { scope: 'worker' },
+  ],
   baseURL: ({ server }, use) => use(server.url),
 });
+
+/** What throws in a page meanwhile. `end` must be called: the page may be shared. */
+export function errorsIn(page: Page): { errors: string[]; end(): void } {
+  const errors: string[] = [];
+  const add = (error: Error) => void errors.push(error.message);
+  page.on('pageerror', add);
+  return { errors, end: () => page.off('pageerror', add) };
+}
 
 /** What the journeys read of a run; the server's schema says the rest. */
 export interface RunAnswer {
@@ -37,6 +79,7 @@ export interface RunAnswer {
     document: string;
     verdict: 'holds' | 'mixed' | 'does-not-hold' | 'inconclusive' | 'not-comparable';
     reason: string;
+    provisional: boolean;
   }[];
 }
 
@@ -50,11 +93,14 @@ export function scenarioFile(id: string): Document {
 /** Shorter than any in `scenarios/`: what is shown of a run and its integrity do not depend on how long it measures. */
 const shortPhases = { warmupMs: 100, measureMs: 250, drainMs: 400 };
 
-/** A document of `scenarios/`, each point measured for a moment only; `sweep`: other values of its axes. */
-export function shortScenario(id: string, sweep?: Document): Document {
+/**
+ * A document of `scenarios/`, each point measured for a moment only. `sweep`: other values of its axes; `kills`: whether trials
+ * are killed to show durability.
+ */
+export function shortScenario(id: string, { sweep, kills }: { sweep: Document; kills: boolean }): Document {
   const document = scenarioFile(id);
   const quick = document.quick as Document;
-  return { ...document, quick: { ...quick, phases: shortPhases, ...(sweep && { sweep }) } };
+  return { ...document, kills, quick: { ...quick, phases: shortPhases, sweep } };
 }
 
 export async function startRun(
@@ -73,7 +119,7 @@ export async function readRun(request: APIRequestContext, id: string): Promise<R
   return answer.json();
 }
 
-/** A run long enough to act on while it continues: points come every second or two, the whole takes half a minute. */
+/** A run long enough to act on while it continues: points come every second or two, of which there are 24. */
 export function longScenario(id: string): Document {
   return {
     ...scenarioFile('first-look'),
@@ -86,7 +132,7 @@ export function longScenario(id: string): Document {
       roundTripMs: [5, 10],
     },
     kills: false, // a killed trial is no point
-    quick: { phases: { warmupMs: 100, measureMs: 800, drainMs: 200 }, repeats: 1 },
+    quick: { phases: { warmupMs: 100, measureMs: 400, drainMs: 200 }, repeats: 1 },
   };
 }
 
@@ -95,6 +141,6 @@ export const idleMachine = (page: Page) => machineIs(page, { coresBusy: 0, loadR
 
 export async function machineIs(page: Page, state: { coresBusy: number; loadRunning: boolean }) {
   await page.route('**/api/machine', (route) =>
-    route.fulfill({ json: { cores: 2, runsUnderWay: 0, ...state } }),
+    route.fulfill({ json: { cores: 2, runsUnderWay: 0, calibrating: false, ...state } }),
   );
 }

@@ -1,5 +1,5 @@
 /** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, never wider than the screen. */
-import { expect, test } from './journey.ts';
+import { errorsIn, expect, test } from './journey.ts';
 import { furnish, open, pages, routesOf } from './pages.ts';
 import { expectReadable, showIn, sizes, themes } from './readable.ts';
 
@@ -13,21 +13,21 @@ test('the list of pages has every path of the router', async ({ page }) => {
 test.describe.configure({ mode: 'parallel' });
 
 for (const { name, address } of pages) {
-  test(`${name} in both themes, on a desktop and on a phone`, async ({ page, request }) => {
+  test(`${name} in both themes, on a desktop and on a phone`, async ({ visitor, request }) => {
     test.setTimeout(300_000);
-    const { run } = await furnish(request);
-    const errors: string[] = [];
-    page.on('pageerror', (error) => errors.push(error.message));
+    const ids = await furnish(request);
+    const { errors, end } = errorsIn(visitor);
     for (const size of sizes) {
-      await showIn(page, themes[0], size);
-      await open(page, address(run));
+      await showIn(visitor, themes[0], size);
+      await open(visitor, address(ids));
       for (const theme of themes) {
         await test.step(`in ${theme} on a ${size}`, async () => {
-          await showIn(page, theme, size);
-          await expectReadable(page, theme);
+          await showIn(visitor, theme, size);
+          await expectReadable(visitor, theme);
           expect(errors, 'errors in the page').toEqual([]);
         });
       }
     }
+    end();
   });
 }

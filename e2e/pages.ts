@@ -1,13 +1,42 @@
 /** Every page of the dashboard with something on it, by the path that the router knows it under. */
+import { readFileSync } from 'node:fs';
 import type { APIRequestContext, Page } from '@playwright/test';
 import { expect, readRun, shortScenario, startRun } from './journey.ts';
 
-/** What the pages show: a finished run, a queue and a topic with messages, a load that ended. Made once; the server keeps all. */
-export async function furnish(request: APIRequestContext): Promise<{ run: string }> {
+/** Ids of runs: one of this server, and one of Figure 3 that was imported. */
+export interface Furnished {
+  run: string;
+  figure3: string;
+}
+
+interface ListedRun {
+  id: string;
+  scenarioId: string;
+  status: string;
+  imported?: boolean;
+}
+
+/** Imports a run of `fixtures/`, unless the server has it already. Returns its id. */
+export async function importOnce(request: APIRequestContext, fixture: string): Promise<string> {
+  const run = JSON.parse(readFileSync(new URL(`fixtures/${fixture}.json`, import.meta.url), 'utf8'));
+  const { runs } = await (await request.get('/api/runs?limit=100')).json();
+  const known = (runs as ListedRun[]).find(
+    ({ imported, scenarioId }) => imported === true && scenarioId === run.scenario.id,
+  );
+  if (known !== undefined) return known.id;
+  const answer = await request.post('/api/runs/import', { data: run });
+  expect(answer.status()).toBe(201);
+  return (await answer.json()).id;
+}
+
+/** What the pages show: two finished runs, a queue and a topic with messages, a load that ended. Made once; the server keeps all. */
+export async function furnish(request: APIRequestContext): Promise<Furnished> {
+  const figure3 = await importOnce(request, 'figure-3');
   const { runs } = await (await request.get('/api/runs')).json();
-  const done = (runs as { id: string; status: string }[]).find(({ status }) => status === 'done');
+  const done = (runs as ListedRun[]).find(({ status, imported }) => status === 'done' && !imported);
   const queue = await request.post('/api/queues', { data: { name: 'parcels' } });
   if (queue.status() === 201) {
+    expect((await request.post('/api/queues/parcels/traces', { data: { next: 1 } })).status()).toBe(204);
     const messages = Array.from({ length: 12 }, (_, parcel) => ({ payload: { parcel } }));
     expect((await request.post('/api/queues/parcels/messages', { data: { messages } })).status()).toBe(201);
   }
@@ -28,17 +57,20 @@ export async function furnish(request: APIRequestContext): Promise<{ run: string
     expect((await request.post('/api/cluster/load', { data: { durationMs: 1_500 } })).status()).toBe(202);
   }
   await expect.poll(async () => (await loadOf()).state).toBe('done');
-  if (done !== undefined) return { run: done.id };
-  const run = await startRun(request, shortScenario('first-look', { instances: [1], threads: [1, 8] }));
+  if (done !== undefined) return { run: done.id, figure3 };
+  const run = await startRun(
+    request,
+    shortScenario('first-look', { sweep: { instances: [1], threads: [1, 8] }, kills: false }),
+  );
   await expect.poll(async () => (await readRun(request, run)).status, { timeout: 240_000 }).toBe('done');
-  return { run };
+  return { run, figure3 };
 }
 
 export interface ShownPage {
   name: string;
   /** Path in the router; null for one that it does not know. */
   route: string | null;
-  address(run: string): string;
+  address(ids: Furnished): string;
 }
 
 export const pages: readonly ShownPage[] = [
@@ -52,13 +84,14 @@ export const pages: readonly ShownPage[] = [
     address: () => '/scenarios/white-paper-figure-3',
   },
   { name: 'runs', route: '/runs', address: () => '/runs' },
-  { name: 'run', route: '/runs/$runId', address: (run) => `/runs/${run}` },
-  { name: 'run-presented', route: '/runs/$runId', address: (run) => `/runs/${run}?present=true` },
-  { name: 'explain', route: '/runs/$runId/explain', address: (run) => `/runs/${run}/explain` },
+  { name: 'run', route: '/runs/$runId', address: ({ run }) => `/runs/${run}` },
+  { name: 'run-presented', route: '/runs/$runId', address: ({ run }) => `/runs/${run}?present=true` },
+  { name: 'explain', route: '/runs/$runId/explain', address: ({ run }) => `/runs/${run}/explain` },
   {
     name: 'compare',
     route: '/compare',
-    address: (run) => `/compare?${new URLSearchParams({ runs: JSON.stringify([run]) })}`,
+    address: ({ run, figure3 }) =>
+      `/compare?${new URLSearchParams({ runs: JSON.stringify([run, figure3]) })}`,
   },
   { name: 'documents', route: '/documents', address: () => '/documents' },
   { name: 'document', route: '/documents/$studyId', address: () => '/documents/white-paper' },
@@ -69,12 +102,19 @@ export const pages: readonly ShownPage[] = [
   {
     name: 'what-if',
     route: '/what-if',
-    address: (run) => `/what-if?hardware=exadata-x4-2&run=${run}&roundTripMs=0`,
+    address: ({ run }) => `/what-if?hardware=exadata-x4-2&run=${run}&roundTripMs=0`,
   },
-  { name: 'editor-run', route: '/editor', address: (run) => `/editor?run=${run}` },
+  { name: 'editor-run', route: '/editor', address: ({ run }) => `/editor?run=${run}` },
   { name: 'queues', route: '/queues', address: () => '/queues?queue=parcels' },
+  {
+    name: 'message-life',
+    route: '/queues',
+    address: () => `/queues?${new URLSearchParams({ queue: 'parcels', tab: 'trace', message: '"100.1"' })}`,
+  },
   { name: 'topic', route: '/queues', address: () => '/queues?queue=news' },
   { name: 'cluster', route: '/cluster', address: () => '/cluster' },
+  { name: 'api', route: '/docs', address: () => '/docs' },
+  { name: 'api-call', route: '/docs', address: () => '/docs?call=post-api-queues-queue-messages' },
   { name: 'not-found', route: null, address: () => '/no/such/page' },
 ];
 

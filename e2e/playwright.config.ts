@@ -1,4 +1,8 @@
 import { defineConfig } from '@playwright/test';
+import { makeTestFolder } from '../scripts/test-folder.ts';
+
+// The servers keep their data there, and what they measure here is shown and not judged. Workers inherit it.
+if (process.env.TEST_WORKER_INDEX === undefined) process.env.TMPDIR = makeTestFolder();
 
 // Named by scripts/e2e.mjs; without it Playwright looks for a browser of its own.
 const executablePath = process.env.CHROMIUM_PATH;
@@ -22,7 +26,12 @@ export default defineConfig({
       args: ['--disable-background-networking', ...(isRoot ? ['--no-sandbox'] : [])],
     },
     viewport: { width: 1280, height: 900 },
-    // The pages as they were at each step, without a film of them, which would cost as much as the journey.
-    trace: { mode: 'retain-on-failure', screenshots: false },
+    // For what never comes; without a bound a click waits until the journey's time is over.
+    actionTimeout: 60_000,
+    // Nothing moves by itself, except in the journeys that ask for it.
+    contextOptions: { reducedMotion: 'reduce' },
+    // Of a failure: its calls, requests and console, and the text of the page at its end. The page at each step, which takes a
+    // seventh of a journey's time, comes with `npm run e2e -- NAME --trace on`.
+    trace: { mode: 'retain-on-failure', screenshots: false, snapshots: false },
   },
 });

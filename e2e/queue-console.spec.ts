@@ -188,3 +188,56 @@ test('a long queue is read page by page', async ({ page, request }) => {
   await page.getByRole('button', { name: 'Previous page' }).click();
   await expect(waiting(page).first()).toContainText('message 0');
 });
+
+test('a message’s life: asked for, followed through a rollback, and why it waits', async ({
+  page,
+  request,
+}) => {
+  expect((await request.post('/api/queues', { data: { name: 'followed', shards: 1 } })).status()).toBe(201);
+  await page.goto('/queues?queue=followed');
+  await page.getByRole('tab', { name: 'Trace' }).click();
+  await page.getByRole('button', { name: 'Trace the next message' }).click();
+  await expect(page.getByText('The next message of this queue is traced, and listed below.')).toBeVisible();
+  await page.getByRole('tab', { name: 'Messages' }).click();
+  await enqueue(page, '"to be followed"');
+  await enqueue(page, '"behind it"');
+  const dequeue = formOf(page, 'Dequeue');
+  await dequeue.getByText('Hold', { exact: true }).click();
+  await dequeue.getByRole('button', { name: 'Dequeue' }).click();
+  await dequeue.getByRole('button', { name: 'Return' }).click();
+  await waiting(page)
+    .first()
+    .getByRole('link', { name: /^The life of message/ })
+    .click();
+
+  const life = page.getByRole('region', { name: /^Message 100\.1$/ });
+  const events = life.getByRole('list', { name: 'Events, oldest first' }).getByRole('listitem');
+  await expect(events).toContainText([
+    /Enqueued by session 1\.\d+/,
+    /Numbered in group \d+, (alone|with \d+ others?), and sent to the writer/,
+    /Committed in group \d+, (alone|with \d+ others?), written in .*Waited for the write and its sync/,
+    /In the message cache/,
+    /Delivered to session 1\.\d+.*Waited for a consumer/,
+    /Held until/,
+    /Released by its holder.*Waited for its consumer/,
+    /Back in its queue/,
+  ]);
+  await expect(life).toContainText('Ready, and next of its shard: no consumer waits.');
+  await expect(life).toContainText('Recorded from its enqueue on.');
+  await expect(page).toHaveURL(/message=%22100\.1%22/);
+
+  await formOf(page, 'Find a message').getByLabel('Id').fill('100.2');
+  await formOf(page, 'Find a message').getByRole('button', { name: 'Show its life' }).click();
+  const second = page.getByRole('region', { name: 'Message 100.2' });
+  await expect(second).toContainText(
+    'Ready, but not at the head of its shard: 1 message is delivered before it.',
+  );
+  await expect(second).toContainText(
+    'Nothing was recorded of this message: it is not one of those that are traced',
+  );
+  await page
+    .getByRole('region', { name: 'Latest traced messages' })
+    .getByRole('link', { name: '100.1' })
+    .click();
+  await expect(events.first()).toContainText('Enqueued');
+});

@@ -2,6 +2,9 @@
 import type { Page } from '@playwright/test';
 import { expect, longScenario, readRun, shortScenario, startRun, test } from './journey.ts';
 
+// As most people have it: what moves on the page of a run moves here.
+test.beforeEach(({ page }) => page.emulateMedia({ reducedMotion: 'no-preference' }));
+
 const statusOf = (page: Page) => page.getByRole('status', { name: 'Run status' });
 const pointRows = (page: Page) => page.getByRole('tabpanel', { name: 'Points' }).getByRole('row');
 
@@ -24,7 +27,8 @@ test('a cancelled run keeps the points that it had', async ({ page, request }) =
 
 test('a reload in mid-run shows the run so far and continues to the end', async ({ page, request }) => {
   test.setTimeout(300_000);
-  const id = await startRun(request, shortScenario('first-look', { instances: [1], threads: [1, 2, 4] }));
+  const sweep = { instances: [1], threads: [1, 4] };
+  const id = await startRun(request, shortScenario('first-look', { sweep, kills: false }));
   await page.goto(`/runs/${id}`);
   await expect(pointRows(page).nth(2)).toBeVisible({ timeout: 90_000 });
   await page.reload();

@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from '@playwright/test';
 import { expect, idleMachine, longScenario, machineIs, startRun, test } from './journey.ts';
-import { furnish, open, pages } from './pages.ts';
+import { furnish, importOnce, open, pages } from './pages.ts';
 import { themes } from './readable.ts';
 
 const folder = fileURLToPath(new URL('../screenshots/', import.meta.url));
@@ -43,10 +43,32 @@ test('states without data', async ({ page }) => {
 });
 
 test('pages', async ({ page, request }) => {
-  const { run } = await furnish(request);
+  const ids = await furnish(request);
   for (const { name, address } of pages) {
-    await open(page, address(run));
+    await open(page, address(ids));
     await take(page, name, name !== 'run-presented');
+  }
+});
+
+test('documents and runs of other studies', async ({ page, request }) => {
+  const { studies } = await (await request.get('/api/studies')).json();
+  for (const { id } of studies as { id: string }[]) {
+    await open(page, `/documents/${id}`);
+    await take(page, `document-${id}`);
+  }
+  for (const fixture of [
+    'figure-3',
+    'listen-pairs',
+    'listen-herd',
+    'listen-against-subscriber',
+    'listen-hot-copies',
+    'xa-branches',
+  ]) {
+    const run = await importOnce(request, fixture);
+    await open(page, `/runs/${run}`);
+    await take(page, `run-${fixture}`);
+    await open(page, `/runs/${run}/explain`);
+    await take(page, `explain-${fixture}`);
   }
 });
 
@@ -61,6 +83,11 @@ test('states of the pages', async ({ page, request }) => {
   await page.getByRole('button', { name: 'Run quick' }).click();
   await expect(page.getByRole('dialog')).toBeVisible();
   await take(page, 'machine-busy', false);
+
+  await open(page, '/editor?scenario=white-paper-figure-3');
+  await page.getByLabel('Title', { exact: true }).fill('');
+  await expect(page.getByRole('region', { name: 'State of the draft' })).toContainText('Must not be empty');
+  await take(page, 'editor-fault');
 
   await page.unrouteAll();
   await idleMachine(page);

@@ -1,5 +1,5 @@
 /** The model in the browser: simulated lines appear, and move with a slider. */
-import { expect, test } from './journey.ts';
+import { expect, idleMachine, machineIs, readRun, shortScenario, startRun, test } from './journey.ts';
 
 test('a slower disk lowers the simulated lines, and the address keeps the setting', async ({ page }) => {
   const errors: string[] = [];
@@ -47,4 +47,85 @@ test('what limits is said in words that stay in sight, and can be taken away', a
   await expect(answer).toBeInViewport({ ratio: 1 });
   await answer.getByRole('button', { name: /^Put back/ }).click();
   await expect(answer.getByRole('list', { name: 'Removed bottlenecks' })).toHaveCount(0);
+});
+
+test('a calibration asks first on a busy machine, can be cancelled, and gives the costs of this machine', async ({
+  page,
+}) => {
+  test.setTimeout(240_000);
+  // A calibration in its smallest form: how precise it is does not matter here.
+  await page.route('**/api/calibration', (route) =>
+    route.request().method() === 'POST'
+      ? route.continue({
+          postData: '{"sliceMs":10,"rounds":1}',
+          headers: jsonHeaders(route.request().headers()),
+        })
+      : route.continue(),
+  );
+  await machineIs(page, { coresBusy: 1.8, loadRunning: false });
+  await page.goto('/what-if?hardware=exadata-x4-2');
+  const settings = page.getByRole('region', { name: 'Settings' });
+  const answer = page.getByRole('region', { name: 'Answer of the model' });
+  await expect(answer).toContainText('which need not be this machine');
+  await settings.getByRole('button', { name: /^Calibrate here/ }).click();
+  const question = page.getByRole('dialog', { name: 'The machine is busy' });
+  await expect(question).toContainText('1.8 of 2 cores busy');
+  await question.getByRole('button', { name: 'Not now' }).click();
+  await expect(settings.getByRole('progressbar')).toHaveCount(0);
+
+  await settings.getByRole('button', { name: /^Calibrate here/ }).click();
+  await question.getByRole('button', { name: 'Calibrate anyway' }).click();
+  await expect(settings.getByRole('progressbar', { name: 'Calibration' })).toBeVisible();
+  await settings.getByRole('button', { name: 'Cancel' }).click();
+  await expect(settings.getByText('The calibration was cancelled.')).toBeVisible();
+
+  await page.unroute('**/api/machine');
+  await idleMachine(page);
+  await settings.getByRole('button', { name: /^Calibrate here/ }).click();
+  await expect(settings.getByText(/^Measuring a sharded queue/)).toBeVisible();
+  await expect(answer).toContainText('measured on this machine just now', { timeout: 120_000 });
+  await expect(page).toHaveURL(/hardware=this-machine/);
+  await expect(settings.getByRole('combobox', { name: 'Machine' })).toHaveValue('this-machine');
+  await expect(settings.getByRole('button', { name: 'Calibrate here again' })).toBeEnabled();
+  await page.goto('/what-if'); // this machine's costs are those that a visitor finds
+  await expect(answer).toContainText('measured on this machine just now');
+});
+
+const jsonHeaders = (headers: Record<string, string>) => ({ ...headers, 'content-type': 'application/json' });
+
+test('what this machine has measured is predicted and scored', async ({ page, request }) => {
+  test.setTimeout(240_000);
+  const run = await startRun(
+    request,
+    shortScenario('first-look', { sweep: { instances: [1], threads: [1, 4] }, kills: false }),
+  );
+  await expect.poll(async () => (await readRun(request, run)).status, { timeout: 120_000 }).toBe('done');
+  await page.goto('/what-if');
+  const score = page.getByRole('region', { name: 'Score of the predictions' });
+  await expect(score.getByRole('status')).toHaveText(
+    /^\d+ of \d+ predicted dequeue rates are within 20 % of what was measured; the median error is \d+ %\.$/,
+    { timeout: 60_000 },
+  );
+  await expect(score.getByRole('row', { name: /^Dequeue rate/ })).toContainText(
+    /predicted [\d,.]+\/s, measured [\d,.]+\/s/,
+  );
+  const chart = score.getByRole('figure', { name: 'Predicted over measured dequeue rate' });
+  await chart.getByRole('slider').focus();
+  await page.keyboard.press('Home');
+  await expect(chart.getByText(/, \d+ instances?, .*: predicted .*, measured /)).toBeVisible(); // the slowest of all runs
+  await chart.getByRole('button', { name: 'Table' }).click();
+  await expect(chart.getByRole('table')).toContainText('First look');
+  const column = chart.getByRole('columnheader', { name: 'Dequeue rate: measured' });
+  await column.getByRole('button').focus();
+  await page.keyboard.press('Enter');
+  await expect(column).toHaveAttribute('aria-sort', 'descending');
+  const rates = async () => {
+    const cells = await chart.getByRole('table').locator('tbody td:nth-child(4)').allTextContents();
+    return cells.map((text) => Number(text.replaceAll(',', '')));
+  };
+  const falling = await rates();
+  expect(falling).toEqual([...falling].sort((a, b) => b - a));
+  await page.keyboard.press('Enter');
+  await expect(column).toHaveAttribute('aria-sort', 'ascending');
+  expect(await rates()).toEqual([...falling].reverse());
 });

@@ -1,16 +1,23 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { firstLoad } from './first-load.ts';
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react()],
+  plugins: [react(), firstLoad()],
   build: {
     target: 'es2023',
     // Assets are files, never inlined: the server sends a content policy without data: for scripts and styles.
     assetsInlineLimit: 0,
     rolldownOptions: {
-      // Libraries change seldom: a file of their own stays in the browser's cache when the dashboard changes.
-      // The text editor has one too, which only the page that shows it loads.
+      // Schemas of the contract that no page reads are left out: making one has no effect.
+      treeshake: {
+        manualPureFunctions: ['Type'],
+        propertyReadSideEffects: false,
+        moduleSideEffects: [{ test: /node_modules\/typebox\//, sideEffects: false }],
+      },
+      // Libraries of every page change seldom: a file of their own stays in the browser's cache when the dashboard changes.
+      // Those of some pages have theirs.
       output: {
         codeSplitting: {
           groups: [
@@ -19,7 +26,11 @@ export default defineConfig({
               test: /node_modules\/(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname)\//,
               priority: 2,
             },
-            { name: 'libraries', test: /node_modules/, priority: 1 },
+            {
+              name: 'libraries',
+              test: /node_modules\/(react|react-dom|scheduler|use-sync-external-store|d3-\w+|@tanstack\/(react-query|query-core|react-router|router-core|history|store|react-store))\//,
+              priority: 1,
+            },
           ],
         },
       },

@@ -1,5 +1,6 @@
 /**
- * The addresses of the dashboard. Selections on a page are kept in the query string, so that a link reproduces them.
+ * The addresses of the dashboard. Selections on a page are kept in the query string, so that a link reproduces them. Pages other
+ * than the first are loaded when a link to them is pointed at, or opened.
  */
 import {
   createRootRoute,
@@ -8,27 +9,19 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
-import { ClusterPage } from './pages/cluster/cluster-page.tsx';
+import { readApiSearch } from './pages/api-reference/api-search.ts';
 import { readCompareSearch } from './pages/compare/compare-search.ts';
-import { DocumentPage } from './pages/documents/document-page.tsx';
-import { DocumentsPage } from './pages/documents/documents-page.tsx';
 import { readEditorSearch } from './pages/editor/editor-search.ts';
 import { readExplainSearch } from './pages/explain/explain-search.ts';
 import { LabPage } from './pages/lab/lab-page.tsx';
 import { readLabSearch } from './pages/lab/lab-search.ts';
-import { LearnPage } from './pages/learn/learn-page.tsx';
-import { LessonPage } from './pages/learn/lesson-page.tsx';
 import { readLessonSearch } from './pages/learn/lesson-search.ts';
 import { LoginPage } from './pages/login/login-page.tsx';
 import { readLoginSearch } from './pages/login/login-search.ts';
 import { NotFoundPage } from './pages/not-found/not-found-page.tsx';
-import { QueuesPage } from './pages/queues/queues-page.tsx';
 import { readQueuesSearch } from './pages/queues/queues-search.ts';
-import { RunPage } from './pages/run/run-page.tsx';
 import { readRunSearch } from './pages/run/run-search.ts';
-import { RunsPage } from './pages/runs/runs-page.tsx';
-import { ScenarioPage } from './pages/scenario/scenario-page.tsx';
-import { ScenariosPage } from './pages/scenarios/scenarios-page.tsx';
+import { readRunsSearch } from './pages/runs/runs-search.ts';
 import { readWhatIfSearch } from './pages/what-if/what-if-search.ts';
 import { AppShell } from './parts/app-shell.tsx';
 
@@ -46,11 +39,16 @@ const login = createRoute({
   component: LoginPage,
   validateSearch: readLoginSearch,
 });
-const runs = createRoute({ getParentRoute: () => root, path: '/runs', component: RunsPage });
+const runs = createRoute({
+  getParentRoute: () => root,
+  path: '/runs',
+  component: lazyRouteComponent(() => import('./pages/runs/runs-page.tsx'), 'RunsPage'),
+  validateSearch: readRunsSearch,
+});
 const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId',
-  component: RunPage,
+  component: lazyRouteComponent(() => import('./pages/run/run-page.tsx'), 'RunPage'),
   validateSearch: readRunSearch,
 });
 const explain = createRoute({
@@ -68,15 +66,23 @@ const compare = createRoute({
 const queues = createRoute({
   getParentRoute: () => root,
   path: '/queues',
-  component: QueuesPage,
+  component: lazyRouteComponent(() => import('./pages/queues/queues-page.tsx'), 'QueuesPage'),
   validateSearch: readQueuesSearch,
 });
-const cluster = createRoute({ getParentRoute: () => root, path: '/cluster', component: ClusterPage });
-const documents = createRoute({ getParentRoute: () => root, path: '/documents', component: DocumentsPage });
+const cluster = createRoute({
+  getParentRoute: () => root,
+  path: '/cluster',
+  component: lazyRouteComponent(() => import('./pages/cluster/cluster-page.tsx'), 'ClusterPage'),
+});
+const documents = createRoute({
+  getParentRoute: () => root,
+  path: '/documents',
+  component: lazyRouteComponent(() => import('./pages/documents/documents-page.tsx'), 'DocumentsPage'),
+});
 const document = createRoute({
   getParentRoute: () => root,
   path: '/documents/$studyId',
-  component: DocumentPage,
+  component: lazyRouteComponent(() => import('./pages/documents/document-page.tsx'), 'DocumentPage'),
 });
 /** The address that the documents had before each had a page. */
 const claims = createRoute({
@@ -86,12 +92,20 @@ const claims = createRoute({
     throw redirect({ to: '/documents' });
   },
 });
-const scenarios = createRoute({ getParentRoute: () => root, path: '/scenarios', component: ScenariosPage });
-const learn = createRoute({ getParentRoute: () => root, path: '/learn', component: LearnPage });
+const scenarios = createRoute({
+  getParentRoute: () => root,
+  path: '/scenarios',
+  component: lazyRouteComponent(() => import('./pages/scenarios/scenarios-page.tsx'), 'ScenariosPage'),
+});
+const learn = createRoute({
+  getParentRoute: () => root,
+  path: '/learn',
+  component: lazyRouteComponent(() => import('./pages/learn/learn-page.tsx'), 'LearnPage'),
+});
 const lesson = createRoute({
   getParentRoute: () => root,
   path: '/learn/$lessonId',
-  component: LessonPage,
+  component: lazyRouteComponent(() => import('./pages/learn/lesson-page.tsx'), 'LessonPage'),
   validateSearch: readLessonSearch,
 });
 const editor = createRoute({
@@ -106,10 +120,16 @@ const whatIf = createRoute({
   component: lazyRouteComponent(() => import('./pages/what-if/what-if-page.tsx'), 'WhatIfPage'),
   validateSearch: readWhatIfSearch,
 });
+const api = createRoute({
+  getParentRoute: () => root,
+  path: '/docs',
+  component: lazyRouteComponent(() => import('./pages/api-reference/api-page.tsx'), 'ApiPage'),
+  validateSearch: readApiSearch,
+});
 const scenario = createRoute({
   getParentRoute: () => root,
   path: '/scenarios/$scenarioId',
-  component: ScenarioPage,
+  component: lazyRouteComponent(() => import('./pages/scenario/scenario-page.tsx'), 'ScenarioPage'),
 });
 
 export const router = createRouter({
@@ -131,8 +151,10 @@ export const router = createRouter({
     editor,
     scenarios,
     scenario,
+    api,
   ]),
   scrollRestoration: true,
+  defaultPreload: 'intent',
 });
 
 declare module '@tanstack/react-router' {

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { createScalingChart } from '../src/charts/scaling-chart.ts';
 import { createTimeChart } from '../src/charts/time-chart.ts';
 import { createTopologyChart } from '../src/charts/topology-chart.ts';
+import { lineNames } from '../src/model/line-labels.ts';
 import { loadMarks } from '../src/model/load-chart-data.ts';
 import { scalingSeries } from '../src/model/scaling-series.ts';
 import { sweepAxis } from '../src/model/sweep-axis.ts';
@@ -39,14 +40,16 @@ const references = [
   },
 ] as const;
 
-const allSeries = () => scalingSeries(sweep(), { metric, roundTrip: 'all', sweep: overThreads, program });
+const axis = sweepAxis(overThreads, program)!;
+const allSeries = () =>
+  scalingSeries(sweep(), { metric, roundTrip: 'all', axis, sweep: overThreads, program });
 const scalingData = (width: number, height: number) => ({
   width,
   height,
   panels: [{ id: 'all', title: '', series: allSeries(), live: null }],
   domain: null,
-  hasLineLabels: false,
-  axis: sweepAxis(overThreads, program),
+  labelWidth: null,
+  axis,
   xs: [1, 4, 16, 32],
   references,
   hasLinearGuide: true,
@@ -88,17 +91,40 @@ test('small multiples on shared axes, with intervals, labels at the lines and th
   const panels = [0, 1].map((roundTrip) => ({
     id: `trip-${roundTrip}`,
     title: roundTrip === 0 ? 'No round trip' : '1 ms round trip, emulated',
-    series: scalingSeries(repeated, { metric, roundTrip, sweep: overThreads, program }),
+    series: scalingSeries(repeated, { metric, roundTrip, axis, sweep: overThreads, program }).map((each) => ({
+      ...each,
+      name: lineNames({ hasSystems: true, hasInstances: true })(each),
+    })),
     live: roundTrip === 0 ? null : { x: 16, value: 3_000, system: 'sharded' },
   }));
   createScalingChart(element, noEvents).update({
     ...scalingData(820, 300),
     panels,
     domain: [100, 100_000],
-    hasLineLabels: true,
+    labelWidth: 86,
   });
   await expect(savedFile(element, 'Dequeue rate over threads')).toMatchFileSnapshot(
     '__svg__/scaling-panels.svg',
+  );
+});
+
+test('a curve that a document prints, behind our lines', async () => {
+  const element = svgElement();
+  createScalingChart(element, noEvents).update({
+    ...scalingData(560, 320),
+    panels: [{ id: 'all', title: '', series: allSeries().slice(0, 1), live: null }],
+    references: [],
+    curves: [
+      {
+        id: 'table',
+        label: 'The document, its table',
+        system: 'sharded',
+        points: [1, 4, 16, 32].map((x) => ({ x, value: 1_500 * x ** 0.8 })),
+      },
+    ],
+  });
+  await expect(savedFile(element, 'Dequeue rate over threads')).toMatchFileSnapshot(
+    '__svg__/scaling-document-curve.svg',
   );
 });
 

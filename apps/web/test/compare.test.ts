@@ -1,13 +1,11 @@
 import type { Point, Run } from '@shardlab/contract';
+import { percentileTicks } from '@shardlab/contract';
 import { describe, expect, test } from 'vitest';
 import { createCompareChart } from '../src/charts/compare-chart.ts';
-import { svgDocument } from '../src/charts/svg-document.ts';
 import { lineColors } from '../src/charts/visual-encoding.ts';
 import { comparedPoints, comparisonInWords, configDifferences, isClear } from '../src/model/compare-runs.ts';
 import { formatValue } from '../src/model/format.ts';
 import { toHgrm } from '../src/model/hgrm.ts';
-import { htmlReport } from '../src/model/html-report.ts';
-import { runProvenance } from '../src/model/run-provenance.ts';
 import { readCompareSearch } from '../src/pages/compare/compare-search.ts';
 import { readExplainSearch } from '../src/pages/explain/explain-search.ts';
 import { point } from './fixtures/points.ts';
@@ -124,46 +122,15 @@ test('a percentile file has the form that the plotter of HdrHistogram reads', ()
   expect(lines[6]!.trim().split(/\s+/)).toEqual(['16.000', '1.000000000000', '10000', 'inf']);
 });
 
-test('a report stands alone: no script, nothing to load, and texts are no markup', () => {
-  const html = htmlReport({
-    title: 'A <b>',
-    lead: 'what & why',
-    provenance: runProvenance(recorded.run),
-    address: 'http://127.0.0.1/compare',
-    sections: [
-      {
-        title: 'Rate',
-        text: '"fast"',
-        svg: '<svg xmlns="http://www.w3.org/2000/svg"></svg>',
-        table: { columns: ['x'], rows: [[1], [null], ['<i>']] },
-      },
-    ],
-  });
-  expect(html).not.toMatch(/<script|<link|<img|<b>|<i>|url\(/);
-  expect(html).toContain('A &lt;b&gt;');
-  expect(html).toContain('<td class="number">1</td>');
-  expect(html).toContain(recorded.run.scenario.id);
-});
-
-test('a saved picture carries its legend and where its data come from, in rows that fit', () => {
-  const element = svgElement();
-  element.setAttribute('width', '300');
-  element.setAttribute('height', '100');
-  const text = svgDocument(element, {
-    title: 'x',
-    theme: 'light',
-    token: () => '#123456',
-    legend: ['write lock', 'log file sync', 'ready, waiting for a core', 'on CPU'].map((label) => ({
-      label,
-      color: 'var(--wait-commit)',
-    })),
-    provenance: 'Shardlab, measured on this machine at full scale with five repeats, and more words <here>',
-  });
-  expect(text).toContain('>write lock<');
-  expect(text).toContain('fill="#123456"');
-  expect(text).toContain('&lt;here&gt;');
-  const height = Number(/height="(\d+)"/.exec(text)![1]);
-  const lowest = Math.max(...[...text.matchAll(/ y="(-?\d+)"/g)].map(([, y]) => Number(y)));
-  expect(lowest).toBeLessThan(height - 34);
-  expect(lowest).toBeGreaterThan(100);
+test('a whole distribution has a row for each tick of HdrHistogram', () => {
+  const ticks = percentileTicks(4);
+  const ticksUs = ticks.map((share) => Math.round(share * 4_000));
+  const latency = { p50: 2, p90: 4, p99: 4, p999: 4, max: 4, count: 4 };
+  const text = toHgrm({ ...latency, distribution: { mean: 2.5, deviation: 1.118, ticksUs } });
+  const rows = text.split('\n').slice(2);
+  expect(rows[0]!.trim().split(/\s+/)).toEqual(['0.000', '0.000000000000', '0', '1.00']);
+  expect(rows[5]!.trim().split(/\s+/)).toEqual(['2.000', '0.500000000000', '2', '2.00']);
+  expect(rows[15]!.trim().split(/\s+/)).toEqual(['4.000', '1.000000000000', '4', 'inf']);
+  expect(rows[16]).toMatch(/^#\[Mean +=\s+2\.500, StdDeviation +=\s+1\.118\]$/);
+  expect(rows[17]).toMatch(/^#\[Max +=\s+4\.000, Total count +=\s+4\]$/);
 });

@@ -69,6 +69,7 @@ const tick = (system: string, instances: number, waitMs: Record<string, number>)
   phase: 'measure',
   instances: Array.from({ length: instances }, (_, index) => ({
     instance: index + 1,
+    spanMs: 250,
     enqueuePerSec: 500,
     dequeuePerSec: 500,
     cpu: 0.25,
@@ -78,8 +79,15 @@ const tick = (system: string, instances: number, waitMs: Record<string, number>)
   })),
 });
 
+test('waits are averaged over the span of their own sample, whatever ticks were left out before it', () => {
+  const one = tick('sharded', 1, { commit: 500 });
+  const longer = { ...one, instances: one.instances.map((sample) => ({ ...sample, spanMs: 1_000 })) };
+  expect(sessionsAt(one).instances[0]!.commit).toBe(2);
+  expect(sessionsAt(longer).instances[0]!.commit).toBe(0.5);
+});
+
 test('a wait that is counted when it ends never gives more waiting sessions than there are', () => {
-  const now = sessionsAt(tick('sharded', 2, { commit: 1_000_000 }), 250);
+  const now = sessionsAt(tick('sharded', 2, { commit: 1_000_000 }));
   expect(now.sessions).toBe(64);
   expect(now.instances.map(({ commit }) => commit)).toEqual([32, 32]);
 });
@@ -89,7 +97,7 @@ const side = (system: string, gate: string, shown: Tick | null): SideInput => ({
   title: `${system}, 2 instances, 32 threads`,
   when: '0:01, as it was',
   isNow: false,
-  sessions: shown === null ? null : sessionsAt(shown, 250),
+  sessions: shown === null ? null : sessionsAt(shown),
   gate,
 });
 const sides = [
@@ -123,7 +131,7 @@ test('many sessions share dots, and a narrow page has the sides one above the ot
   const layout = layoutContention([side('sharded', '', busy), side('unsharded', '', null)], 360);
   expect(layout.perDot).toBe(6);
   expect(layout.sides.map(({ x }) => x)).toEqual([0, 0]);
-  expect(layout.sides[1]).toMatchObject({ figure: 'not measured yet', dots: [], counter: null });
+  expect(layout.sides[1]).toMatchObject({ figure: 'not measured here', dots: [], counter: null });
 });
 
 test('the contention chart of both queues', async () => {

@@ -101,3 +101,9 @@ test('the run of a headline is done, at full scale before quick, then the newest
   expect(chosenRun(runs.map((each) => ({ ...each, imported: true as const })))).toBeNull();
   expect(chosenRun([])).toBeNull();
 });
+
+test('a load before the run is no noise where each repeat was watched and nothing disturbed it', () => {
+  const points = [{ ...point(), conditions: conditions(0, 0) }];
+  const run = { environment: { ...environment, loadAverage: 1.8 }, points, watched: false };
+  expect(trustOf(run, 5)).toMatchObject({ isNoisy: false, load: 'load 1.8 before the run, on 2 cores' });
+});

@@ -12,7 +12,7 @@ import { activityChange, changeInWords } from '../src/model/activity-change.ts';
 import { formatRatioChange, formatUsShort } from '../src/model/format-change.ts';
 import { bucketsFrom, formatPowerNs, middleBucket, sharesOf } from '../src/model/power-buckets.ts';
 import { layoutSequence, rowMin, sequenceOf, sequenceTotals } from '../src/model/sequence.ts';
-import { sessionWaitTables } from '../src/model/session-wait-tables.ts';
+import { cpuInWords, sessionWaitTables } from '../src/model/session-wait-tables.ts';
 import {
   herdInWords,
   herdLanes,
@@ -21,8 +21,9 @@ import {
   ownershipLanes,
   serviceLanes,
 } from '../src/model/swimlanes.ts';
-import { adviceFor } from '../src/model/wait-advice.ts';
+import { adviceFor, presetOf } from '../src/model/wait-advice.ts';
 import { layoutWaits } from '../src/model/waits-layout.ts';
+import { readWhatIfSearch } from '../src/pages/what-if/what-if-search.ts';
 import { contended, pointWithWaits } from './fixtures/activity.ts';
 import { overThreads } from './fixtures/points.ts';
 import { program } from './fixtures/program.ts';
@@ -48,6 +49,13 @@ describe('active sessions of a point', () => {
     const at = activityOf({ ...point, figures });
     expect(at.activities.map(({ name }) => name)).toEqual(['write lock', 'on CPU']);
     expect(at.activities[1]!.sessions).toBe(0.5);
+  });
+
+  test('are without a number of busy cores where the program measures none', () => {
+    const point = pointWithWaits({ lock: 3, onCpu: 1 });
+    const at = activityOf({ ...point, byInstance: {} });
+    expect(at.coresBusy).toBeNull();
+    expect(activityOf(point).coresBusy).toBe(0.5);
   });
 
   test('are microseconds of a message by the rate', () => {
@@ -107,6 +115,19 @@ test('advice names changes of the point only where the model knows the program',
   ]);
   expect(adviceFor('on CPU', { ...point, program: 'listen' })).toEqual([]);
   expect(adviceFor('no such event', point)).toEqual([]);
+});
+
+test('advice opens the model at its point: its workload, its threads, and the change', () => {
+  const point = contended[0]!;
+  const preset = presetOf(point, { operations: 100 });
+  expect(preset.threads).toBe(point.params.threads);
+  expect(preset.operations).toBe(100);
+  expect(preset.instances).toBe(point.params.instances);
+  expect(Object.keys(preset)).not.toContain('cores');
+  expect(presetOf(point, { cores: 16 }).cores).toBe(16);
+  expect(readWhatIfSearch({ ...preset })).toEqual(preset);
+  const { threads: _threads, ...params } = point.params;
+  expect(presetOf({ params }, {})).not.toHaveProperty('threads');
 });
 
 test('panels fill rows evenly and share one scale', () => {
@@ -292,13 +313,14 @@ describe('wait tables of sessions', () => {
       'preparedBy',
       'inserts',
       'elapsedS',
+      'roundTrips',
       'cpuS',
       'syncMs',
     ),
     rows: [
-      ['C2', 'on a disk', 'local', 2, 2, null, 2_000, 32.5, 1.04, 28.8],
-      ['C3', 'on an SSD', 'local', 2, 2, null, 2_000, 5.06, 1.06, 0.72],
-      ['C5', 'own', 'two-branches', 2, 2, 'own', 2_000, 35.3, 4.77, 1.17],
+      ['C2', 'on a disk', 'local', 2, 2, null, 2_000, 32.5, 4_013, 1.04, 28.8],
+      ['C3', 'on an SSD', 'local', 2, 2, null, 2_000, 5.06, 4_014, 1.06, 0.72],
+      ['C5', 'own', 'two-branches', 2, 2, 'own', 2_000, 35.3, 9_013, 4.77, 1.17],
     ],
   };
   const waits = {
@@ -313,7 +335,19 @@ describe('wait tables of sessions', () => {
     ],
   };
   const sync = { event: 'log file sync', waits: 4, maxMs: 9, totalMs: 30, emulated: true };
-  const sessionWaits = [{ session: 'session 1', elapsedMs: 50, cpuMs: 18, rows: [sync] }];
+  const unnamed = { event: 'unnamed', waits: 2, maxMs: 1, totalMs: 2, emulated: false };
+  const sessionWaits = [
+    {
+      session: 'session 1',
+      elapsedMs: 50,
+      cpuMs: 18,
+      cpuOf: 'client' as const,
+      instanceCpuMs: 20,
+      calls: 120,
+      roundTrips: 60,
+      rows: [sync, unnamed],
+    },
+  ];
   const local = {
     transaction: 'local',
     instances: 2,
@@ -325,13 +359,24 @@ describe('wait tables of sessions', () => {
   test('are beside those of the run of the document with the same parameters and the closest syncs', () => {
     const tables = sessionWaitTables({ sessionWaits, params: { ...local, syncMs: 0 } }, { runs, waits })!;
     expect(tables.here).toEqual([
-      { title: 'session 1', transactions: 60, elapsedMs: 50, cpuMs: 18, explained: 0.96, rows: [sync] },
+      {
+        title: 'session 1',
+        transactions: 60,
+        elapsedMs: 50,
+        cpuMs: 18,
+        cpuOf: 'client',
+        instanceCpuMs: 20,
+        roundTrips: 60,
+        explained: 0.96, // without what is unnamed
+        rows: [sync, unnamed],
+      },
     ]);
     expect(tables.document).toMatchObject({
       title: 'C3: on an SSD',
       transactions: 1_000,
       elapsedMs: 5_060,
       cpuMs: 530,
+      roundTrips: 2_007,
     });
     expect(tables.document!.rows.map(({ event, totalMs }) => [event, totalMs])).toEqual([
       ['log file sync', 610],
@@ -339,6 +384,25 @@ describe('wait tables of sessions', () => {
     ]);
     const slow = sessionWaitTables({ sessionWaits, params: { ...local, syncMs: 21.6 } }, { runs, waits })!;
     expect(slow.document!.title).toBe('C2: on a disk');
+  });
+
+  test('say whose CPU it is', () => {
+    const { here, document } = sessionWaitTables(
+      { sessionWaits, params: { ...local, syncMs: 0 } },
+      { runs, waits },
+    )!;
+    const words = [
+      here[0]!,
+      { ...here[0]!, cpuOf: 'client and engine' as const, instanceCpuMs: null },
+      document!,
+      { ...here[0]!, cpuOf: null, instanceCpuMs: null },
+    ].map((table) => cpuInWords(table).replaceAll('\u202f', ' '));
+    expect(words).toEqual([
+      'CPU 18 ms of the client, 20 ms of the instances',
+      'CPU 18 ms of the client and engine',
+      'CPU 530 ms of its server process',
+      'CPU 18 ms',
+    ]);
   });
 
   test('stand alone where the document has no such run, and are missing where no session was traced', () => {

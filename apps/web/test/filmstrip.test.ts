@@ -24,6 +24,7 @@ const ticksOf = ({ trial, system, threads, fromMs, perSec }: Trial): Tick[] =>
     instances: [
       {
         instance: 1,
+        spanMs: 250,
         enqueuePerSec: perSec,
         dequeuePerSec: phase === 'measure' ? perSec : 0,
         cpu: 0.5,
@@ -74,7 +75,7 @@ test('at a time the other system is shown with the same parameters, as far after
     systems,
     fallback: null,
   });
-  expect(unsharded).toMatchObject({ tick: { atMs: 3_500 }, isNow: false, spanMs: 250 });
+  expect(unsharded).toMatchObject({ tick: { atMs: 3_500 }, isNow: false });
   expect(sharded).toMatchObject({ tick: { atMs: 500, params: { threads: 1 } } });
 });
 
@@ -90,6 +91,19 @@ test('a finished run shows the measured middle of the named point', () => {
   expect(unsharded).toMatchObject({ tick: { atMs: 3_500, phase: 'measure' }, isNow: false });
   expect(sharded).toMatchObject({ tick: { atMs: 500 } });
   expect(momentsAt([], { atMs: null, isUnderWay: true, systems, fallback })).toEqual([null, null]);
+});
+
+test('a finished run without frames of the named point shows the last one that both systems have', () => {
+  const fallback = { program: 'queue', params: { instances: 4, threads: 64 } };
+  const [sharded, unsharded] = momentsAt(frames, { atMs: null, isUnderWay: false, systems, fallback });
+  expect(unsharded).toMatchObject({ tick: { atMs: 3_500 } });
+  expect(sharded).toMatchObject({ tick: { atMs: 500 } });
+});
+
+test('a trial of whose measured phase no tick was kept has the rate of what was kept', () => {
+  const [warmup] = ticksOf(trials[0]!);
+  const kept = { ...warmup!, instances: warmup!.instances.map((of) => ({ ...of, dequeuePerSec: 700 })) };
+  expect(framesOf([kept])).toMatchObject([{ perSec: 700 }]);
 });
 
 test('the filmstrip of a run under way, with trials to come', async () => {

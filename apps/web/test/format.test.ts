@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { compareCells } from '../src/model/compare-cells.ts';
 import {
   formatAgo,
   formatAxisCount,
@@ -63,4 +64,9 @@ test('nouns and units agree with their number', () => {
   expect(plural(1, 'instance')).toBe('1 instance');
   expect(plural(1_200, 'trial')).toBe('1,200 trials');
   expect(plain(formatCores(0.654))).toBe('0.65 cores');
+});
+
+test('cells are ordered by size, and texts by the numbers in them', () => {
+  expect([10, 9, 100].sort(compareCells)).toEqual([9, 10, 100]);
+  expect(['16 threads', '2 threads', 'b'].sort(compareCells)).toEqual(['2 threads', '16 threads', 'b']);
 });

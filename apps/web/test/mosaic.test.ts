@@ -1,8 +1,7 @@
 import type { ClaimLedgerEntry, MachineState, ScenarioEntry, StudyInfo } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { documentNumbers } from '../src/model/document-numbers.ts';
-import { heroOf } from '../src/model/hero.ts';
-import { reasonsToAsk } from '../src/model/machine-words.ts';
+import { reasonsNotToCalibrate, reasonsToAsk } from '../src/model/machine-words.ts';
 import {
   cellMarks,
   cellOf,
@@ -75,14 +74,14 @@ test('arrow keys move within a row and stay at its ends', () => {
 const scenario = (changes: object, source: ScenarioEntry['source'] = 'built-in') =>
   ({ source, scenario: { id: 'x', program: 'queue', ...changes } }) as unknown as ScenarioEntry;
 
-test('a document’s number is the reference line of its scenario, or else the claim as it is', () => {
-  const entries = [
-    scenario({ references: [{ claim: 'A2', label: 'White paper: sharded reaches 76,000/s' }] }),
-    scenario({ references: [{ claim: 'A2', label: 'White paper: sharded reaches 76,000/s' }] }),
-  ];
-  const [a1, a2] = documentNumbers([claim('A1'), claim('A2', { last })], entries);
-  expect(a1).toMatchObject({ stated: 'Title of A1', where: 'figure 5', here: null, unit: '' });
-  expect(a2).toMatchObject({ stated: 'sharded reaches 76,000/s', here: '4.2 (4 to 4.5)' });
+test('a document’s number is what it states itself, with the place, beside ours', () => {
+  const stated = (id: string) => ({ claim: id, where: `page of ${id}`, stated: `words of ${id}` });
+  const claims = [claim('A1'), claim('A2', { last }), claim('A3')];
+  const rows = documentNumbers([stated('A2'), stated('A1')], claims);
+  expect(rows).toMatchObject([
+    { statement: stated('A1'), here: null, unit: '' },
+    { statement: stated('A2'), here: '4.2 (4 to 4.5)', unit: '× the messages' },
+  ]);
 });
 
 test('figures, faults and uploads are the three tracks', () => {
@@ -103,20 +102,31 @@ test('figures, faults and uploads are the three tracks', () => {
   expect(ids(own)).toEqual(['mine']);
 });
 
-test('a run with faults is shown over time, Figure 10 by its CPU, others by their sweep', () => {
-  const hero = (changes: object) => heroOf(scenario(changes).scenario);
-  expect(hero({ faults: [{}] })).toBe('rate over time');
-  expect(hero({ study: 'white-paper', figure: 'Figure 10' })).toBe('cpu');
-  expect(hero({ study: 'white-paper', figure: 'Figure 3' })).toBe('scaling');
-});
-
-const idle: MachineState = { cores: 2, coresBusy: 0.1, loadRunning: false, runsUnderWay: 0 };
+const idle: MachineState = {
+  cores: 2,
+  coresBusy: 0.1,
+  loadRunning: false,
+  runsUnderWay: 0,
+  calibrating: false,
+};
 
 test('a busy machine and a load are reasons to ask; a run under way is not, since the next one waits', () => {
   expect(reasonsToAsk(idle)).toEqual([]);
   expect(reasonsToAsk({ ...idle, coresBusy: 1.4 })).toEqual(['Other work keeps 1.4 of 2 cores busy.']);
   expect(reasonsToAsk({ ...idle, loadRunning: true })).toHaveLength(1);
-  expect(reasonsToAsk({ ...idle, coresBusy: 2, loadRunning: true, runsUnderWay: 1 })).toEqual([]);
+  expect(reasonsToAsk({ ...idle, coresBusy: 2, runsUnderWay: 1 })).toEqual([]);
+  expect(reasonsToAsk({ ...idle, coresBusy: 2, loadRunning: true, runsUnderWay: 1 })).toHaveLength(1);
+  expect(reasonsToAsk({ ...idle, coresBusy: 1, calibrating: true })).toEqual([
+    expect.stringContaining('costs of this machine are being measured'),
+  ]);
+});
+
+test('a calibration waits for nothing, so that a run under way is a reason to ask', () => {
+  expect(reasonsNotToCalibrate(idle)).toEqual([]);
+  expect(reasonsNotToCalibrate({ ...idle, coresBusy: 1.4, loadRunning: true })).toHaveLength(2);
+  expect(reasonsNotToCalibrate({ ...idle, coresBusy: 1.4, runsUnderWay: 2 })).toEqual([
+    expect.stringMatching(/^A run is under way/),
+  ]);
 });
 
 test('the pill follows the run that is executed, with those that wait behind it', () => {

@@ -38,6 +38,11 @@ describe('why a message waits', () => {
       limited,
     ],
     [
+      'Delivered and held. If it is not consumed, it becomes ready again.',
+      { state: 'held', deliveryCount: 0 },
+      limited,
+    ],
+    [
       'Delayed until 12:31:10, in 1 min 10 s.',
       { state: 'delayed', deliveryCount: 0, untilMs: nowMs + 70_000 },
       plain,

@@ -1,6 +1,6 @@
 import { figureOf, pointKey, type Run, type RunEvent } from '@shardlab/contract';
 import { expect, test } from 'vitest';
-import { bestPoints, integrityFaults } from '../src/model/run-highlights.ts';
+import { integrityFaults } from '../src/model/integrity-faults.ts';
 import { applyRunEvent, type FollowedRun, isFinished, ticksMax } from '../src/model/run-state.ts';
 import { topWaits } from '../src/model/top-waits.ts';
 import { point } from './fixtures/points.ts';
@@ -49,12 +49,13 @@ test('ticks repeated after a reconnection are counted once', () => {
   expect(state!.ticks).toHaveLength(recorded.ticks.length);
 });
 
-test('the number of ticks is limited, and the oldest are dropped', () => {
+test('the number of ticks is limited, and what is dropped is spread over the whole run', () => {
   const base = recorded.ticks[0]!;
   const ticks = Array.from({ length: ticksMax }, (_, index) => ({ ...base, atMs: index }));
   const state = follow([{ type: 'tick', tick: { ...base, atMs: ticksMax } }], { run: fresh, ticks });
-  expect(state!.ticks).toHaveLength(ticksMax);
-  expect(state!.ticks[0]!.atMs).toBe(1);
+  expect(state!.ticks).toHaveLength(ticksMax / 2 + 1);
+  expect(state!.ticks.slice(0, 2).map(({ atMs }) => atMs)).toEqual([0, 2]);
+  expect(state!.ticks.at(-1)!.atMs).toBe(ticksMax);
 });
 
 test('a status event stores its error', () => {
@@ -63,22 +64,6 @@ test('a status event stores its error', () => {
   expect(state!.run).toMatchObject({ status: 'failed', error });
   expect(isFinished('failed')).toBe(true);
   expect(isFinished('queued')).toBe(false);
-});
-
-test('the best points are those with the highest dequeue rate, and without an unsharded rate there is no ratio', () => {
-  const points = [
-    point({ dequeuePerSec: 500 }),
-    point({ threads: 4, dequeuePerSec: 3_000 }),
-    point({ system: 'unsharded', dequeuePerSec: 600 }),
-  ];
-  expect(bestPoints({ points })).toMatchObject({ ratio: 5, grouped: null });
-  const grouped = point({ system: 'unsharded-grouped', dequeuePerSec: 1_500 });
-  expect(bestPoints({ points: [...points, grouped] })!.grouped).toMatchObject({
-    ofGroups: 2.5,
-    ofSharding: 2,
-  });
-  expect(bestPoints({ points: points.slice(0, 2) })).toBeNull();
-  expect(bestPoints({ points: [points[0]!, point({ system: 'unsharded', dequeuePerSec: 0 })] })).toBeNull();
 });
 
 test('messages left after the drain are not an integrity fault', () => {

@@ -18,11 +18,13 @@ import {
   repeatRange,
   scalingSeries,
 } from '../src/model/scaling-series.ts';
+import { sweepAxis } from '../src/model/sweep-axis.ts';
 import { overThreads, point, sweep } from './fixtures/points.ts';
 import { metric, program } from './fixtures/program.ts';
 
 const frame = { width: 720, height: 440, margin: { top: 14, right: 18, bottom: 42, left: 50 } };
-const series = scalingSeries(sweep(), { metric, roundTrip: 'all', sweep: overThreads, program });
+const axis = sweepAxis(overThreads, program)!;
+const series = scalingSeries(sweep(), { metric, roundTrip: 'all', axis, sweep: overThreads, program });
 const geometry = scalingGeometry(series, { frame, xs: [1, 4, 16, 32], references: [76_000] });
 
 test('points are grouped by system, instances and round trip, and sorted by threads', () => {
@@ -33,14 +35,14 @@ test('points are grouped by system, instances and round trip, and sorted by thre
 });
 
 test('one round trip can be shown alone', () => {
-  const emulated = scalingSeries(sweep(), { metric, roundTrip: 1, sweep: overThreads, program });
+  const emulated = scalingSeries(sweep(), { metric, roundTrip: 1, axis, sweep: overThreads, program });
   expect(emulated.every((entry) => entry.roundTripMs === 1)).toBe(true);
   expect(emulated).toHaveLength(6);
 });
 
 test('a point that delivered nothing is left out, since the axis is logarithmic', () => {
   const points = [point({ dequeuePerSec: 0 }), point({ threads: 4, dequeuePerSec: 10 })];
-  const [only] = scalingSeries(points, { metric, roundTrip: 'all', sweep: overThreads, program });
+  const [only] = scalingSeries(points, { metric, roundTrip: 'all', axis, sweep: overThreads, program });
   expect(only!.points.map(({ x }) => x)).toEqual([4]);
 });
 
@@ -50,7 +52,7 @@ test('every point lies inside the plot, whatever the values', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(threads, value), { minLength: 1, maxLength: 20 }), (pairs) => {
       const points = pairs.map(([count, rate]) => point({ threads: count, dequeuePerSec: rate }));
-      const drawn = scalingSeries(points, { metric, roundTrip: 'all', sweep: overThreads, program });
+      const drawn = scalingSeries(points, { metric, roundTrip: 'all', axis, sweep: overThreads, program });
       const { x, y, left, right, top, bottom } = scalingGeometry(drawn, {
         frame,
         xs: [],

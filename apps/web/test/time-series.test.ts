@@ -11,9 +11,17 @@ interface TickOptions {
   rates?: number[];
   p99?: number[];
   commitMs?: number;
+  spanMs?: number;
 }
 
-function tick({ atMs, trial = 0, rates = [100], p99 = [4], commitMs = 250 }: TickOptions): Tick {
+function tick({
+  atMs,
+  trial = 0,
+  rates = [100],
+  p99 = [4],
+  commitMs = 250,
+  spanMs = 250,
+}: TickOptions): Tick {
   return {
     atMs,
     trial,
@@ -29,6 +37,7 @@ function tick({ atMs, trial = 0, rates = [100], p99 = [4], commitMs = 250 }: Tic
     phase: 'measure',
     instances: rates.map((rate, index) => ({
       instance: index + 1,
+      spanMs,
       enqueuePerSec: rate * 2,
       dequeuePerSec: rate,
       cpu: 0.5,
@@ -65,13 +74,17 @@ test('a sample without deliveries has no latency', () => {
 });
 
 test('a mean over a bin weights each tick by its duration', () => {
-  const ticks = [tick({ atMs: 250, rates: [100] }), tick({ atMs: 350, rates: [450] })];
+  const ticks = [tick({ atMs: 250, rates: [100] }), tick({ atMs: 350, rates: [450], spanMs: 100 })];
   const [trial] = whole(ticks, 1);
   expect(trial!.samples[0]!.dequeuePerSec).toBeCloseTo((100 * 250 + 450 * 100) / 350, 6);
 });
 
 test('a last tick that follows too soon joins the previous sample', () => {
-  const [trial] = whole([tick({ atMs: 250 }), tick({ atMs: 500 }), tick({ atMs: 509, rates: [9_000] })]);
+  const [trial] = whole([
+    tick({ atMs: 250 }),
+    tick({ atMs: 500 }),
+    tick({ atMs: 509, rates: [9_000], spanMs: 9 }),
+  ]);
   expect(trial!.samples.map(({ atMs }) => atMs)).toEqual([250, 509]);
 });
 

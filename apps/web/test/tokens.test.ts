@@ -36,6 +36,8 @@ const textTokens = [
   '--grouped',
   '--unsharded-once',
   '--grouped-once',
+  '--line-olive',
+  '--line-magenta',
   '--holds',
   '--finding',
 ];

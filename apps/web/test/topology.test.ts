@@ -18,6 +18,7 @@ function tick(instances: number, partitions: number, system: Tick['system'] = 's
     phase: 'measure',
     instances: Array.from({ length: instances }, (_, index) => ({
       instance: index + 1,
+      spanMs: 250,
       enqueuePerSec: 1_000,
       dequeuePerSec: 900,
       cpu: 0.5,

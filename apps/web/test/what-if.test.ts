@@ -148,6 +148,7 @@ test('invalid values in the address are ignored', () => {
   expect(readWhatIfSearch({ instances: -1, operations: 'x', subscribers: 1e9, without: ['tea'] })).toEqual(
     {},
   );
+  for (const threads of [0, 1.5, 257, '8']) expect(readWhatIfSearch({ threads })).toEqual({});
   expect(settingsFromSearch({})).toEqual(whatIfDefault);
   const link = {
     instances: 8,
@@ -155,6 +156,7 @@ test('invalid values in the address are ignored', () => {
     hardware: 'exadata-x4-2',
     run: 'r',
     metric: 'latencyP99Ms',
+    threads: 32,
     without: ['cores'],
   };
   expect(readWhatIfSearch(link)).toEqual(link);

@@ -2,6 +2,7 @@
 import {
   type Browsed,
   type BrowserSession,
+  type CalibrationAnswer,
   type ClaimLedger,
   type Cluster,
   type Conversion,
@@ -18,7 +19,9 @@ import {
   type LessonList,
   type LoadAnswer,
   type MachineState,
+  type MeasuredWorkloadList,
   type MessageState,
+  type MessageTrace,
   type NewMessage,
   parseKeepingPayloads,
   type QueueHistories,
@@ -33,10 +36,13 @@ import {
   type RunCancelled,
   type RunLabels,
   type RunList,
+  type RunListQuery,
   type Scale,
+  type Scenario,
   type ScenarioEntry,
   type ScenarioList,
   type ScenarioValidation,
+  type ServiceList,
   type StartLoad,
   type StoreInfo,
   type StudyList,
@@ -44,9 +50,11 @@ import {
   type SubscriberInfo,
   type SubscriberList,
   stringifyWithTexts,
+  type TracedMessages,
   type WaitRegistry,
 } from '@shardlab/contract';
-import { queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import type { OpenApi } from '../model/api-reference.ts';
 import { call, ServerUnreachable } from './client.ts';
 
 /** While the server is unreachable, every query is retried at this interval. */
@@ -57,6 +65,12 @@ export const retryWhileUnreachable = (failures: number, error: Error): boolean =
 export const retryDelay = (): number => unreachableRetryMs;
 
 const path = (id: string) => encodeURIComponent(id);
+
+/** A query string of what is given. */
+function paramsOf(options: object): URLSearchParams {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+}
 
 /** Asked once a minute, so that a page which only listens to events notices the end of its session. */
 export const sessionQuery = queryOptions({
@@ -92,18 +106,26 @@ export const scenarioSchemaQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** `text`: only runs that contain it, see `RunListQuery`. */
-export const runsQuery = (limit: number, text = '') =>
+/** How often lists of runs are read again: cheap, and the only way to notice a run that was started elsewhere. */
+const runsPollMs = 3_000;
+
+/** The newest runs. */
+export const runsQuery = (limit: number) =>
   queryOptions({
-    queryKey: ['runs', 'list', limit, text],
-    queryFn: ({ signal }) =>
-      call<RunList>(
-        'GET',
-        `/api/runs?${new URLSearchParams({ limit: String(limit), ...(text === '' ? {} : { text }) })}`,
-        { signal },
-      ),
-    // Cheap, and the only way to notice a run that was started elsewhere.
-    refetchInterval: 3_000,
+    queryKey: ['runs', 'list', limit],
+    queryFn: ({ signal }) => call<RunList>('GET', `/api/runs?limit=${limit}`, { signal }),
+    refetchInterval: runsPollMs,
+  });
+
+/** Runs in an order and with filters, page by page. */
+export const runPagesQuery = (query: Omit<RunListQuery, 'after'>) =>
+  infiniteQueryOptions({
+    queryKey: ['runs', 'list', 'pages', query],
+    queryFn: ({ signal, pageParam }) =>
+      call<RunList>('GET', `/api/runs?${paramsOf({ ...query, after: pageParam })}`, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+    refetchInterval: runsPollMs,
   });
 
 /** The newest runs of one scenario. Under the key of lists, so that a run which begins or ends refreshes it. */
@@ -150,10 +172,39 @@ export const hardwareQuery = queryOptions({
   queryFn: ({ signal }) => call<HardwareList>('GET', '/api/hardware', { signal }),
 });
 
+/** How often the page asks how far a calibration is. */
+const calibrationPollMs = 400;
+
+export const calibrationQuery = queryOptions({
+  queryKey: ['calibration'],
+  queryFn: ({ signal }) => call<CalibrationAnswer>('GET', '/api/calibration', { signal }),
+  refetchInterval: ({ state }) => (state.data?.calibration?.state === 'running' ? calibrationPollMs : false),
+});
+
+/** Under the key of runs, so that a run which ends refreshes it. */
+export const measuredWorkloadsQuery = queryOptions({
+  queryKey: ['runs', 'measured-workloads'],
+  queryFn: ({ signal }) => call<MeasuredWorkloadList>('GET', '/api/measured-workloads', { signal }),
+});
+
+/** Never out of date: the routes are part of the server's code. */
+export const openApiQuery = queryOptions({
+  queryKey: ['openapi'],
+  queryFn: ({ signal }) => call<OpenApi>('GET', '/openapi.json', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
 /** A server keeps its store as long as it runs. */
 export const storeQuery = queryOptions({
   queryKey: ['store'],
   queryFn: ({ signal }) => call<StoreInfo>('GET', '/api/store', { signal }),
+});
+
+/** Asked for as often as the cluster's processes come and go. */
+export const servicesQuery = queryOptions({
+  queryKey: ['services'],
+  queryFn: ({ signal }) => call<ServiceList>('GET', '/api/services', { signal }),
+  refetchInterval: 1_000,
 });
 
 export const queuesQuery = queryOptions({
@@ -201,13 +252,27 @@ export const browseQuery = (queue: string, options: BrowseOptions) =>
   queryOptions({
     queryKey: ['queues', queue, 'messages', options],
     queryFn: ({ signal }) => {
-      const given = Object.entries(options).filter(([, value]) => value !== undefined);
-      const params = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
-      const url = `/api/queues/${path(queue)}/messages?${params}`;
+      const url = `/api/queues/${path(queue)}/messages?${paramsOf(options)}`;
       return call<Browsed>('GET', url, { signal, parse: parseKeepingPayloads });
     },
     // A search without an index reads the whole backlog, so it is not repeated.
     refetchInterval: options.correlationId === undefined ? 2_000 : false,
+  });
+
+export const messageTraceQuery = (queue: string, id: string) =>
+  queryOptions({
+    queryKey: ['queues', queue, 'traces', id],
+    queryFn: ({ signal }) =>
+      call<MessageTrace>('GET', `/api/queues/${path(queue)}/messages/${path(id)}/trace`, { signal }),
+    refetchInterval: 2_000,
+  });
+
+export const tracedMessagesQuery = (queue: string) =>
+  queryOptions({
+    queryKey: ['queues', queue, 'traces'],
+    queryFn: ({ signal }) =>
+      call<TracedMessages>('GET', `/api/queues/${path(queue)}/traces?limit=20`, { signal }),
+    refetchInterval: 2_000,
   });
 
 export const subscribersQuery = (topic: string) =>
@@ -233,8 +298,10 @@ export const conversionQuery = ({ name, kind }: QueueInfo) =>
 
 /** Takes a quarter of a second, in which the server watches its machine. */
 export const readMachine = () => call<MachineState>('GET', '/api/machine');
-export const startRun = (scenario: string, scale: Scale) =>
+export const startRun = (scenario: string | Scenario, scale: Scale) =>
   call<Id>('POST', '/api/runs', { body: { scenario, scale } });
+export const startCalibration = () => call<CalibrationAnswer>('POST', '/api/calibration');
+export const cancelCalibration = () => call<CalibrationAnswer>('DELETE', '/api/calibration');
 export const cancelRun = (id: string) => call<RunCancelled>('POST', `/api/runs/${path(id)}/cancel`);
 export const resumeRun = (id: string) => call<Id>('POST', `/api/runs/${path(id)}/resume`);
 export const deleteRun = (id: string) => call<undefined>('DELETE', `/api/runs/${path(id)}`);
@@ -269,6 +336,8 @@ export const dequeue = (queue: string, options: Dequeue) =>
     body: options,
     parse: parseKeepingPayloads,
   });
+export const traceNext = (queue: string, next: number) =>
+  call<undefined>('POST', `/api/queues/${path(queue)}/traces`, { body: { next } });
 export const ackOrNack = (queue: string, action: 'ack' | 'nack', receipts: string[]) =>
   call<undefined>('POST', `/api/queues/${path(queue)}/${action}`, { body: { receipts } });
 export const redrive = (queue: string, options: Redrive) =>

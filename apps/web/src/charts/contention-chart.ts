@@ -1,21 +1,41 @@
 /** Sessions as dots: they pile up at the one gate of an unsharded queue, and pass through those of a sharded one. */
 import { type Selection, select } from 'd3-selection';
+import { symbolCircle } from 'd3-shape';
 import type { ContentionLayout, ContentionSide, Dot, DotRole, Lane } from '../model/contention-layout.ts';
+import { plural } from '../model/format.ts';
 import { px } from './axes.ts';
 import type { Chart } from './chart.ts';
+import type { LegendItem } from './svg-document.ts';
 import { fontFamily, systemColor, themeColor, waitColor } from './visual-encoding.ts';
 
 type Sides = Selection<SVGGElement, ContentionSide, SVGGElement, unknown>;
 
 const dotRadius = 3.4;
 
-export const dotColor: Readonly<Record<DotRole, string>> = {
+const dotColor: Readonly<Record<DotRole, string>> = {
   committing: waitColor.commit!,
   waiting: waitColor.concurrency!,
   paused: waitColor.configuration!,
   working: themeColor.text,
   elsewhere: themeColor.strong,
 };
+
+const dotWords: readonly [DotRole, string][] = [
+  ['waiting', 'waits for others'],
+  ['committing', 'commits'],
+  ['working', 'on a core'],
+  ['paused', 'paused: flow control, partition maintenance, network'],
+  ['elsewhere', 'idle, or between calls'],
+];
+
+export const dotLegend = (perDot: number): LegendItem[] => [
+  {
+    label: `one dot is ${perDot === 1 ? 'a session' : plural(perDot, 'session')}`,
+    color: themeColor.muted,
+    mark: { shape: symbolCircle },
+  },
+  ...dotWords.map(([role, label]) => ({ label, color: dotColor[role] })),
+];
 
 /** Moves of dots are transitions of the style sheet (charts.css), so that reduced motion is its matter. */
 export function createContentionChart(element: SVGSVGElement): Chart<ContentionLayout> {

@@ -1,9 +1,9 @@
 /** Distributions by powers of two: ours as bars, those that it is compared with as outlines. Shares, so that counts may differ. */
 import { scaleLinear } from 'd3-scale';
-import { pointer, select } from 'd3-selection';
 import type { Chart, Size } from './chart.ts';
-import { drawMarks, type Mark, sizeSvg } from './marks.ts';
-import { fontFamily, themeColor } from './visual-encoding.ts';
+import type { Mark } from './marks.ts';
+import { createPointedChart } from './pointed-chart.ts';
+import { themeColor } from './visual-encoding.ts';
 
 export interface HistogramSeries {
   label: string;
@@ -27,29 +27,15 @@ export interface HistogramEvents {
 
 const margin = { top: 8, right: 10, bottom: 26, left: 40 };
 
-export function createHistogramChart(element: SVGSVGElement, events: HistogramEvents): Chart<HistogramData> {
-  const svg = select(element).attr('font-family', fontFamily);
-  const marks = svg.append('g').attr('data-part', 'histogram').attr('font-size', 11);
-  let drawn: HistogramData | null = null;
-  svg
-    .on('pointermove', (event: PointerEvent) => {
-      if (drawn === null) return;
-      const [x] = pointer(event, element);
-      const bucket = Math.floor((x - margin.left) / stepOf(drawn));
-      events.onCursor(bucket >= 0 && bucket < drawn.edges.length ? bucket : null);
-    })
-    .on('pointerleave', () => events.onCursor(null));
-  return {
-    update(data) {
-      drawn = data;
-      sizeSvg(svg, data);
-      drawMarks(marks, marksOf(data));
-    },
-    destroy() {
-      svg.on('pointermove', null).on('pointerleave', null);
-      svg.selectAll('*').remove();
-    },
+export function createHistogramChart(
+  element: SVGSVGElement,
+  { onCursor }: HistogramEvents,
+): Chart<HistogramData> {
+  const findAt = (data: HistogramData, x: number): number | null => {
+    const bucket = Math.floor((x - margin.left) / stepOf(data));
+    return bucket >= 0 && bucket < data.edges.length ? bucket : null;
   };
+  return createPointedChart(element, { part: 'histogram', marksOf, findAt, onCursor });
 }
 
 const stepOf = ({ width, edges }: HistogramData) =>

@@ -1,37 +1,24 @@
 /** The log-log chart of a metric over threads or another parameter, with a line for each series. */
 import { pointer, type Selection, select } from 'd3-selection';
 import { line, symbol } from 'd3-shape';
-import { placeLabel } from '../model/label-placement.ts';
-import { type LineLabel, placeLineLabels } from '../model/line-labels.ts';
-import {
-  linearGuide,
-  nearestPoint,
-  type ScalingGeometry,
-  scalingGeometry,
-} from '../model/scaling-geometry.ts';
+import { type LineLabel, labelLinePx, placeLineLabels } from '../model/line-labels.ts';
+import { nearestPoint, type ScalingGeometry, scalingGeometry } from '../model/scaling-geometry.ts';
 import { findPoint, type ScalingPoint, type ScalingSeries } from '../model/scaling-series.ts';
 import type { SweepAxis } from '../model/sweep-axis.ts';
 import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
+import { type DocumentCurveLine, drawDocumentCurves } from './document-curve-lines.ts';
+import { drawGuides, type ReferenceLine } from './scaling-guides.ts';
 import {
   fontFamily,
   ghostOpacity,
   instanceShape,
+  lineColor,
   pointArea,
   roundTripDash,
   simulatedDash,
-  systemColor,
   themeColor,
 } from './visual-encoding.ts';
-
-/** A value that a document states, drawn as a labelled horizontal line. */
-export interface ReferenceLine {
-  label: string;
-  /** Used if `label` does not fit. */
-  shortLabel: string;
-  value: number;
-  system: string;
-}
 
 /** One of several charts side by side that share the vertical axis. */
 export interface ScalingPanel {
@@ -40,7 +27,7 @@ export interface ScalingPanel {
   title: string;
   series: readonly ScalingSeries[];
   /** Where the trial under way is; null if it is not in this panel. */
-  live: { x: number; value: number; system: string } | null;
+  live: { x: number; value: number; system: string; color?: string } | null;
 }
 
 export interface ScalingChartData extends Size {
@@ -52,10 +39,12 @@ export interface ScalingChartData extends Size {
   /** The vertical axis; null: made from the values. */
   domain: readonly [low: number, high: number] | null;
   references: readonly ReferenceLine[];
+  /** What a document prints over the same axis; left out for none. */
+  curves?: readonly DocumentCurveLine[];
   /** Whether to draw a line of slope one. */
   hasLinearGuide: boolean;
-  /** Whether each line says what it is at its right end, in the place of a legend. */
-  hasLineLabels: boolean;
+  /** Room at the right of each plot for labels that name its lines, in the place of a legend, CSS pixels; null for none. */
+  labelWidth: number | null;
   formatAxis(value: number): string;
   /** Key of the point under the cursor. */
   cursor: string | null;
@@ -71,8 +60,6 @@ export interface ScalingChartEvents {
 const margin = { top: 14, right: 18, bottom: 42, left: 50 };
 /** Room above a plot for the title of its panel. */
 const titleHeight = 18;
-/** Room at the right of a plot for the labels of its lines. */
-const labelWidth = 86;
 const panelGap = 14;
 const panelWidthMin = 250;
 const reachPx = 36;
@@ -132,10 +119,10 @@ export function createScalingChart(
 
 /** The panels are equally wide, side by side where there is room; the first of a row has the labels of the vertical axis. */
 function geometryOf(data: ScalingChartData, index: number): ScalingGeometry {
-  const { width, height, panels, references } = data;
+  const { width, height, panels, references, curves = [] } = data;
   const columns = columnsOf(data);
   const rows = Math.ceil(panels.length / columns);
-  const right = data.hasLineLabels ? labelWidth : margin.right;
+  const right = data.labelWidth ?? margin.right;
   const each = (width - margin.left - panelGap * (columns - 1)) / columns;
   const left = margin.left + (index % columns) * (each + panelGap);
   const hasTitles = panels.some(({ title }) => title !== '');
@@ -155,14 +142,23 @@ function geometryOf(data: ScalingChartData, index: number): ScalingGeometry {
     {
       frame,
       xs: data.xs,
-      references: references.map((reference) => reference.value),
+      references: [
+        ...references.map(({ value }) => value),
+        ...curves.flatMap(({ points }) => points.map(({ value }) => value)),
+      ],
       domain: data.domain ?? undefined,
     },
   );
 }
 
-const columnsOf = ({ width, panels }: Pick<ScalingChartData, 'width' | 'panels'>): number =>
-  width >= panels.length * panelWidthMin ? panels.length : 1;
+/** How many panels stand side by side. */
+export const columnsOf = ({
+  width,
+  panels,
+}: {
+  width: number;
+  panels: { readonly length: number };
+}): number => (width >= panels.length * panelWidthMin ? panels.length : 1);
 
 const parts = ['left-axis', 'bottom-axis', 'guides', 'ranges', 'lines', 'cursor', 'points', 'labels', 'live'];
 
@@ -206,85 +202,19 @@ function drawPanel(
     { bottom },
   );
   drawGuides(part('guides'), geometry, { ...data, ...panel });
+  drawDocumentCurves(part('guides'), geometry, data.curves ?? []);
   drawRanges(part('ranges'), geometry, panel.series);
   drawLines(part('lines').attr('fill', 'none'), geometry, panel.series);
   drawPoints(part('points'), geometry, panel.series);
   drawCursor(part('cursor'), geometry, { ...data, series: panel.series });
-  drawLineLabels(part('labels'), geometry, data.hasLineLabels ? panel.series : []);
+  drawLineLabels(part('labels'), geometry, data.labelWidth === null ? [] : panel.series);
   drawLive(part('live'), geometry, panel.live);
 }
 
 type Group = Selection<SVGGElement, unknown, null, undefined>;
 
-interface GuideData extends Pick<ScalingChartData, 'hasLinearGuide' | 'references'> {
-  series: readonly ScalingSeries[];
-}
-
-function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideData): void {
-  const firstSharded = data.series.find((entry) => entry.system === 'sharded')?.points[0];
-  const through = data.hasLinearGuide ? firstSharded : undefined;
-  const guide = through === undefined ? null : linearGuide(geometry, through);
-  const slopes = group
-    .selectAll<SVGGElement, unknown>('g[data-guide]')
-    .data(guide === null ? [] : [guide])
-    .join((enter) => {
-      const entry = enter.append('g').attr('data-guide', 'linear');
-      entry
-        .append('line')
-        .attr('stroke', themeColor.strong)
-        .attr('stroke-dasharray', '1 4')
-        .attr('stroke-width', 1.5);
-      entry.append('text').attr('fill', themeColor.muted).attr('font-size', 11);
-      return entry;
-    });
-  slopes
-    .select('line')
-    .attr('x1', (d) => px(d.x1))
-    .attr('y1', (d) => px(d.y1))
-    .attr('x2', (d) => px(d.x2))
-    .attr('y2', (d) => px(d.y2))
-    .attr('stroke-linecap', 'round');
-  slopes
-    .select('text')
-    .attr('text-anchor', (d) => (d.x2 > geometry.right - 50 ? 'end' : 'start'))
-    .attr('x', (d) => px(d.x2 > geometry.right - 50 ? d.x2 - 12 : d.x2 + 6))
-    .attr('y', (d) => px(d.x2 > geometry.right - 50 ? d.y2 - 6 : d.y2 + 11))
-    .text('linear');
-
-  const references = group
-    .selectAll<SVGGElement, ReferenceLine>('g[data-reference]')
-    .data(data.references, (d) => d.label)
-    .join((enter) => {
-      const entry = enter.append('g').attr('data-reference', (d) => d.label);
-      // A document's line is wide and pale behind our own: measured elsewhere, on other hardware.
-      entry.append('line').attr('stroke-width', 5).attr('stroke-opacity', 0.22);
-      entry
-        .append('text')
-        .attr('font-size', 11)
-        .attr('paint-order', 'stroke')
-        .attr('stroke', themeColor.surface)
-        .attr('stroke-width', 4)
-        .attr('stroke-linejoin', 'round');
-      return entry;
-    });
-  references
-    .select('line')
-    .attr('stroke', (d) => systemColor(d.system))
-    .attr('x1', geometry.left)
-    .attr('x2', geometry.right)
-    .attr('y1', (d) => px(geometry.y(d.value)))
-    .attr('y2', (d) => px(geometry.y(d.value)));
-  const labels = data.references.map(({ label, shortLabel, value }) =>
-    placeLabel([label, shortLabel], geometry.y(value), { series: data.series, geometry }),
-  );
-  references
-    .select('text')
-    .data(labels)
-    .attr('fill', (_, index) => systemColor(data.references[index]!.system))
-    .attr('x', (label) => px(label.x))
-    .attr('y', (label) => px(label.y))
-    .text((label) => label.text);
-}
+const dashOf = ({ dash, roundTripMs }: ScalingSeries): string | null =>
+  dash === undefined ? roundTripDash(roundTripMs) : dash;
 
 function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly ScalingSeries[]): void {
   const path = line<ScalingPoint>(
@@ -299,14 +229,12 @@ function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly Sca
     )
     .join('path')
     .attr('data-series', (entry) => entry.id)
-    .attr('stroke', (entry) => entry.color ?? systemColor(entry.system))
+    .attr('stroke', lineColor)
     .attr('stroke-width', (entry) => (entry.drawnAs === 'simulated' ? 2.5 : 1.75))
     .attr('stroke-opacity', (entry) => (entry.drawnAs === 'ghost' ? ghostOpacity : null))
     .attr('stroke-linejoin', 'round')
     .attr('stroke-linecap', (entry) => (entry.drawnAs === 'simulated' ? 'round' : null))
-    .attr('stroke-dasharray', (entry) =>
-      entry.drawnAs === 'simulated' ? simulatedDash : roundTripDash(entry.roundTripMs),
-    )
+    .attr('stroke-dasharray', (entry) => (entry.drawnAs === 'simulated' ? simulatedDash : dashOf(entry)))
     .attr('d', (entry) => path(entry.points));
 }
 
@@ -314,15 +242,17 @@ function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly Sca
 function drawRanges(group: Group, { x, y }: ScalingGeometry, series: readonly ScalingSeries[]): void {
   const [low, high] = y.domain() as [number, number];
   const inDomain = (value: number) => Math.min(high, Math.max(low, value));
-  const items = series.flatMap(({ system, points }) =>
-    points.flatMap(({ key, x: at, range }) => (range === undefined ? [] : [{ system, key, at, range }])),
+  const items = series.flatMap((entry) =>
+    entry.points.flatMap(({ key, x: at, range }) =>
+      range === undefined ? [] : [{ color: lineColor(entry), key, at, range }],
+    ),
   );
   group
     .selectAll<SVGLineElement, (typeof items)[number]>('line')
     .data(items, (item) => item.key)
     .join('line')
     .attr('data-range', (item) => item.key)
-    .attr('stroke', (item) => systemColor(item.system))
+    .attr('stroke', (item) => item.color)
     .attr('stroke-width', 1.25)
     .attr('stroke-opacity', 0.75)
     .attr('x1', (item) => px(x(item.at)))
@@ -338,10 +268,22 @@ function drawLineLabels(group: Group, geometry: ScalingGeometry, series: readonl
     .join('text')
     .attr('data-label', (label) => label.id)
     .attr('font-size', 11)
-    .attr('fill', (label) => systemColor(label.system))
+    .attr('fill', lineColor)
     .attr('x', (label) => px(label.x))
     .attr('y', (label) => px(label.y))
-    .text((label) => label.text);
+    .each(function writeLines({ lines, x }) {
+      const text = select(this);
+      if (lines.length === 1) text.text(lines[0]!);
+      else
+        text
+          .text(null)
+          .selectAll('tspan')
+          .data(lines)
+          .join('tspan')
+          .attr('x', px(x))
+          .attr('dy', (_, index) => (index === 0 ? null : labelLinePx))
+          .text((line) => line);
+    });
 }
 
 /** The trial under way: its rate of the moment, as a ring that pulses where motion is welcome (styles/charts.css). */
@@ -354,9 +296,9 @@ function drawLive(group: Group, { x, y }: ScalingGeometry, live: ScalingPanel['l
     .attr('data-live', '')
     .attr('class', 'pulse')
     .attr('r', 8)
-    .attr('fill', (at) => systemColor(at.system))
+    .attr('fill', lineColor)
     .attr('fill-opacity', 0.3)
-    .attr('stroke', (at) => systemColor(at.system))
+    .attr('stroke', lineColor)
     .attr('stroke-width', 2)
     .attr('cx', (at) => px(x(at.x)))
     .attr('cy', (at) => px(y(Math.min(high, Math.max(low, at.value)))));
@@ -372,7 +314,7 @@ function drawPoints(group: Group, { x, y }: ScalingGeometry, shown: readonly Sca
     .join((enter) => enter.append('path').attr('data-new', ''))
     .attr('data-point', (item) => item.point.key)
     .attr('d', (item) => symbol(instanceShape(item.series.instances), pointArea)())
-    .attr('fill', (item) => item.series.color ?? systemColor(item.series.system))
+    .attr('fill', (item) => lineColor(item.series))
     .attr('stroke', themeColor.surface)
     .attr('stroke-width', 1.25)
     .attr('transform', (item) => `translate(${px(x(item.point.x))},${px(y(item.point.value))})`);

@@ -1,6 +1,9 @@
 /**
  * Turns a chart into an SVG file. Design tokens are replaced by their values, so it looks the same outside the page.
  */
+import { type SymbolType, symbol } from 'd3-shape';
+import { pointArea } from './visual-encoding.ts';
+
 const svgNamespace = 'http://www.w3.org/2000/svg';
 
 /** Replaces every `var(--name)` by the result of `read('--name')`. */
@@ -14,20 +17,28 @@ export function themeValue(value: string, theme: 'light' | 'dark'): string {
   return values === null ? value.trim() : values[theme === 'light' ? 1 : 2]!;
 }
 
-/** What a colour of the drawing stands for. */
+/** A piece of a line, `dash` as in SVG and null for a solid one; or the mark of a point. */
+export type LegendMark = { dash: string | null; isThin?: boolean; isRound?: boolean } | { shape: SymbolType };
+
+/** What a colour, a line or a mark of the drawing stands for. */
 export interface LegendItem {
   label: string;
   color: string;
   /** 0 to 1; default 1. */
   opacity?: number;
+  /** In front of the label; default a patch of the colour. */
+  mark?: LegendMark;
 }
 
-export interface ExportOptions {
+/** The legend of a saved drawing, and where its data come from: machine, scale, repeats, time. */
+export interface SavedNotes {
+  legend: readonly LegendItem[];
+  provenance: string;
+}
+
+/** Legend and provenance are written below the drawing. */
+export interface ExportOptions extends SavedNotes {
   title: string;
-  /** Written below the drawing; default none. */
-  legend?: readonly LegendItem[];
-  /** Where the data come from: machine, scale, repeats, time. Written below the legend. */
-  provenance?: string;
   theme: 'light' | 'dark';
   /** The value of a design token as written in the style sheet. */
   token(name: string): string;
@@ -37,8 +48,9 @@ export interface ExportOptions {
 export function svgDocument(element: SVGSVGElement, options: ExportOptions): string {
   const width = Number(element.getAttribute('width'));
   const height = Number(element.getAttribute('height'));
-  const headHeight = 34;
   const pad = 12;
+  const titleLines = linesOf(options.title, Math.floor(width / titleLetterPx));
+  const headHeight = 16 + titleLines.length * titleRow;
   const foot = footOf(options, { width, top: height + pad });
   const page = { width: width + 2 * pad, height: height + headHeight + pad + foot.height };
   const inner = element.innerHTML;
@@ -47,7 +59,10 @@ export function svgDocument(element: SVGSVGElement, options: ExportOptions): str
     `<svg xmlns="${svgNamespace}" width="${page.width}" height="${page.height}" viewBox="${-pad} ${-headHeight} ${page.width} ${page.height}" font-family="${font}">`,
     `<title>${escapeText(options.title)}</title>`,
     `<rect x="${-pad}" y="${-headHeight}" width="${page.width}" height="${page.height}" fill="var(--surface)"/>`,
-    `<text x="0" y="-12" font-size="14" font-weight="600" fill="var(--ink)">${escapeText(options.title)}</text>`,
+    ...titleLines.map(
+      (line, index) =>
+        `<text x="0" y="${(index + 1 - titleLines.length) * titleRow - 12}" font-size="14" font-weight="600" fill="var(--ink)">${escapeText(line)}</text>`,
+    ),
     inner,
     ...foot.parts,
     '</svg>',
@@ -55,22 +70,27 @@ export function svgDocument(element: SVGSVGElement, options: ExportOptions): str
   return resolveTokens(text, (name) => themeValue(options.token(name), options.theme));
 }
 
+const titleLetterPx = 7.2;
+const titleRow = 18;
 const letterPx = 6.2;
 const footRow = 18;
+const patchPx = 11;
+const linePx = 24;
 
 /** Legend and provenance, in rows that fit the width. */
 function footOf(
-  { legend = [], provenance = '' }: ExportOptions,
+  { legend, provenance }: ExportOptions,
   { width, top }: { width: number; top: number },
 ): { parts: string[]; height: number } {
   const parts: string[] = [];
   let [x, y] = [0, top + 10];
-  for (const { label, color, opacity = 1 } of legend) {
-    const itemWidth = 18 + label.length * letterPx + 14;
+  for (const item of legend) {
+    const markWidth = item.mark !== undefined && 'dash' in item.mark ? linePx : patchPx;
+    const itemWidth = markWidth + 7 + item.label.length * letterPx + 14;
     if (x > 0 && x + itemWidth > width) [x, y] = [0, y + footRow];
     parts.push(
-      `<rect x="${Math.round(x)}" y="${y - 9}" width="11" height="11" rx="2" fill="${color}" fill-opacity="${opacity}"/>`,
-      `<text x="${Math.round(x) + 16}" y="${y}" font-size="11" fill="var(--ink)">${escapeText(label)}</text>`,
+      markOf(item, Math.round(x), y),
+      `<text x="${Math.round(x) + markWidth + 5}" y="${y}" font-size="11" fill="var(--ink)">${escapeText(item.label)}</text>`,
     );
     x += itemWidth;
   }
@@ -80,6 +100,17 @@ function footOf(
     y += footRow;
   }
   return { parts, height: parts.length === 0 ? 0 : y - top - 4 };
+}
+
+/** The mark of a legend item, from x on, on the baseline y of its label. */
+function markOf({ color, opacity = 1, mark }: LegendItem, x: number, y: number): string {
+  if (mark === undefined)
+    return `<rect x="${x}" y="${y - 9}" width="${patchPx}" height="${patchPx}" rx="2" fill="${color}" fill-opacity="${opacity}"/>`;
+  if ('shape' in mark)
+    return `<path d="${symbol(mark.shape, pointArea)()}" transform="translate(${x + patchPx / 2} ${y - 4})" fill="${color}" fill-opacity="${opacity}"/>`;
+  const { dash, isThin = false, isRound = false } = mark;
+  const dashes = dash === null ? '' : ` stroke-dasharray="${dash}"`;
+  return `<path d="M${x} ${y - 4}h${linePx}" fill="none" stroke="${color}" stroke-opacity="${opacity}" stroke-width="${isThin ? 1 : 2}"${dashes}${isRound ? ' stroke-linecap="round"' : ''}/>`;
 }
 
 function linesOf(text: string, letters: number): string[] {

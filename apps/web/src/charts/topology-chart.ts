@@ -12,6 +12,7 @@ import type {
 import { px } from './axes.ts';
 import type { Chart } from './chart.ts';
 import { createFlowMotion, type FlowMotion } from './flow-motion.ts';
+import type { LegendItem } from './svg-document.ts';
 import { fontFamily, systemColor, themeColor } from './visual-encoding.ts';
 
 export interface TopologyChartOptions {
@@ -22,6 +23,18 @@ export interface TopologyChartOptions {
 type Group<Datum = unknown> = Selection<SVGGElement, Datum, SVGElement | null, unknown>;
 
 const dash = '12 6';
+
+/** Of a topology with what is in its partitions, or in its one table. */
+export function topologyLegend(system: string): LegendItem[] {
+  const color = systemColor(system);
+  if (system !== 'sharded')
+    return [{ label: 'backlog relative to the limit of the workload', color, opacity: 0.3 }];
+  return [
+    { label: 'waiting messages', color },
+    { label: 'consumed messages', color, opacity: 0.25 },
+    { label: 'free space of a partition', color: themeColor.well },
+  ];
+}
 
 export function createTopologyChart(
   element: SVGSVGElement,

@@ -46,8 +46,30 @@ export function systemsIn(shown: readonly { system: string }[]): string[] {
   ];
 }
 
-/** Systems without a colour of their own share a neutral one. */
+/** Undefined for systems without a colour of their own. */
+export const knownSystemColor = (system: string): string | undefined => systemColors[system];
+
+/** Of a single system; where several are shown together that may have none, see `lineStyles`. */
 export const systemColor = (system: string): string => systemColors[system] ?? themeColor.muted;
+
+/** A line's own colour, or else that of its system. */
+export const lineColor = ({ color, system }: { color?: string | undefined; system: string }): string =>
+  color ?? systemColor(system);
+
+/** Of lines that no colour of a system tells apart, the most different first; all are readable as text. */
+export const freeColors: readonly string[] = [
+  'var(--grouped-once)',
+  'var(--line-magenta)',
+  'var(--line-olive)',
+  'var(--grouped)',
+  'var(--unsharded-once)',
+  'var(--ink-2)',
+  'var(--unsharded)',
+  'var(--sharded)',
+];
+
+/** Null is a solid line. */
+export const lineDashes: readonly (string | null)[] = [null, '6 4', '2 3', '10 3 2 3', '10 3 2 3 2 3'];
 
 export const waitColor: Readonly<Record<string, string>> = {
   cpu: 'var(--wait-cpu)',
@@ -75,6 +97,9 @@ export const simulatedDash = '0.5 5';
 
 /** A solid line in the colour of its system, pale: what was shown before. */
 export const ghostOpacity = 0.35;
+
+/** Lines of a document are wide and pale behind our own: measured elsewhere, on other hardware. */
+export const documentLine = { width: 5, opacity: 0.22 } as const;
 
 const shapes: readonly SymbolType[] = [
   symbolCircle,

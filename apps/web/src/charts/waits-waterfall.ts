@@ -3,6 +3,7 @@ import { scaleLinear } from 'd3-scale';
 import { select } from 'd3-selection';
 import type { Chart } from './chart.ts';
 import { drawMarks, fitText, type Mark, sizeSvg } from './marks.ts';
+import type { LegendItem } from './svg-document.ts';
 import { fontFamily, themeColor } from './visual-encoding.ts';
 import type { EventColor } from './waits-color.ts';
 
@@ -29,7 +30,19 @@ const barHeight = 16;
 /** Room for the value behind a bar. */
 const valueWidth = 76;
 
+/** Of the bars at both ends, and of an event without a colour. */
+const totalColor: EventColor = { fill: themeColor.strong, opacity: 1 };
+
 export const waterfallHeight = (steps: number): number => (steps + 2) * rowHeight;
+
+/** Of saved images: on the page each bar has its name above it. */
+export const waterfallLegend = ({ steps, colors }: Pick<WaterfallData, 'steps' | 'colors'>): LegendItem[] => [
+  { label: 'the whole time, at each point', color: totalColor.fill, opacity: totalColor.opacity },
+  ...steps.map(({ name }) => {
+    const { fill, opacity } = colors.get(name) ?? totalColor;
+    return { label: name, color: fill, opacity };
+  }),
+];
 
 interface Row {
   key: string;
@@ -55,7 +68,6 @@ export function createWaterfall(element: SVGSVGElement): Chart<WaterfallData> {
 }
 
 function rowsOf({ from, to, steps, colors, format, formatChange }: WaterfallData): Row[] {
-  const total = { fill: themeColor.strong, opacity: 1 };
   let at = from.value;
   const changes = steps.map(({ name, from: before, to: after }): Row => {
     const next = at + after - before;
@@ -65,15 +77,22 @@ function rowsOf({ from, to, steps, colors, format, formatChange }: WaterfallData
       value: formatChange(after - before),
       low: Math.min(at, next),
       high: Math.max(at, next),
-      color: colors.get(name) ?? total,
+      color: colors.get(name) ?? totalColor,
     };
     at = next;
     return row;
   });
   return [
-    { key: 'from', label: from.label, value: format(from.value), low: 0, high: from.value, color: total },
+    {
+      key: 'from',
+      label: from.label,
+      value: format(from.value),
+      low: 0,
+      high: from.value,
+      color: totalColor,
+    },
     ...changes,
-    { key: 'to', label: to.label, value: format(to.value), low: 0, high: to.value, color: total },
+    { key: 'to', label: to.label, value: format(to.value), low: 0, high: to.value, color: totalColor },
   ];
 }
 

@@ -11,6 +11,7 @@ import {
   pointKey,
   type Scenario,
 } from '@shardlab/contract';
+import { formatAxisCount } from './format.ts';
 import { sweepAxis } from './sweep-axis.ts';
 
 /** Sessions: average number that are in a state. Microseconds: their time there for each message delivered. */
@@ -37,7 +38,7 @@ export interface Activity {
 export interface PointActivity {
   key: string;
   point: Point;
-  /** Value of the run's axis: "16". */
+  /** Value of the run's axis: "16", or "kill". */
   label: string;
   /** "16 threads" */
   words: string;
@@ -47,8 +48,8 @@ export interface PointActivity {
   sessions: number;
   /** Average number of sessions that wait for messages, or wait by their own choice. */
   idleSessions: number;
-  /** Cores that the processes keep busy, threads of writers included. */
-  coresBusy: number;
+  /** Cores that the processes keep busy, threads of writers included; null where a program does not measure it. */
+  coresBusy: number | null;
   /** Messages delivered in a second; 0 if the program does not count any. */
   messagesPerSec: number;
 }
@@ -71,9 +72,10 @@ export function activityOf(point: Point): Omit<PointActivity, 'label' | 'words'>
   const ofSessions = point.waits.filter(({ event }) => !background.includes(event));
   const waits = ofSessions.filter((wait) => wait.class !== 'idle');
   const coresBusy =
-    point.byInstance.cpuShare?.reduce((sum, cores) => sum + cores, 0) ?? figureOf(point, 'cpuCores');
+    point.byInstance.cpuShare?.reduce((sum, cores) => sum + cores, 0) ??
+    (point.figures.cpuCores === undefined ? null : figureOf(point, 'cpuCores'));
   const activities: Activity[] = [
-    ...timesWithoutWait(point, mean(sum(ofSessions.map(({ totalMs }) => totalMs))), coresBusy).map(
+    ...timesWithoutWait(point, mean(sum(ofSessions.map(({ totalMs }) => totalMs))), coresBusy ?? 0).map(
       (each) => ({
         ...each,
         totalMs: each.sessions * measuredMs,
@@ -134,15 +136,20 @@ export function inUnit(sessions: number, unit: ActivityUnit, messagesPerSec: num
   return messagesPerSec > 0 ? (sessions * 1e6) / messagesPerSec : 0;
 }
 
-/** The points of a run grouped by all parameters that vary except its axis, in the order of the run. */
+/**
+ * The points of a run grouped by all parameters that vary except its axis, or the innermost one if it has no axis, in the order
+ * of the run.
+ */
 export function activityGroups(
   points: readonly Point[],
   { sweep, program }: { sweep: Scenario['sweep']; program: ProgramInfo },
 ): ActivityGroup[] {
-  const axis = sweepAxis(sweep, program);
-  const varied = program.parameters.filter(
-    ({ name }) => name !== axis.id && new Set(points.map(({ params }) => params[name])).size > 1,
+  const differing = program.parameters.filter(
+    ({ name }) => new Set(points.map(({ params }) => params[name])).size > 1,
   );
+  const axisName = sweepAxis(sweep, program)?.id ?? differing.at(-1)?.name;
+  const axis = program.parameters.find(({ name }) => name === axisName);
+  const varied = differing.filter(({ name }) => name !== axisName);
   const systems = new Set(points.map(({ system }) => system));
   const groups = new Map<string, ActivityGroup>();
   for (const point of points) {
@@ -153,15 +160,16 @@ export function activityGroups(
     const title = [...(systems.size > 1 || words.length === 0 ? [point.system] : []), ...words].join(', ');
     const group = groups.get(title) ?? { title, points: [] };
     groups.set(title, group);
-    const x = point.params[axis.id];
+    const x = axis === undefined ? undefined : point.params[axis.name];
     group.points.push({
       ...activityOf(point),
-      label: typeof x === 'number' ? axis.format(x) : (x ?? ''),
-      words: typeof x === 'number' ? axis.describe(x) : (x ?? ''),
+      label: typeof x === 'number' ? formatAxisCount(x) : (x ?? ''),
+      words: axis === undefined || x === undefined ? '' : paramInWords(axis, x),
     });
   }
-  for (const group of groups.values())
-    group.points.sort((a, b) => numberParam(a.point.params, axis.id) - numberParam(b.point.params, axis.id));
+  const xOf = ({ point: { params } }: PointActivity) =>
+    axis === undefined ? 0 : numberParam(params, axis.name);
+  for (const group of groups.values()) group.points.sort((a, b) => xOf(a) - xOf(b));
   return [...groups.values()];
 }
 
@@ -196,7 +204,8 @@ export function whyInWords(
 ): string {
   const { cores, format } = options;
   const [most] = at.activities.filter((each) => each.class !== 'cpu');
-  const busy = cores === null ? '' : ` ${format(at.coresBusy)} of ${cores} cores are busy.`;
+  const busy =
+    cores === null || at.coresBusy === null ? '' : ` ${format(at.coresBusy)} of ${cores} cores are busy.`;
   const place = [title, at.words].filter((part) => part !== '').join(', ');
   if (most === undefined) return `${place}: no session waits for another or for the disk.${busy}`;
   return `${place}: ${format(most.sessions)} of ${format(at.sessions)} active sessions are in ${most.name}${most.emulated ? ' (emulated)' : ''}.${busy}`;

@@ -1,15 +1,23 @@
-import { type Combination, numberParam } from '@shardlab/contract';
+import { type Combination, numberParam, type Params } from '@shardlab/contract';
 import { plural } from './format.ts';
 
 /** "sharded, 2 instances, 16 threads, 1 ms round trip": the parameters that tell most about a point. */
-export function describeCombination({ system, params }: Pick<Combination, 'system' | 'params'>): string {
+export const describeCombination = ({ system, params }: Pick<Combination, 'system' | 'params'>): string =>
+  [system, ...partsOf(params)].join(', ');
+
+/** "2 instances, 16 threads" */
+export const describeParameters = (params: Params): string => partsOf(params).join(', ');
+
+function partsOf(params: Params): string[] {
   const [instances, threads, roundTripMs] = ['instances', 'threads', 'roundTripMs'].map((name) =>
     numberParam(params, name),
   ) as [number, number, number];
   return [
-    system,
     ...(instances > 0 ? [plural(instances, 'instance')] : []),
     ...(threads > 0 ? [plural(threads, 'thread')] : []),
     ...(roundTripMs > 0 ? [`${roundTripMs} ms round trip`] : []),
-  ].join(', ');
+  ];
 }
+
+/** What a chart shows, after the point that it is of; `place` may be empty. */
+export const atPlace = (place: string, text: string): string => (place === '' ? text : `${place}; ${text}`);

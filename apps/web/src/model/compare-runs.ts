@@ -1,7 +1,7 @@
 /** Compares runs: first how their configurations differ, then their figures, point by point, with intervals. */
 import { type Params, type Point, type ProgramInfo, paramInWords, type Run } from '@shardlab/contract';
 import { type Interval, median, welchRatioInterval } from '@shardlab/model';
-import { runProvenance } from './run-provenance.ts';
+import { runProvenance } from './provenance.ts';
 
 export interface ConfigDifference {
   name: string;

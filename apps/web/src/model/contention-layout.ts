@@ -117,7 +117,8 @@ function layoutSide(input: SideInput, box: Box & { perDot: number }): Contention
   const { system, title, when, isNow, sessions } = input;
   const { perDot, ...place } = box;
   const common = { system, title, when, isNow, ...place };
-  if (sessions === null) return { ...common, figure: 'not measured yet', counter: null, lanes: [], dots: [] };
+  if (sessions === null)
+    return { ...common, figure: 'not measured here', counter: null, lanes: [], dots: [] };
   const figure = `${formatRate(sessions.dequeuePerSec)}`;
   const hasOneGate = system !== 'sharded';
   const groups = hasOneGate

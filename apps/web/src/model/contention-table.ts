@@ -20,8 +20,8 @@ export function contentionTable(moments: readonly (Moment | null)[]): DataTable 
     ],
     rows: moments.flatMap((moment) => {
       if (moment === null) return [];
-      const { tick, spanMs } = moment;
-      const now = sessionsAt(tick, spanMs);
+      const { tick } = moment;
+      const now = sessionsAt(tick);
       return now.instances.map((each) => [
         tick.system,
         each.instance,

@@ -60,23 +60,23 @@ export interface SessionsNow {
   instances: InstanceSessions[];
 }
 
-/** `spanMs`: time since the previous tick of the trial. */
-export function sessionsAt(tick: Tick, spanMs: number): SessionsNow {
+export function sessionsAt(tick: Tick): SessionsNow {
   const sessions = sessionsOf(tick.params);
   // A wait is counted when it ends, so after a long one the average of a short span exceeds the sessions there are.
   const most = sessions / Math.max(1, tick.instances.length);
-  const waiting = (waitMs: number | undefined) => Math.min(most, (waitMs ?? 0) / Math.max(1, spanMs));
+  const average = (waitMs: number | undefined, spanMs: number) =>
+    Math.min(most, (waitMs ?? 0) / Math.max(1, spanMs));
   return {
     system: tick.system,
     sessions,
     dequeuePerSec: tick.instances.reduce((sum, { dequeuePerSec }) => sum + dequeuePerSec, 0),
-    instances: tick.instances.map(({ instance, cpu, waitMsByClass }) => ({
+    instances: tick.instances.map(({ instance, spanMs, cpu, waitMsByClass: waitMs }) => ({
       instance,
       cores: cpu,
-      commit: waiting(waitMsByClass.commit),
-      concurrency: waiting(waitMsByClass.concurrency),
-      configuration: waiting(waitMsByClass.configuration),
-      network: waiting(waitMsByClass.network),
+      commit: average(waitMs.commit, spanMs),
+      concurrency: average(waitMs.concurrency, spanMs),
+      configuration: average(waitMs.configuration, spanMs),
+      network: average(waitMs.network, spanMs),
     })),
   };
 }

@@ -1,38 +1,35 @@
-/** What a document states of each claim beside what was measured here. A document's own words are kept; no number is guessed. */
-import type { ClaimLedgerEntry, ScenarioEntry } from '@shardlab/contract';
+/** What a document states of each claim, in its own words, beside what was measured here. */
+import type { ClaimLedgerEntry, ClaimStatement } from '@shardlab/contract';
 import { formatValue } from './format.ts';
 
 export interface DocumentNumber {
   id: string;
   entry: ClaimLedgerEntry;
-  /** The reference lines of its scenarios, which carry the document's number, or else the claim's title. */
-  stated: string;
-  /** "figure 3"; null if the claim names no figure, table or section. */
-  where: string | null;
+  statement: ClaimStatement;
   /** Value with its interval; null if nothing was measured. */
   here: string | null;
   unit: string;
 }
 
+/** A row for each claim of which the document states something, in the order of the claims. */
 export function documentNumbers(
+  statements: readonly ClaimStatement[],
   claims: readonly ClaimLedgerEntry[],
-  scenarios: readonly ScenarioEntry[],
 ): DocumentNumber[] {
-  return claims.map((entry) => {
-    const { id, title, document, last } = entry;
-    const references = scenarios
-      .flatMap(({ scenario }) => scenario.references ?? [])
-      .filter(({ claim }) => claim === id)
-      .map(({ label }) => label.replace(/^[^:]*: /, ''));
+  return claims.flatMap((entry) => {
+    const { id, last } = entry;
+    const statement = statements.find(({ claim }) => claim === id);
+    if (statement === undefined) return [];
     const interval = last?.interval ?? null;
     const range = interval === null ? '' : ` (${formatValue(interval[0])} to ${formatValue(interval[1])})`;
-    return {
-      id,
-      entry,
-      stated: [...new Set(references)].join('; ') || title,
-      where: /\b(figure|table|section|case|plan)s? \d+(\.\d+)?/i.exec(document)?.[0]?.toLowerCase() ?? null,
-      here: last?.value == null ? null : `${formatValue(last.value)}${range}`,
-      unit: last?.unit ?? '',
-    };
+    return [
+      {
+        id,
+        entry,
+        statement,
+        here: last?.value == null ? null : `${formatValue(last.value)}${range}`,
+        unit: last?.unit ?? '',
+      },
+    ];
   });
 }

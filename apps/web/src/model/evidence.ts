@@ -3,10 +3,10 @@
  * run and which point is a rule, never the one with the most impressive ratio.
  */
 import {
+  comparableParameters,
   figureOf,
-  numberParam,
   type Point,
-  pointKey,
+  parametersKey,
   type Run,
   type RunSummary,
   type Scale,
@@ -28,36 +28,16 @@ export interface Evidence {
 
 const metric = 'dequeuePerSec';
 
-/** The key that points of different systems share if all their parameters are equal. */
-export const parametersKey = (point: Pick<Point, 'program' | 'params'>): string =>
-  pointKey({ program: point.program, system: '', params: point.params });
-
-/**
- * The most loaded point at which both systems were measured: the shortest round trip, then the most instances, then the
- * most threads. Null if there is none, or if one of the two dequeued nothing there.
- */
+/** At `comparableParameters`; null if there are none. */
 export function comparableEvidence(points: readonly Point[]): Evidence | null {
-  const measured = points.filter((point) => figureOf(point, metric) > 0);
-  const ofSystem = (system: string) =>
-    new Map(
-      measured.filter((point) => point.system === system).map((point) => [parametersKey(point), point]),
-    );
-  const [sharded, unsharded, grouped] = ['sharded', 'unsharded', 'unsharded-grouped'].map(ofSystem) as [
-    Map<string, Point>,
-    Map<string, Point>,
-    Map<string, Point>,
-  ];
-  const [key] = [...sharded.keys()]
-    .filter((each) => unsharded.has(each))
-    .sort((a, b) => byLoad(sharded.get(a)!, sharded.get(b)!));
-  if (key === undefined) return null;
-  const pair = { sharded: sharded.get(key)!, unsharded: unsharded.get(key)! };
-  return { ...pair, grouped: grouped.get(key) ?? null, ...ratioOf(pair) };
-}
-
-function byLoad(a: Point, b: Point): number {
-  const number = (name: string) => numberParam(a.params, name) - numberParam(b.params, name);
-  return number('roundTripMs') || -number('instances') || -number('threads');
+  const key = comparableParameters(points);
+  if (key === null) return null;
+  const at = points.filter((point) => parametersKey(point) === key);
+  const ofSystem = (system: string) => at.find((point) => point.system === system);
+  const pair = { sharded: ofSystem('sharded')!, unsharded: ofSystem('unsharded')! };
+  const grouped = ofSystem('unsharded-grouped');
+  const isMeasured = grouped !== undefined && figureOf(grouped, metric) > 0;
+  return { ...pair, grouped: isMeasured ? grouped : null, ...ratioOf(pair) };
 }
 
 function ratioOf({ sharded, unsharded }: Pick<Evidence, 'sharded' | 'unsharded'>) {
@@ -89,7 +69,10 @@ export function trustOf(run: Pick<Run, 'environment' | 'points' | 'watched'>, re
     points.filter((point) => (read(point) ?? 0) > 0).length;
   const disturbed = count(({ conditions }) => conditions?.disturbed);
   const unsteady = count(({ conditions }) => conditions?.notSteady);
-  const wasBusy = environment !== null && environment.loadAverage > busyShare * environment.cores;
+  // The load of the last minute may be that of the run before: it counts only where other processes were not watched themselves.
+  const isWatched = points.length > 0 && points.every(({ conditions }) => conditions !== undefined);
+  const wasBusy =
+    !isWatched && environment !== null && environment.loadAverage > busyShare * environment.cores;
   const parts = [
     ...(disturbed > 0 ? [`other work disturbed ${disturbed}`] : []),
     ...(unsteady > 0 ? [`${unsteady} ${unsteady === 1 ? 'was' : 'were'} not steady`] : []),

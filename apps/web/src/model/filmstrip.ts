@@ -2,8 +2,7 @@
  * The trials of a run in their order, one frame each of equal width, whatever its duration: the scrubber of the run page. A
  * position on the strip is a time of the run and back. Times are milliseconds since the start of the run.
  */
-import { type Params, type Point, pointKey, type Tick } from '@shardlab/contract';
-import { parametersKey } from './evidence.ts';
+import { type Params, type Point, parametersKey, pointKey, type Tick } from '@shardlab/contract';
 
 export interface Frame {
   trial: number;
@@ -15,7 +14,7 @@ export interface Frame {
   ticks: readonly Tick[];
   fromMs: number;
   toMs: number;
-  /** Mean dequeue rate of the measured ticks, messages per second. */
+  /** Mean dequeue rate of the measured ticks, messages per second; of all ticks if none was kept of the measured phase. */
   perSec: number;
 }
 
@@ -42,15 +41,19 @@ export function framesOf(ticks: readonly Tick[]): Frame[] {
         ticks: own,
         fromMs: first.atMs,
         toMs: last.atMs,
-        perSec: meanRate(own.filter(({ phase }) => phase === 'measure')),
+        perSec: meanRate(measuredOf(own)),
       };
     });
 }
 
 const rateOf = (tick: Tick): number =>
   tick.instances.reduce((sum, { dequeuePerSec }) => sum + dequeuePerSec, 0);
+const measuredOf = (ticks: readonly Tick[]): readonly Tick[] => {
+  const measured = ticks.filter(({ phase }) => phase === 'measure');
+  return measured.length > 0 ? measured : ticks;
+};
 const meanRate = (ticks: readonly Tick[]): number =>
-  ticks.length === 0 ? 0 : ticks.reduce((sum, tick) => sum + rateOf(tick), 0) / ticks.length;
+  ticks.reduce((sum, tick) => sum + rateOf(tick), 0) / ticks.length;
 
 /** The time at a position, 0 to 1 over the whole strip; null if it has no frames. */
 export function timeAt(frames: readonly Frame[], position: number): number | null {
@@ -90,19 +93,14 @@ export function stepFrame(frames: readonly Frame[], atMs: number | null, by: num
 export interface Moment {
   frame: Frame;
   tick: Tick;
-  /** Time since the previous tick of the trial. */
-  spanMs: number;
   /** Whether the run is there now. */
   isNow: boolean;
 }
 
-/** The usual time between two ticks, for the first one of a trial. */
-const tickMs = 250;
-
 /**
  * What is shown at a time: the trial there, and those of the other systems with the same parameters as far after their own
  * start. `atMs` null: now, for a run under way; else the measured middle of `fallback`, a point's parameters, or of the
- * last trial.
+ * last trial whose parameters all these systems have.
  */
 export function momentsAt(
   frames: readonly Frame[],
@@ -123,15 +121,15 @@ export function momentsAt(
       ? frames[frameIndexAt(frames, atMs)]!
       : isUnderWay
         ? last
-        : (frames.findLast(({ ticks }) => parametersKey(ticks[0]!) === wanted) ?? last);
+        : (frames.findLast((frame) => parametersOf(frame) === wanted) ?? lastOfAll(frames, systems));
   const time = atMs ?? (isUnderWay ? own.toMs : middleOf(own));
   const share = own.toMs > own.fromMs ? (time - own.fromMs) / (own.toMs - own.fromMs) : 0.5;
-  const parameters = parametersKey(own.ticks[0]!);
+  const parameters = parametersOf(own);
   return systems.map((system) => {
     const frame =
       own.system === system
         ? own
-        : frames.findLast((each) => each.system === system && parametersKey(each.ticks[0]!) === parameters);
+        : frames.findLast((each) => each.system === system && parametersOf(each) === parameters);
     if (frame === undefined) return null;
     const at =
       frame === own ? time : isNow ? middleOf(frame) : frame.fromMs + share * (frame.toMs - frame.fromMs);
@@ -139,19 +137,29 @@ export function momentsAt(
   });
 }
 
+const parametersOf = ({ ticks }: Frame): string => parametersKey(ticks[0]!);
+
+/** The last frame whose parameters have frames of all these systems, or else the last one. */
+function lastOfAll(frames: readonly Frame[], systems: readonly string[]): Frame {
+  const systemsAt = new Map<string, Set<string>>();
+  for (const frame of frames) {
+    const known = systemsAt.get(parametersOf(frame)) ?? new Set();
+    systemsAt.set(parametersOf(frame), known.add(frame.system));
+  }
+  const hasAll = (frame: Frame) => systems.every((system) => systemsAt.get(parametersOf(frame))!.has(system));
+  return frames.findLast(hasAll) ?? frames.at(-1)!;
+}
+
 function momentOf(frame: Frame, atMs: number, isNow: boolean): Moment {
   const index = Math.max(
     0,
     frame.ticks.findLastIndex((tick) => tick.atMs <= atMs),
   );
-  const tick = frame.ticks[index]!;
-  const before = frame.ticks[index - 1];
-  return { frame, tick, spanMs: before === undefined ? tickMs : tick.atMs - before.atMs, isNow };
+  return { frame, tick: frame.ticks[index]!, isNow };
 }
 
 /** The middle tick of the measured phase, or of the trial if none was kept of it. */
 function middleOf({ ticks }: Frame): number {
-  const measured = ticks.filter(({ phase }) => phase === 'measure');
-  const shown = measured.length > 0 ? measured : ticks;
+  const shown = measuredOf(ticks);
   return shown[Math.floor(shown.length / 2)]!.atMs;
 }

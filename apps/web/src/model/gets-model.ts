@@ -16,7 +16,15 @@ export interface GetsRow {
   postsPerWakeUp: number | null;
 }
 
-/** Only points that listen on one copy, the document's case. A row for each number of pairs that the document or a point has. */
+/** By their pairs: only points that listen on one copy, the document's case. */
+const listeningPoints = (points: readonly Point[]) =>
+  new Map(
+    points
+      .filter(({ params }) => params.method === 'listen' && numberParam(params, 'copies') <= 1)
+      .map((point) => [numberParam(point.params, 'pairs'), point] as const),
+  );
+
+/** A row for each number of pairs that the document or a point has. */
 export function getsRows(
   points: readonly Point[],
   guard: Guard,
@@ -26,11 +34,7 @@ export function getsRows(
   const document = new Map(
     rowsByName(tables.pairs).map((row) => [row.pairs, row[`${guard}GetsPerDequeue`]] as const),
   );
-  const ours = new Map(
-    points
-      .filter(({ params }) => params.method === 'listen' && numberParam(params, 'copies') <= 1)
-      .map((point) => [numberParam(point.params, 'pairs'), point] as const),
-  );
+  const ours = listeningPoints(points);
   const pairs = [...new Set([...document.keys(), ...ours.keys()])].filter((each) => typeof each === 'number');
   return pairs
     .sort((a, b) => a - b)
@@ -87,4 +91,45 @@ export function deviationInWords(rows: readonly GetsRow[]): string {
       ? ''
       : `: ${last.wakeUps.toFixed(1)} wake-ups a dequeue instead of ${last.pairs}, because posts fall together (${(last.postsPerWakeUp ?? 0).toFixed(1)} in a wake-up)`;
   return `${share}${wakes}; ${last.misses ?? 0} misses and ${last.sleeps ?? 0} sleeps.`;
+}
+
+/** Wake-ups for nothing of a dequeue, by what a table says of its gets: as if nothing else took more of them than one wake-up does. */
+export interface WakeUpRow {
+  pairs: number;
+  document: Record<Guard, number> | null;
+  here: Record<Guard, number> | null;
+  /** As sessions here counted them. */
+  counted: number | null;
+}
+
+/** Rows in the order of the pairs. The two guards of a row would agree if false wake-ups were all there is. */
+export function wakeUpRows(
+  points: readonly Point[],
+  tables: { pairs: DocumentTable; model: DocumentTable },
+): WakeUpRow[] {
+  const model = rowsByName(tables.model);
+  const ours = listeningPoints(points);
+  const document = new Map(rowsByName(tables.pairs).map((row) => [Number(row.pairs), row] as const));
+  const fromGets = (getsOf: (guard: Guard) => number): Record<Guard, number> => {
+    const of = (guard: Guard) => {
+      const row = model.find((each) => each.guard === guard);
+      return (getsOf(guard) - Number(row?.getsWokenOnce)) / Number(row?.getsPerSession);
+    };
+    return { mutex: of('mutex'), latch: of('latch') };
+  };
+  return [...new Set([...document.keys(), ...ours.keys()])]
+    .sort((a, b) => a - b)
+    .map((pairs) => {
+      const stated = document.get(pairs);
+      const point = ours.get(pairs);
+      return {
+        pairs,
+        document:
+          stated === undefined
+            ? null
+            : fromGets((guard) => Number(stated[`${guard}Gets`]) / Number(stated.messages)),
+        here: point === undefined ? null : fromGets((guard) => figureOf(point, `${guard}GetsPerDequeue`)),
+        counted: point === undefined ? null : figureOf(point, 'falseWakeUpsPerDequeue'),
+      };
+    });
 }

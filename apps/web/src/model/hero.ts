@@ -1,10 +1,24 @@
-import type { Scenario } from '@shardlab/contract';
-
 /** The chart that a run is about. */
-export type Hero = 'scaling' | 'rate over time' | 'cpu';
+import type { HeroChart, Point, Scenario, StudyInfo } from '@shardlab/contract';
 
-/** A fault or a conversion happens in time; the document's Figure 10 shows the CPU of its instances. */
-export function heroOf({ faults, conversion, figure, study }: Scenario): Hero {
-  if (faults !== undefined || conversion !== undefined) return 'rate over time';
-  return study === 'white-paper' && figure === 'Figure 10' ? 'cpu' : 'scaling';
+/** What the study of the scenario names, or else by what the scenario does: faults and a conversion happen in time. */
+export function heroOf(
+  { program, figure, faults, conversion }: Pick<Scenario, 'program' | 'figure' | 'faults' | 'conversion'>,
+  study: Pick<StudyInfo, 'heroes'> | undefined,
+): HeroChart {
+  const named = study?.heroes.find(
+    (hero) =>
+      (hero.program === undefined || hero.program === program) &&
+      (hero.figure === undefined || hero.figure === figure),
+  );
+  if (named !== undefined) return named.chart;
+  return faults !== undefined || conversion !== undefined ? 'rate over time' : 'figure';
+}
+
+/** The point whose trace such a hero shows: the chosen one, or the last that has any; null if none has. */
+export function tracedPoint(hero: HeroChart, points: readonly Point[], selected: Point | null): Point | null {
+  const hasTrace = ({ swimlanes = [], sequence = [] }: Point) =>
+    (hero === 'lanes' && swimlanes.length > 0) || (hero === 'sequence' && sequence.length > 0);
+  if (selected !== null && hasTrace(selected)) return selected;
+  return points.findLast(hasTrace) ?? null;
 }

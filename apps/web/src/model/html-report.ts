@@ -1,6 +1,15 @@
 /** A report as one HTML file that opens without a network: texts, drawings and tables, no script. */
 import type { DataTable } from './data-table.ts';
 
+/** What the page says beside its charts. */
+export interface ReportText {
+  title: string;
+  facts: readonly { name: string; value: string }[];
+  paragraphs: readonly string[];
+  /** A list below the paragraphs. */
+  items: readonly string[];
+}
+
 export interface ReportSection {
   title: string;
   /** The values in words. */
@@ -17,6 +26,8 @@ export interface Report {
   provenance: string;
   /** Where the page was, so that a reader with the server finds it again. */
   address: string;
+  /** Before the charts. */
+  texts: readonly ReportText[];
   sections: readonly ReportSection[];
 }
 
@@ -27,13 +38,16 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem
 section { margin-block: 2.5rem; }
 svg { height: auto; max-width: 100%; }
 .muted { color: light-dark(#62686d, #939a9f); font-size: 0.85rem; }
+dl { display: grid; gap: 0.25rem 1.5rem; grid-template-columns: max-content 1fr; }
+dt { color: light-dark(#62686d, #939a9f); }
+dd { margin: 0; }
 .scroll { max-height: 24rem; overflow: auto; }
 table { border-collapse: collapse; font-size: 0.85rem; }
 th, td { border-bottom: 1px solid light-dark(#e2dfd6, #262d31); padding: 0.25rem 0.6rem; text-align: left; white-space: nowrap; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 `;
 
-export function htmlReport({ title, lead, provenance, address, sections }: Report): string {
+export function htmlReport({ title, lead, provenance, address, texts, sections }: Report): string {
   return [
     '<!doctype html>',
     '<html lang="en">',
@@ -47,12 +61,29 @@ export function htmlReport({ title, lead, provenance, address, sections }: Repor
     `<h1>${escapeHtml(title)}</h1>`,
     `<p>${escapeHtml(lead)}</p>`,
     `<p class="muted">${escapeHtml(provenance)}<br>${escapeHtml(address)}</p>`,
+    ...texts.map(textHtml),
     ...sections.map(sectionHtml),
     '</body>',
     '</html>',
     '',
   ].join('\n');
 }
+
+const textHtml = ({ title, facts, paragraphs, items }: ReportText): string =>
+  [
+    '<section>',
+    `<h2>${escapeHtml(title)}</h2>`,
+    ...(facts.length === 0
+      ? []
+      : [
+          `<dl>${facts.map(({ name, value }) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd>`).join('')}</dl>`,
+        ]),
+    ...paragraphs.map((text) => `<p>${escapeHtml(text)}</p>`),
+    ...(items.length === 0
+      ? []
+      : [`<ul>${items.map((item) => `<li>${escapeHtml(item)}</li>`).join('')}</ul>`]),
+    '</section>',
+  ].join('\n');
 
 const sectionHtml = ({ title, text, svg, table }: ReportSection): string =>
   [

@@ -4,6 +4,7 @@
  */
 import type { ScalingGeometry } from './scaling-geometry.ts';
 import type { ScalingSeries } from './scaling-series.ts';
+import { textWidth } from './text-lines.ts';
 
 export interface LabelPlace {
   text: string;
@@ -12,17 +13,12 @@ export interface LabelPlace {
   y: number;
 }
 
-/** Estimated width of a character at 11 px, slightly more than the average of system fonts. */
-const characterPx = 5.6;
 const lineHeightPx = 12;
 const insetPx = 6;
 /** Distance of the sampled positions along a drawn line. */
 const samplePx = 3;
 /** Number of positions tried along the line, from left to right. */
 const candidates = 9;
-
-/** Estimated, since charts are also drawn in tests, where no font can be measured. */
-const textWidth = (text: string): number => text.length * characterPx;
 
 /**
  * Tries each text at several positions along the line at `y`, above and below it, and takes the one that covers the
@@ -60,6 +56,29 @@ export function placeLabel(
       ]);
     });
   return places.reduce((best, place) => (covered(place) < covered(best) ? place : best));
+}
+
+/** The label of a curve at its end, above all that it covers of the curve or, without room there, below it; within the plot. */
+export function placeAtEnd(
+  text: string,
+  points: readonly { x: number; value: number }[],
+  { x, y, left, right, top }: ScalingGeometry,
+): LabelPlace {
+  const at = points.map((point) => ({ x: x(point.x), y: y(point.value) }));
+  const to = Math.min(at.at(-1)!.x, right - insetPx);
+  const from = Math.max(left + insetPx, to - textWidth(text));
+  /** From the last point before the label, so that the stretch that enters it counts too. */
+  const covered = at
+    .slice(
+      Math.max(
+        0,
+        at.findLastIndex((point) => point.x <= from),
+      ),
+    )
+    .map((point) => point.y);
+  const above = Math.min(...covered) - insetPx - 2;
+  const below = Math.max(...covered) + insetPx + lineHeightPx;
+  return { text, x: from, y: above - lineHeightPx < top ? below : above };
 }
 
 /** Positions along the drawn lines, close enough together that no line passes unnoticed under a label. */

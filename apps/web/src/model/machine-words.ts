@@ -5,15 +5,29 @@ import { formatValue } from './format.ts';
 const busyShare = 0.3;
 
 /**
- * What a measurement would share the machine with, in sentences; none if it would have it alone. While a run is under way
- * there is nothing to ask: a further run waits until it has ended, and what keeps the cores busy is that run.
+ * What a run would share the machine with, in sentences; none if it would have it alone. While a run is under way
+ * a further one waits until it has ended, and what keeps the cores busy is that run: then only the cluster's load counts.
  */
-export function reasonsToAsk({ cores, coresBusy, loadRunning, runsUnderWay }: MachineState): string[] {
-  if (runsUnderWay > 0) return [];
+export function reasonsToAsk(machine: MachineState): string[] {
+  if (machine.runsUnderWay > 0) return loadOf(machine);
+  if (machine.calibrating)
+    return ['The costs of this machine are being measured on the what-if page. That ends by itself.'];
+  return otherWork(machine);
+}
+
+/** The same of a calibration, which waits for nothing. */
+export function reasonsNotToCalibrate(machine: MachineState): string[] {
+  if (machine.runsUnderWay === 0) return otherWork(machine);
+  return ['A run is under way, which would be measured at the same time. Each would disturb the other.'];
+}
+
+const loadOf = ({ loadRunning }: MachineState): string[] =>
+  loadRunning ? ['The load of the cluster page is on. It ends by itself, or can be stopped there.'] : [];
+
+function otherWork(machine: MachineState): string[] {
+  const { cores, coresBusy } = machine;
   return [
-    ...(loadRunning
-      ? ['The load of the cluster page is on. It ends by itself, or can be stopped there.']
-      : []),
+    ...loadOf(machine),
     ...(coresBusy > busyShare * cores
       ? [`Other work keeps ${formatValue(coresBusy)} of ${cores} cores busy.`]
       : []),

@@ -1,5 +1,5 @@
 /** The top events of listen and of dequeue by subscriber side by side, as the document prints two reports. */
-import { type DocumentTable, figureOf, numberParam, type Point } from '@shardlab/contract';
+import { type DocumentTable, figureOf, numberParam, type Point, pointKey } from '@shardlab/contract';
 import { activityOf } from './active-sessions.ts';
 import { rowsByName } from './document-tables.ts';
 
@@ -21,27 +21,43 @@ export interface MethodReport {
   events: ReportedEvent[];
   document: ReportedEvent[];
   messagesPerSec: number;
-  coresBusy: number;
+  coresBusy: number | null;
+  /** In which the waits were counted: of all repeats. */
+  measuredMs: number;
+  /** Part of the dequeuers' time that the point explains, 0 to 1; null for a point without their time books. */
+  accounted: number | null;
 }
 
-/** The pairs of points that differ in the method only, one entry for each number of pairs; most pairs first. */
+/** Two points that differ in the method only. */
+export interface MethodReports {
+  pairs: number;
+  copies: number;
+  reports: MethodReport[];
+}
+
+/** Of the chosen point and its counterpart, or else of those with the most sessions; undefined if no two differ in the method only. */
 export function methodReports(
   points: readonly Point[],
+  chosen: Point,
   documentTable: DocumentTable | undefined,
-): { pairs: number; reports: MethodReport[] }[] {
-  const groups = Map.groupBy(points, ({ params }) => JSON.stringify({ ...params, method: undefined }));
-  return [...groups.values()]
-    .flatMap((group) => {
-      const reports = methods.flatMap((method) => {
-        const point = group.find(({ params }) => params.method === method);
-        return point === undefined ? [] : [reportOf(method, point, documentTable)];
-      });
-      return reports.length === methods.length
-        ? [{ pairs: numberParam(group[0]!.params, 'pairs'), reports }]
-        : [];
-    })
-    .sort((a, b) => b.pairs - a.pairs);
+): MethodReports | undefined {
+  const groups = [
+    ...Map.groupBy(points, ({ params }) => JSON.stringify({ ...params, method: undefined })).values(),
+  ]
+    .filter((group) => methods.every((method) => group.some(({ params }) => params.method === method)))
+    .sort((a, b) => pairsOf(b) - pairsOf(a));
+  const group =
+    groups.find((each) => each.some((point) => pointKey(point) === pointKey(chosen))) ?? groups[0];
+  if (group === undefined) return undefined;
+  const of = (method: Method) => group.find(({ params }) => params.method === method)!;
+  return {
+    pairs: pairsOf(group),
+    copies: numberParam(group[0]!.params, 'copies'),
+    reports: methods.map((method) => reportOf(method, of(method), documentTable)),
+  };
 }
+
+const pairsOf = (group: readonly Point[]): number => numberParam(group[0]!.params, 'pairs');
 
 function reportOf(method: Method, point: Point, documentTable: DocumentTable | undefined): MethodReport {
   const { activities, sessions, coresBusy } = activityOf(point);
@@ -64,5 +80,7 @@ function reportOf(method: Method, point: Point, documentTable: DocumentTable | u
       })),
     messagesPerSec: figureOf(point, 'dequeuePerSec'),
     coresBusy,
+    measuredMs: point.repeats.reduce((sum, repeat) => sum + repeat.measuredMs, 0),
+    accounted: point.figures.timeAccounted === undefined ? null : figureOf(point, 'timeAccounted'),
   };
 }

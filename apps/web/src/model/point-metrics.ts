@@ -30,7 +30,7 @@ const formats: Readonly<Record<FigureInfo['format'], (value: number) => string>>
   microseconds: formatMicros,
   milliseconds: formatMs,
   cores: formatCores,
-  count: formatAxisCount,
+  count: formatValue,
   ratio: formatValue,
 };
 

@@ -1,61 +1,55 @@
-/** The headline numbers of a run: its best dequeue rates and its integrity faults. */
+/** The most important results of a run: of both queues at the one point that a headline would compare, and of the whole run. */
 import { figureOf, type Point, type Run } from '@shardlab/contract';
+import { describeParameters } from './combination-words.ts';
+import { comparableEvidence, type Evidence } from './evidence.ts';
+import { formatCount, formatRate, formatValue } from './format.ts';
+import { integrityFaults } from './integrity-faults.ts';
 
-export interface BestPoints {
-  sharded: Point;
-  unsharded: Point;
-  /** Best sharded dequeue rate ÷ best unsharded one; the two points may differ in threads and instances. */
-  ratio: number;
-  /** Null if it was not measured. */
-  grouped: Grouped | null;
+export interface Highlight {
+  name: string;
+  value: string;
+  /** The system whose figure it is. */
+  system?: 'sharded' | 'unsharded' | 'grouped';
 }
 
-/** The unsharded queue with one writer for all sessions, which tells what sharding gives from what group commit gives. */
-export interface Grouped {
-  point: Point;
-  /** Its best dequeue rate ÷ the best one of the unsharded queue: what group commit gives. */
-  ofGroups: number;
-  /** Best sharded dequeue rate ÷ its best one: what sharding gives. */
-  ofSharding: number;
+/** None before the first point. */
+export function runHighlights({ points, claims }: Pick<Run, 'points' | 'claims'>): Highlight[] {
+  if (points.length === 0) return [];
+  const evidence = comparableEvidence(points);
+  const faults = integrityFaults(points);
+  return [
+    ...(evidence === null ? [] : compared(evidence)),
+    ...(claims.length === 0 ? [] : [{ name: 'Claims that hold here', value: holdingInWords(claims) }]),
+    { name: 'Integrity faults', value: faults === 0 ? 'None' : formatCount(faults) },
+  ];
 }
 
-/** Dequeues per second. */
-export const dequeuesOf = (point: Point): number => figureOf(point, 'dequeuePerSec');
-
-/** The point with the highest dequeue rate; null if the run has no points of this system. */
-function bestPoint(points: readonly Point[], system: string): Point | null {
-  const candidates = points.filter((point) => point.system === system);
-  return candidates.reduce<Point | null>(
-    (best, point) => (best === null || dequeuesOf(point) > dequeuesOf(best) ? point : best),
-    null,
-  );
-}
-
-/** Null until both systems have delivered messages. */
-export function bestPoints(run: Pick<Run, 'points'>): BestPoints | null {
-  const sharded = bestPoint(run.points, 'sharded');
-  const unsharded = bestPoint(run.points, 'unsharded');
-  if (sharded === null || unsharded === null || !(dequeuesOf(unsharded) > 0)) return null;
-  const grouped = bestPoint(run.points, 'unsharded-grouped');
-  return {
-    sharded,
-    unsharded,
-    ratio: dequeuesOf(sharded) / dequeuesOf(unsharded),
-    grouped:
-      grouped === null || !(dequeuesOf(grouped) > 0)
-        ? null
-        : {
-            point: grouped,
-            ofGroups: dequeuesOf(grouped) / dequeuesOf(unsharded),
-            ofSharding: dequeuesOf(sharded) / dequeuesOf(grouped),
+function compared({ sharded, unsharded, grouped, ratio }: Evidence): Highlight[] {
+  const dequeuesOf = (point: Point) => figureOf(point, 'dequeuePerSec');
+  return [
+    { name: 'Compared at', value: describeParameters(sharded.params) },
+    { name: 'Sharded dequeue rate', value: formatRate(dequeuesOf(sharded)), system: 'sharded' },
+    { name: 'Unsharded dequeue rate', value: formatRate(dequeuesOf(unsharded)), system: 'unsharded' },
+    { name: 'Sharded vs. unsharded', value: `${formatValue(ratio)} ×` },
+    ...(grouped === null
+      ? []
+      : [
+          {
+            name: 'Grouped dequeue rate',
+            value: formatRate(dequeuesOf(grouped)),
+            system: 'grouped' as const,
           },
-  };
+          {
+            name: 'Sharded vs. grouped',
+            value: `${formatValue(dequeuesOf(sharded) / dequeuesOf(grouped))} ×`,
+          },
+        ]),
+  ];
 }
 
-/** Sum of the integrity faults over all points. Messages left after the drain (`left`) are not a fault. */
-export function integrityFaults(points: readonly Point[]): number {
-  return points.reduce((sum, { integrity }) => {
-    const { lost, duplicated, damaged, outOfOrder } = integrity;
-    return sum + lost + duplicated + damaged + outOfOrder;
-  }, 0);
+/** "3 of 6", "3 of 6, provisionally" */
+function holdingInWords(claims: Run['claims']): string {
+  const holding = claims.filter(({ verdict }) => verdict === 'holds');
+  const isProvisional = holding.some(({ provisional }) => provisional);
+  return `${holding.length} of ${claims.length}${isProvisional ? ', provisionally' : ''}`;
 }

@@ -7,7 +7,7 @@ export interface FollowedRun {
   ticks: readonly Tick[];
 }
 
-/** Ticks kept in the browser: half an hour at four per second. The oldest are dropped first. */
+/** Ticks kept in the browser: half an hour at four per second. Beyond it every second one is dropped, over the whole run. */
 export const ticksMax = 7_200;
 
 /**
@@ -40,7 +40,7 @@ export function applyRunEvent(state: FollowedRun | null, event: RunEvent): Follo
 function appendTick(ticks: readonly Tick[], tick: Tick): readonly Tick[] {
   const last = ticks.at(-1);
   if (last !== undefined && tick.atMs <= last.atMs) return ticks;
-  return ticks.length < ticksMax ? [...ticks, tick] : [...ticks.slice(1), tick];
+  return [...(ticks.length < ticksMax ? ticks : ticks.filter((_, index) => index % 2 === 0)), tick];
 }
 
 /** Whether the run has reached a final state. */

@@ -1,9 +1,9 @@
 /** The lines of the scaling chart: points grouped by all parameters except the one on the horizontal axis. */
 import { numberParam, type Point, type ProgramInfo, pointKey, type Scenario } from '@shardlab/contract';
-import { meanInterval } from '@shardlab/model';
 import { plural } from './format.ts';
 import type { Metric } from './point-metrics.ts';
-import { otherVariedParams, sweepAxis } from './sweep-axis.ts';
+import { repeatSpan } from './repeat-span.ts';
+import { otherVariedParams, type SweepAxis } from './sweep-axis.ts';
 
 export interface ScalingPoint {
   key: string;
@@ -30,14 +30,21 @@ export interface ScalingSeries<P extends ScalingPoint = ScalingPoint> {
   otherParams: string[];
   /** In order of `x`. */
   points: P[];
+  /** What tells it from the other lines: "sharded, 32 threads". Left out where lines have no labels. */
+  name?: string;
   /** Instead of the colour of the system. */
   color?: string;
+  /** Instead of that of the round trip; null for a solid line. */
+  dash?: string | null;
   /**
    * Left out: a line with its points. `simulated`: a dotted line without points; `ghost`: a pale one of what was shown before,
    * out of reach of the cursor; `measured`: points without a line.
    */
   drawnAs?: 'simulated' | 'ghost' | 'measured';
 }
+
+/** Lines that differ in it need a style each; instances and round trip have marks and panels of their own. */
+export type LineKind = Pick<ScalingSeries, 'system' | 'otherParams'>;
 
 /** The emulated round trip to show, milliseconds, or all of them. */
 export type RoundTripChoice = 'all' | number;
@@ -48,10 +55,15 @@ export type RoundTripChoice = 'all' | number;
  */
 export function scalingSeries(
   points: readonly Point[],
-  options: { metric: Metric; roundTrip: RoundTripChoice; sweep: Scenario['sweep']; program: ProgramInfo },
+  options: {
+    metric: Metric;
+    roundTrip: RoundTripChoice;
+    axis: SweepAxis;
+    sweep: Scenario['sweep'];
+    program: ProgramInfo;
+  },
 ): ScalingSeries<RunPoint>[] {
-  const { metric, roundTrip, sweep, program } = options;
-  const axis = sweepAxis(sweep, program);
+  const { metric, roundTrip, axis, sweep, program } = options;
   const byId = new Map<string, ScalingSeries<RunPoint>>();
   for (const point of points) {
     const { system } = point;
@@ -73,14 +85,10 @@ export function scalingSeries(
   );
 }
 
-/**
- * The 95 % interval of the mean of at least five repeats; from the lowest to the highest of two to four. Null with one, or
- * where the range reaches zero, which a logarithmic axis has not.
- */
+/** See `repeatSpan`. Null also where it reaches zero, which a logarithmic axis has not. */
 export function repeatRange(repeats: readonly number[]): [low: number, high: number] | null {
-  if (repeats.length < 2) return null;
-  const [low, high] = meanInterval(repeats) ?? [Math.min(...repeats), Math.max(...repeats)];
-  return low > 0 ? [low, high] : null;
+  const span = repeatSpan(repeats);
+  return span !== null && span[0] > 0 ? span : null;
 }
 
 /** "sharded, 2 instances, 1 ms round trip" */
@@ -89,7 +97,8 @@ export function describeSeries(
 ) {
   const trip = series.roundTripMs > 0 ? `, ${series.roundTripMs} ms round trip` : '';
   const otherParams = series.otherParams.map((text) => `, ${text}`).join('');
-  return `${series.system}, ${plural(series.instances, 'instance')}${trip}${otherParams}`;
+  const instances = series.instances > 0 ? `, ${plural(series.instances, 'instance')}` : '';
+  return `${series.system}${instances}${trip}${otherParams}`;
 }
 
 export const cursorKeys: readonly string[] = [

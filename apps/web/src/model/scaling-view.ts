@@ -1,17 +1,33 @@
 /** What the scaling chart shows of a run: axes from the plan, a panel for each round trip, the document's lines. */
-import { numberParam, type ParamValue, type ProgramInfo, type Run, type Tick } from '@shardlab/contract';
+import {
+  type DocumentTable,
+  numberParam,
+  type Params,
+  type ProgramInfo,
+  type Run,
+  type Tick,
+} from '@shardlab/contract';
+import { type DocumentCurve, documentCurves } from './document-curves.ts';
+import { lineNames } from './line-labels.ts';
 import type { Metric } from './point-metrics.ts';
+import { plannedCombinations, plannedNumbers, plannedSweep, plannedSystems } from './run-plan.ts';
 import { decadeDomain } from './scaling-geometry.ts';
-import { type RunPoint, type ScalingSeries, scalingSeries } from './scaling-series.ts';
-import { type SweepAxis, sweepAxis } from './sweep-axis.ts';
+import { type LineKind, type RunPoint, type ScalingSeries, scalingSeries } from './scaling-series.ts';
+import { otherVariedParams, type SweepAxis, sweepAxis } from './sweep-axis.ts';
 
 export interface RunScalingView {
   axis: SweepAxis;
   /** The planned values of the horizontal axis. */
   xs: readonly number[];
   domain: [low: number, high: number];
+  /** All lines that are planned, without their instances and round trips. */
+  lines: readonly LineKind[];
+  /** Of all lines that are planned in a panel. */
+  names: readonly string[];
   panels: ScalingViewPanel[];
   references: { label: string; shortLabel: string; value: number; system: string }[];
+  /** What the document prints over the same axis. */
+  curves: DocumentCurve[];
   hasLinearGuide: boolean;
 }
 
@@ -19,28 +35,48 @@ export interface ScalingViewPanel {
   id: string;
   title: string;
   series: ScalingSeries<RunPoint>[];
-  live: { x: number; value: number; system: string } | null;
+  live: ({ x: number; value: number } & LineKind) | null;
 }
 
 /** Rates from 100 to 100,000 a second are expected on any machine, so that the first points do not move the axis. */
 const usualRates = [100, 100_000] as const;
-const liveMetric = 'dequeuePerSec';
+export const liveMetric = 'dequeuePerSec';
 
-/** `live`: the newest tick of a run under way; null for none. */
+/**
+ * `live`: the newest tick of a run under way; null for none. `tables`: those of its document. Null if the run has no axis, see
+ * `sweepAxis`.
+ */
 export function scalingView(
   run: Pick<Run, 'scenario' | 'scale' | 'points'>,
-  options: { program: ProgramInfo; metric: Metric; live: Tick | null },
-): RunScalingView {
-  const { program, metric, live } = options;
-  const { scenario, points } = run;
-  const axis = sweepAxis(scenario.sweep, program);
+  options: { program: ProgramInfo; metric: Metric; live: Tick | null; tables: readonly DocumentTable[] },
+): RunScalingView | null {
+  const { program, metric, live, tables } = options;
+  const { points, scenario } = run;
+  const sweep = plannedSweep(run);
+  const axis = sweepAxis(sweep, program);
+  if (axis === null) return null;
   const trips = plannedNumbers(run, 'roundTripMs');
+  const others = (params: Params) => otherVariedParams(params, { axis, sweep, program });
+  const nameOf = lineNames({
+    hasSystems: plannedSystems(run).length > 1,
+    hasInstances: plannedNumbers(run, 'instances').length > 1,
+  });
+  const lines = plannedCombinations(run, program).map(({ system, params }) => ({
+    system,
+    instances: numberParam(params, 'instances'),
+    otherParams: others(params),
+  }));
   const panels = (trips.length > 1 ? trips : [null]).map(
     (trip): ScalingViewPanel => ({
       id: trip === null ? 'all' : `trip-${trip}`,
       title: trip === null ? '' : tripTitle(trip),
-      series: scalingSeries(points, { metric, roundTrip: trip ?? 'all', sweep: scenario.sweep, program }),
-      live: live !== null && metric.id === liveMetric && isIn(live, trip) ? liveMark(live, axis.id) : null,
+      series: scalingSeries(points, { metric, roundTrip: trip ?? 'all', axis, sweep, program }).map(
+        (each) => ({ ...each, name: nameOf(each) }),
+      ),
+      live:
+        live !== null && metric.id === liveMetric && isIn(live, trip)
+          ? liveMark(live, axis.id, others(live.params))
+          : null,
     }),
   );
   const references = (scenario.references ?? [])
@@ -51,16 +87,21 @@ export function scalingView(
       system,
       shortLabel: `${metric.format(value)} in the document`,
     }));
+  const curves = documentCurves(run, tables, { axis, metric });
   const values = [
     ...panels.flatMap(({ series }) => series.flatMap((entry) => entry.points.map(({ value }) => value))),
     ...references.map(({ value }) => value),
+    ...curves.flatMap(({ points }) => points.map(({ value }) => value)),
   ];
   return {
     axis,
     xs: plannedNumbers(run, axis.id),
     domain: decadeDomain(values, metric.growsWith === null ? [] : usualRates),
+    lines,
+    names: [...new Set(lines.map(nameOf))],
     panels,
     references,
+    curves,
     hasLinearGuide: metric.growsWith === axis.id,
   };
 }
@@ -70,16 +111,16 @@ const tripTitle = (trip: number): string =>
 const isIn = ({ params }: Tick, trip: number | null): boolean =>
   trip === null || numberParam(params, 'roundTripMs') === trip;
 
-function liveMark({ system, params, instances }: Tick, axis: string): ScalingViewPanel['live'] {
+function liveMark(
+  { system, params, instances }: Tick,
+  axis: string,
+  otherParams: string[],
+): ScalingViewPanel['live'] {
   const x = numberParam(params, axis);
-  const value = instances.reduce((sum, { dequeuePerSec }) => sum + dequeuePerSec, 0);
-  return x > 0 && value > 0 ? { x, value, system } : null;
+  const value = rateNow({ instances });
+  return x > 0 && value > 0 ? { x, value, system, otherParams } : null;
 }
 
-/** The planned values of a parameter at the scale of the run, numbers only. */
-export function plannedNumbers({ scenario, scale }: Pick<Run, 'scenario' | 'scale'>, name: string): number[] {
-  const quick = scale === 'quick' ? scenario.quick?.sweep?.[name] : undefined;
-  const values: readonly (ParamValue | undefined)[] = quick ??
-    scenario.sweep[name] ?? [scenario.parameters[name]];
-  return values.filter((value) => typeof value === 'number');
-}
+/** Dequeued messages a second, of all instances. */
+export const rateNow = ({ instances }: Pick<Tick, 'instances'>): number =>
+  instances.reduce((sum, { dequeuePerSec }) => sum + dequeuePerSec, 0);

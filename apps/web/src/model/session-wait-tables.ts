@@ -1,6 +1,7 @@
 /** What the sessions of a point waited for, as tables like those of the document that its study is about. */
-import type { DocumentTable, Point } from '@shardlab/contract';
+import { type DocumentTable, explainedShare, type Point, type SessionWaits } from '@shardlab/contract';
 import { rowsByName } from './document-tables.ts';
+import { formatMs } from './format.ts';
 
 export interface WaitRow {
   event: string;
@@ -16,7 +17,13 @@ export interface WaitTable {
   transactions: number;
   elapsedMs: number;
   cpuMs: number;
-  /** CPU and waits over the elapsed time; null for a document's, which leaves short waits out. */
+  /** Null for runs that did not say. */
+  cpuOf: NonNullable<SessionWaits['cpuOf']> | 'server process' | null;
+  /** Of the processes of the instances, for one session of all; null where `cpuMs` is not the client's alone. */
+  instanceCpuMs: number | null;
+  /** Null where they were not counted. */
+  roundTrips: number | null;
+  /** By CPU, waits and waiting for a thread, of the elapsed time; null for a document's, which leaves short waits out. */
   explained: number | null;
   rows: readonly WaitRow[];
 }
@@ -33,17 +40,19 @@ export function sessionWaitTables(
   tables: { runs: DocumentTable | undefined; waits: DocumentTable | undefined },
 ): WaitTables | undefined {
   if (sessionWaits === undefined || sessionWaits.length === 0) return undefined;
-  const here = sessionWaits.map(({ session, elapsedMs, cpuMs, rows }): WaitTable => {
-    const inAll = rows.reduce((sum, { totalMs }) => sum + totalMs, cpuMs);
-    return {
-      title: session,
+  const here = sessionWaits.map(
+    (each): WaitTable => ({
+      title: each.session,
       transactions: Number(params.messagesPerSession),
-      elapsedMs,
-      cpuMs,
-      explained: elapsedMs > 0 ? inAll / elapsedMs : null,
-      rows,
-    };
-  });
+      elapsedMs: each.elapsedMs,
+      cpuMs: each.cpuMs,
+      cpuOf: each.cpuOf ?? null,
+      instanceCpuMs: each.instanceCpuMs ?? null,
+      roundTrips: each.roundTrips ?? null,
+      explained: explainedShare(each),
+      rows: each.rows,
+    }),
+  );
   const run = tables.runs && documentRunOf(params, rowsByName(tables.runs));
   if (run === undefined || tables.waits === undefined) return { here, document: null };
   const rows = rowsByName(tables.waits)
@@ -56,16 +65,27 @@ export function sessionWaitTables(
       emulated: false,
     }))
     .toSorted((a, b) => b.totalMs - a.totalMs);
+  // The document gives CPU and round trips of each session, and the table those of all.
+  const ofEach = (ofAll: string) => Number(run[ofAll]) / Number(run.sessions);
   const document: WaitTable = {
     title: `${run.run}: ${run.title}`,
-    transactions: Number(run.inserts) / Number(run.sessions),
+    transactions: ofEach('inserts'),
     elapsedMs: Number(run.elapsedS) * 1_000,
-    // The document gives the CPU of each session, and the table that of all.
-    cpuMs: (Number(run.cpuS) * 1_000) / Number(run.sessions),
+    cpuMs: ofEach('cpuS') * 1_000,
+    cpuOf: 'server process',
+    instanceCpuMs: null,
+    roundTrips: ofEach('roundTrips'),
     explained: null,
     rows,
   };
   return { here, document };
+}
+
+/** "CPU 3 ms of the client, 40 ms of the instances": whose time it is differs from table to table. */
+export function cpuInWords({ cpuMs, cpuOf, instanceCpuMs }: WaitTable): string {
+  const whose = cpuOf === null ? '' : ` of ${cpuOf === 'server process' ? 'its' : 'the'} ${cpuOf}`;
+  const instances = instanceCpuMs === null ? '' : `, ${formatMs(instanceCpuMs)} of the instances`;
+  return `CPU ${formatMs(cpuMs)}${whose}${instances}`;
 }
 
 type Row = ReturnType<typeof rowsByName>[number];

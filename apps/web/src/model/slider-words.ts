@@ -1,6 +1,7 @@
 /** The sliders of the what-if page in words. */
 import { formatCount, formatMs } from './format.ts';
 import type { WhatIfSettings } from './what-if.ts';
+import { type Limit, limitNames } from './what-if-limits.ts';
 
 interface SliderWords {
   label: string;
@@ -22,6 +23,15 @@ export const sliderWords: Readonly<Record<keyof WhatIfSettings, SliderWords>> = 
   cores: { label: 'Cores per node', format: formatCount },
   syncUs: { label: 'Disk sync time', format: (us) => (us === 0 ? 'none' : formatMs(us / 1000)) },
 };
+
+/** All sliders in one line, and the limits that are taken away: "Instances 4, Operations per transaction 10, …". */
+export const settingsInWords = (settings: WhatIfSettings, without: readonly Limit[]): string =>
+  [
+    ...(Object.keys(sliderWords) as (keyof WhatIfSettings)[]).map((name) =>
+      positionInWords(name, settings[name]),
+    ),
+    ...without.map((limit) => `${limitNames[limit]} removed`),
+  ].join(', ');
 
 /** "Disk sync time 20 ms"; null is the machine's own value. */
 export function positionInWords(name: keyof WhatIfSettings, value: number | null): string {

@@ -7,6 +7,7 @@ import {
   type Scenario,
 } from '@shardlab/contract';
 import { formatAxisCount } from './format.ts';
+import { variedParameters } from './run-plan.ts';
 
 type Sweep = Scenario['sweep'];
 
@@ -25,13 +26,24 @@ export interface SweepAxis {
 /** Parameters that the legend of the chart shows by shape and by dash. */
 const shownInLegend = ['instances', 'roundTripMs'];
 
-/** The parameter with the most values in the sweep, all of them numbers; the innermost on a tie. */
-export function sweepAxis(sweep: Sweep, { parameters }: Pick<ProgramInfo, 'parameters'>): SweepAxis {
-  const candidates = parameters.filter(
-    ({ name, names }) => names === undefined && !shownInLegend.includes(name),
-  );
-  const count = ({ name }: ParameterInfo) => sweep[name]?.length ?? 0;
-  const most = candidates.reduce((best, each) => (count(each) >= count(best) ? each : best));
+/**
+ * The parameter with the most values in the sweep, all of them numbers above 0, since the axis is logarithmic; the innermost on
+ * a tie. Null if no parameter has several: then each combination stands for itself, see `combinationRows`.
+ */
+export function sweepAxis(sweep: Sweep, program: Pick<ProgramInfo, 'parameters'>): SweepAxis | null {
+  const count = ({ name }: ParameterInfo) => sweep[name]!.length;
+  const most = variedParameters(sweep, program)
+    .filter(
+      ({ name, names }) =>
+        names === undefined &&
+        !shownInLegend.includes(name) &&
+        sweep[name]!.every((value) => typeof value === 'number' && value > 0),
+    )
+    .reduce<ParameterInfo | null>(
+      (best, each) => (best === null || count(each) >= count(best) ? each : best),
+      null,
+    );
+  if (most === null) return null;
   return {
     id: most.name,
     over: most.over,
@@ -47,11 +59,10 @@ export function otherVariedParams(
   options: { sweep: Sweep; axis: SweepAxis; program: Pick<ProgramInfo, 'parameters'> },
 ): string[] {
   const { sweep, axis, program } = options;
-  return program.parameters.flatMap((parameter) => {
+  return variedParameters(sweep, program).flatMap((parameter) => {
     const { name } = parameter;
     const value = params[name];
-    const isVaried = (sweep[name]?.length ?? 0) > 1;
-    if (name === axis.id || shownInLegend.includes(name) || value === undefined || !isVaried) return [];
+    if (name === axis.id || shownInLegend.includes(name) || value === undefined) return [];
     return [paramInWords(parameter, value)];
   });
 }

@@ -163,6 +163,9 @@ export function ownershipLanes(periods: readonly OwnershipPeriod[], instances: r
   ];
 }
 
+/** Whether the lanes are of instances that had a service, and not of sessions that woke for a message. */
+export const isOfService = (swimlanes: readonly Swimlane[]): boolean => serviceLanes(swimlanes) !== null;
+
 /** Lanes of instances whose spans are the epochs in which each had a service; null if these are no such lanes. */
 export function serviceLanes(swimlanes: readonly Swimlane[]): Lane[] | null {
   const usPerMs = 1_000;

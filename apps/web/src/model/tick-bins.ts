@@ -1,20 +1,13 @@
 /** Groups ticks into bins of equal width, so that drawing a long run costs no more than a short one. */
 import type { Tick } from '@shardlab/contract';
 
-/** A tick and the duration that its rates and waits cover. */
-export interface TimedTick {
-  tick: Tick;
-  /** Time since the previous tick of the same trial. */
-  spanMs: number;
-}
-
 export interface TickBin {
   /** From the start of its first tick to its last tick, milliseconds since the start of the run. */
   fromMs: number;
   atMs: number;
   /** Duration that its ticks cover. Less than `atMs - fromMs` if the server left out ticks. */
   spanMs: number;
-  ticks: TimedTick[];
+  ticks: Tick[];
 }
 
 /**
@@ -28,14 +21,11 @@ export interface TrialTicks {
   bins: TickBin[];
 }
 
-/** The interval at which the lab sends ticks. It also stands for the span of the first tick of a trial. */
+/** The interval at which the lab sends ticks. */
 const usualSpanMs = 250;
 
-/**
- * A longer gap means that ticks were left out, not that one was late: the server thins out the ticks of a long run. A
- * tick after such a gap still covers only the usual span.
- */
-const spanMsMax = 450;
+/** The duration that the rates and waits of a tick cover: of the instance that was sampled last, the longest. */
+export const spanOf = ({ instances }: Tick): number => Math.max(...instances.map(({ spanMs }) => spanMs));
 
 /**
  * Groups ticks by trial and bin. A tick that follows too soon after the previous one joins its bin: the last tick of a
@@ -48,13 +38,9 @@ export function binTicks(
   const { fromMs, toMs, binsMax } = options;
   const widthMs = Math.max(usualSpanMs, (toMs - fromMs) / binsMax);
   const trials: TrialTicks[] = [];
-  let previous: Tick | null = null;
   for (const tick of ticks) {
-    const continues = previous?.trial === tick.trial;
-    const gapMs = continues ? tick.atMs - previous!.atMs : usualSpanMs;
-    const spanMs = gapMs > spanMsMax ? usualSpanMs : gapMs;
-    previous = tick;
-    if (tick.atMs < fromMs || tick.atMs > toMs || spanMs <= 0) continue;
+    const spanMs = spanOf(tick);
+    if (tick.atMs < fromMs || tick.atMs > toMs) continue;
     let trial = trials.at(-1);
     if (trial?.trial !== tick.trial) {
       const start = tick.atMs - spanMs;
@@ -64,13 +50,13 @@ export function binTicks(
     trial.toMs = tick.atMs;
     const bin = trial.bins.at(-1);
     const fits = bin !== undefined && tick.atMs - bin.fromMs <= widthMs;
-    const isTooShort = bin !== undefined && gapMs < usualSpanMs / 2;
+    const isTooShort = bin !== undefined && spanMs < usualSpanMs / 2;
     if (fits || isTooShort) {
-      bin.ticks.push({ tick, spanMs });
+      bin.ticks.push(tick);
       bin.atMs = tick.atMs;
       bin.spanMs += spanMs;
     } else {
-      trial.bins.push({ fromMs: tick.atMs - spanMs, atMs: tick.atMs, spanMs, ticks: [{ tick, spanMs }] });
+      trial.bins.push({ fromMs: tick.atMs - spanMs, atMs: tick.atMs, spanMs, ticks: [tick] });
     }
   }
   return trials;
@@ -78,5 +64,5 @@ export function binTicks(
 
 /** Mean over a bin, weighted by the duration of each tick. Valid for rates and for shares of time only. */
 export function meanOver(bin: TickBin, read: (tick: Tick) => number): number {
-  return bin.ticks.reduce((sum, { tick, spanMs }) => sum + read(tick) * spanMs, 0) / bin.spanMs;
+  return bin.ticks.reduce((sum, tick) => sum + read(tick) * spanOf(tick), 0) / bin.spanMs;
 }

@@ -52,7 +52,7 @@ function trialSamples(trial: TrialTicks): TrialSamples {
 }
 
 function sampleOf(bin: TickBin): TimeSample {
-  const instances = Math.max(...bin.ticks.map(({ tick }) => tick.instances.length));
+  const instances = Math.max(...bin.ticks.map(({ instances }) => instances.length));
   return {
     atMs: bin.atMs,
     enqueuePerSec: meanOver(bin, (tick) => sumOf(tick, (sample) => sample.enqueuePerSec)),
@@ -70,7 +70,7 @@ const sumOf = (tick: Tick, read: (sample: Tick['instances'][number]) => number):
 
 function slowest(bin: TickBin): TimeSample['latency'] {
   let worst: TimeSample['latency'] = null;
-  for (const { tick } of bin.ticks)
+  for (const tick of bin.ticks)
     for (const { instance, latencyMs } of tick.instances)
       if (latencyMs.p99 > (worst?.p99 ?? 0)) worst = { ...latencyMs, instance };
   return worst;
@@ -78,7 +78,7 @@ function slowest(bin: TickBin): TimeSample['latency'] {
 
 function activeSessions(bin: TickBin): TimeSample['waits'] {
   const ofClass = (name: ShownWaitClass): number =>
-    bin.ticks.reduce((sum, { tick }) => sum + sumOf(tick, (sample) => sample.waitMsByClass[name] ?? 0), 0) /
+    bin.ticks.reduce((sum, tick) => sum + sumOf(tick, (sample) => sample.waitMsByClass[name] ?? 0), 0) /
     bin.spanMs;
   return {
     commit: ofClass('commit'),

@@ -60,6 +60,7 @@ export function layoutPlan(plan: PlannedTopology, width: number): TopologyLayout
     phase: 'warmup',
     instances: Array.from({ length: instances }, (_, index) => ({
       instance: index + 1,
+      spanMs: 250,
       enqueuePerSec: 0,
       dequeuePerSec: 0,
       cpu: 0,

@@ -52,17 +52,28 @@ const byEvent: Readonly<Record<string, Advise>> = {
     { text: 'Shorter transactions with SQL statements: each reserves the writer', change: null },
   ],
   'flow control': () => [{ text: 'More dequeuers: the backlog is at its bound', change: null }],
+  'global transaction lock': () => [
+    { text: 'Both branches on one instance: a lock that is free there takes no messages', change: null },
+    { text: 'Loosely coupled branches, which have no lock', change: null },
+  ],
+  'passed-on call': () => [
+    { text: 'Prepare and commit each branch by a call to its own instance', change: null },
+  ],
   'library cache: mutex X': () => [
     { text: 'Dequeue by the name of a subscriber instead of listen', change: null },
     { text: 'Copies of the metadata object (the parameter copies)', change: null },
   ],
+  'instance commit': () => [
+    { text: 'A device that syncs faster, or a topic whose durability is relaxed', change: null },
+  ],
+  'instance call': () => [{ text: 'Fewer sessions on the thread of one instance', change: null }],
   'latch free': () => [
     { text: 'Dequeue by the name of a subscriber: it does not use the broadcast channel', change: null },
   ],
 };
 
 /** The settings of a point on the what-if page. */
-export function settingsOf({ params }: Pick<Point, 'params'>): WhatIfSettings {
+function settingsOf({ params }: Pick<Point, 'params'>): WhatIfSettings {
   const or = (name: string, usual: number) =>
     params[name] === undefined ? usual : numberParam(params, name);
   return {
@@ -75,6 +86,19 @@ export function settingsOf({ params }: Pick<Point, 'params'>): WhatIfSettings {
     syncUs: null,
   };
 }
+
+/** What opens the what-if page at a point with a change of its settings; what the page takes from its machine is left out. */
+export function presetOf(point: Pick<Point, 'params'>, change: Partial<WhatIfSettings>): Preset {
+  const settings = Object.entries({ ...settingsOf(point), ...change }).filter(([, value]) => value !== null);
+  const { threads } = point.params;
+  return {
+    ...(Object.fromEntries(settings) as Preset),
+    ...(typeof threads === 'number' ? { threads } : {}),
+  };
+}
+
+/** `threads`: enqueuers, and dequeuers for each subscriber. */
+type Preset = { [Name in keyof WhatIfSettings]?: number } & { threads?: number };
 
 /** Whether the model simulates points of this program. */
 export const isSimulated = ({ program }: Pick<Point, 'program'>): boolean =>

@@ -46,6 +46,9 @@ export function stepsIncluding(steps: readonly number[], value: number): number[
 /** The horizontal axis of the chart: the number of enqueuers, and of dequeuers per subscriber. */
 export const whatIfThreads: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
 
+/** As many as a point of a scenario can have. */
+export const whatIfThreadsMax = 256;
+
 export interface SimulationJob {
   key: string;
   system: ModelWorkload['kind'];

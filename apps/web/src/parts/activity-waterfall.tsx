@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useState } from 'react';
 import type { EventColor } from '../charts/waits-color.ts';
-import { createWaterfall, waterfallHeight } from '../charts/waits-waterfall.ts';
+import { createWaterfall, waterfallHeight, waterfallLegend } from '../charts/waits-waterfall.ts';
 import type { PointActivity } from '../model/active-sessions.ts';
 import { activityChange, changeInWords } from '../model/activity-change.ts';
 import type { DataTable } from '../model/data-table.ts';
@@ -57,7 +57,7 @@ export function ActivityWaterfall({ from, to, colors, fileName, provenance }: Ac
       svg={element}
       box={box}
       height={waterfallHeight(steps.length)}
-      saved={{ legend: [], provenance }}
+      saved={{ legend: waterfallLegend(data), provenance }}
       readout={<b>{words}</b>}
       spoken={
         step === undefined

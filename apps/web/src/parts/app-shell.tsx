@@ -39,7 +39,7 @@ export function AppShell() {
           )}
           <div className="header-tools">
             {isLogin ? null : <RunPill />}
-            {isLogin ? null : <a href="/docs">API</a>}
+            {isLogin ? null : <Link to="/docs">API</Link>}
             <ThemeSwitch />
             {isLogin ? null : <LogoutButton />}
           </div>
@@ -52,7 +52,7 @@ export function AppShell() {
         <p>A performance lab for message queues, which measures the machine it runs on.</p>
         {isLogin ? null : (
           <p>
-            <a href="/docs">API reference</a>
+            <Link to="/docs">API reference</Link>
           </p>
         )}
       </footer>

@@ -1,9 +1,17 @@
-import { type KeyboardEvent, type ReactNode, type RefObject, useId, useState } from 'react';
-import type { LegendItem } from '../charts/svg-document.ts';
+import { type KeyboardEvent, lazy, type ReactNode, type RefObject, Suspense, useId, useState } from 'react';
+import type { SavedNotes } from '../charts/svg-document.ts';
 import type { DataTable } from '../model/data-table.ts';
-import { DataTableView } from './data-table-view.tsx';
+import { Loading } from './query-states.tsx';
 import { useReported } from './report.tsx';
-import { saveCsv, savePng, saveSvg } from './save-chart.ts';
+import { type SaveItem, SaveMenu } from './save-menu.tsx';
+
+/** Loaded when a table is asked for. */
+const DataTableView = lazy(async () => ({
+  default: (await import('./data-table-view.tsx')).DataTableView,
+}));
+
+/** Loaded when something is saved. */
+const saving = () => import('./save-chart.ts');
 
 export interface ChartFrameProps {
   title: string;
@@ -16,8 +24,8 @@ export interface ChartFrameProps {
   svg: RefObject<SVGSVGElement | null>;
   box: RefObject<HTMLDivElement | null>;
   legend?: ReactNode;
-  /** What saved images say of their colours and of where the data come from. */
-  saved?: { legend: readonly LegendItem[]; provenance: string };
+  /** What saved images say of their colours and marks, and of where the data come from. */
+  saved: SavedNotes;
   controls?: ReactNode;
   /** The values at the cursor, shown above the plot. */
   readout?: ReactNode;
@@ -36,13 +44,7 @@ export function ChartFrame(props: ChartFrameProps) {
   const { title, unit, table, svg, box, cursor, height } = props;
   const [showsTable, setShowsTable] = useState(false);
   const titleId = useId();
-  useReported({
-    title,
-    text: props.spoken ?? '',
-    svg,
-    table,
-    ...(props.saved === undefined ? {} : { saved: props.saved }),
-  });
+  useReported({ title, text: props.spoken ?? '', svg, table, saved: props.saved });
   return (
     <figure className="panel chart" aria-labelledby={titleId}>
       <figcaption className="chart-head">
@@ -59,7 +61,7 @@ export function ChartFrame(props: ChartFrameProps) {
           >
             Table
           </button>
-          <SaveMenu {...props} />
+          <SaveMenu title={title} items={saveItems(props)} />
         </div>
       </figcaption>
       {props.controls}
@@ -87,46 +89,20 @@ export function ChartFrame(props: ChartFrameProps) {
         )}
       </div>
       {props.note === undefined ? null : <p className="small muted">{props.note}</p>}
-      {showsTable ? <DataTableView table={table()} label={`${title}: data`} /> : null}
+      {showsTable ? (
+        <Suspense fallback={<Loading name="the table" />}>
+          <DataTableView table={table()} label={`${title}: data`} />
+        </Suspense>
+      ) : null}
     </figure>
   );
 }
 
-function SaveMenu({ title, fileName, table, svg, saved }: ChartFrameProps) {
+const saveItems = ({ title, fileName, table, svg, saved }: ChartFrameProps): SaveItem[] => {
   const options = { title, fileName, ...saved };
-  const items: { label: string; save(): void }[] = [
-    { label: 'SVG image', save: () => saveSvg(svg.current!, options) },
-    { label: 'PNG image', save: () => void savePng(svg.current!, options) },
-    { label: 'CSV data', save: () => saveCsv(table(), options) },
+  return [
+    { label: 'SVG image', save: () => void saving().then(({ saveSvg }) => saveSvg(svg.current!, options)) },
+    { label: 'PNG image', save: () => void saving().then(({ savePng }) => savePng(svg.current!, options)) },
+    { label: 'CSV data', save: () => void saving().then(({ saveCsv }) => saveCsv(table(), options)) },
   ];
-  return (
-    <details
-      className="menu"
-      onBlur={(event) => {
-        if (!event.currentTarget.contains(event.relatedTarget)) event.currentTarget.open = false;
-      }}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') event.currentTarget.open = false;
-      }}
-    >
-      <summary className="button button-quiet" aria-label={`Save: ${title}`}>
-        Save
-      </summary>
-      <div className="menu-items">
-        {items.map(({ label, save }) => (
-          <button
-            key={label}
-            type="button"
-            className="button button-quiet"
-            onClick={(event) => {
-              save();
-              event.currentTarget.closest('details')!.open = false;
-            }}
-          >
-            {label}
-          </button>
-        ))}
-      </div>
-    </details>
-  );
-}
+};

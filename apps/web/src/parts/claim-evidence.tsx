@@ -3,11 +3,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { runQuery, scenariosQuery } from '../api/queries.ts';
 import { formatAgo, formatDuration } from '../model/format.ts';
-import { describeGrade } from '../model/verdicts.ts';
+import { runProvenance } from '../model/provenance.ts';
 import { VerdictBadge } from './badges.tsx';
 import { ClaimClauses } from './claim-clauses.tsx';
 import { ClaimFigure } from './claim-figure.tsx';
 import { ClaimSlips } from './claim-slips.tsx';
+import { DocumentWords } from './document-words.tsx';
 import { RunButton } from './run-button.tsx';
 import { RunFigure } from './run-figure.tsx';
 import { useProgram } from './use-program.ts';
@@ -17,10 +18,7 @@ export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
   const { last } = entry;
   return (
     <>
-      <blockquote className="document-words">
-        <p>{entry.document}</p>
-        <footer className="small muted">The document, in our words, {describeGrade(entry.grade)}</footer>
-      </blockquote>
+      <DocumentWords claim={entry} />
       <ClaimSlips claim={entry.id} />
       {entry.weak === null ? null : <p className="small muted">Weak: {entry.weak}</p>}
       {last === null ? null : (
@@ -109,6 +107,7 @@ export function ClaimChart({ entry: { id, last } }: { entry: ClaimLedgerEntry })
       run={run.data}
       program={program}
       title={`The run that judged ${id}: ${run.data.scenario.title}`}
+      provenance={runProvenance(run.data)}
       selected={null}
       height={figureHeight}
     />

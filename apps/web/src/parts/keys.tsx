@@ -1,14 +1,6 @@
 /** The keys of the pages: components say which they handle, and `?` lists those that work now. */
-import {
-  createContext,
-  type ReactNode,
-  useContext,
-  useEffect,
-  useId,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
+import { Dialog } from './dialog.tsx';
 
 export interface KeyBinding {
   /** Names as in `KeyboardEvent.key`. */
@@ -61,7 +53,7 @@ export function useKeys(bindings: readonly KeyBinding[]): void {
 /** Keys that are typed are none of the page's, nor are those that a control or an open dialog has taken. */
 function isForPage(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false;
-  if (document.querySelector('dialog[open]') !== null) return false;
+  if (document.querySelector('[role=dialog], [role=menu]') !== null) return false;
   const { target } = event;
   return !(target instanceof Element && target.closest('input, textarea, select, [contenteditable=true]'));
 }
@@ -69,9 +61,9 @@ function isForPage(event: KeyboardEvent): boolean {
 /** Listens for the keys of all components within, and lists them when `?` is pressed. */
 export function KeysProvider({ children }: { children: ReactNode }) {
   const [registry] = useState(() => new KeyRegistry());
-  const dialog = useRef<HTMLDialogElement>(null);
+  const [isListed, setListed] = useState(false);
   const [help] = useState<readonly KeyBinding[]>(() => [
-    { keys: ['?'], label: 'List the keys', onKey: () => dialog.current?.showModal() },
+    { keys: ['?'], label: 'List the keys', onKey: () => setListed(true) },
   ]);
   useEffect(() => registry.add(help), [registry, help]);
   useEffect(() => {
@@ -84,7 +76,7 @@ export function KeysProvider({ children }: { children: ReactNode }) {
   return (
     <Registry value={registry}>
       {children}
-      <KeysDialog registry={registry} dialog={dialog} />
+      <KeysDialog registry={registry} isOpen={isListed} onClose={() => setListed(false)} />
     </Registry>
   );
 }
@@ -108,37 +100,28 @@ const caps: Readonly<Record<string, string>> = {
   Escape: 'Esc',
 };
 
-function KeysDialog({
-  registry,
-  dialog,
-}: {
-  registry: KeyRegistry;
-  dialog: React.RefObject<HTMLDialogElement | null>;
-}) {
+function KeysDialog(props: { registry: KeyRegistry; isOpen: boolean; onClose(): void }) {
+  const { registry, isOpen, onClose } = props;
   const groups = useSyncExternalStore(registry.subscribe, registry.get);
-  const title = useId();
   return (
-    <dialog ref={dialog} className="dialog" aria-labelledby={title}>
-      <div className="dialog-body">
-        <h2 id={title}>Keys</h2>
-        <dl className="keys">
-          {[...groups.flat(), ...everywhere].map(({ keys, label }) => (
-            <div key={label}>
-              <dt>
-                {keys.map((key) => (
-                  <kbd key={key}>{caps[key] ?? key}</kbd>
-                ))}
-              </dt>
-              <dd>{label}</dd>
-            </div>
-          ))}
-        </dl>
-        <div className="row">
-          <button type="button" className="button" onClick={() => dialog.current?.close()}>
-            Close
-          </button>
-        </div>
+    <Dialog title="Keys" isOpen={isOpen} onClose={onClose}>
+      <dl className="keys">
+        {[...groups.flat(), ...everywhere].map(({ keys, label }) => (
+          <div key={label}>
+            <dt>
+              {keys.map((key) => (
+                <kbd key={key}>{caps[key] ?? key}</kbd>
+              ))}
+            </dt>
+            <dd>{label}</dd>
+          </div>
+        ))}
+      </dl>
+      <div className="row">
+        <button type="button" className="button" onClick={onClose}>
+          Close
+        </button>
       </div>
-    </dialog>
+    </Dialog>
   );
 }

@@ -1,16 +1,15 @@
 /** One HTML file of all charts on a page. A chart that stands inside a `ReportScope` is in its report. */
 import { createContext, type ReactNode, type RefObject, useContext, useEffect, useRef } from 'react';
-import type { LegendItem } from '../charts/svg-document.ts';
+import type { SavedNotes } from '../charts/svg-document.ts';
 import type { DataTable } from '../model/data-table.ts';
-import { htmlReport } from '../model/html-report.ts';
-import { saveBlob, svgTextOf } from './save-chart.ts';
+import type { ReportText } from '../model/html-report.ts';
 
 export interface ReportedChart {
   title: string;
   text: string;
   svg: RefObject<SVGSVGElement | null>;
   table(): DataTable;
-  saved?: { legend: readonly LegendItem[]; provenance: string };
+  saved: SavedNotes;
 }
 
 type Charts = Set<RefObject<ReportedChart>>;
@@ -34,9 +33,22 @@ export function useReported(chart: ReportedChart): void {
   }, [charts]);
 }
 
-export function SaveReport(props: { title: string; lead: string; provenance: string; fileName: string }) {
+const loadWhatSaves = () => Promise.all([import('../model/html-report.ts'), import('./save-chart.ts')]);
+
+export function SaveReport(props: {
+  title: string;
+  lead: string;
+  provenance: string;
+  fileName: string;
+  /** What the page says beside its charts; called when the report is saved. */
+  texts(): readonly ReportText[];
+  /** Looks like a link, among links. */
+  isLink?: boolean;
+}) {
+  const { title: reportTitle, lead, provenance, fileName, texts, isLink = false } = props;
   const charts = useContext(Scope);
-  const save = () => {
+  const save = async () => {
+    const [{ htmlReport }, { saveBlob, svgTextOf }] = await loadWhatSaves();
     const inOrder = [...(charts ?? [])]
       .map(({ current }) => current)
       .filter(({ svg }) => svg.current !== null)
@@ -44,7 +56,10 @@ export function SaveReport(props: { title: string; lead: string; provenance: str
         a.svg.current!.compareDocumentPosition(b.svg.current!) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1,
       );
     const text = htmlReport({
-      ...props,
+      title: reportTitle,
+      lead,
+      provenance,
+      texts: texts(),
       address: window.location.href,
       sections: inOrder.map(({ title, text: words, svg, table, saved }) => ({
         title,
@@ -53,10 +68,10 @@ export function SaveReport(props: { title: string; lead: string; provenance: str
         table: table(),
       })),
     });
-    saveBlob(new Blob([text], { type: 'text/html' }), `${props.fileName}.html`);
+    saveBlob(new Blob([text], { type: 'text/html' }), `${fileName}.html`);
   };
   return (
-    <button type="button" className="button" onClick={save}>
+    <button type="button" className={isLink ? 'link muted' : 'button'} onClick={() => void save()}>
       Save report
     </button>
   );

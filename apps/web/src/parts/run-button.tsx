@@ -1,11 +1,16 @@
-import type { Scale } from '@shardlab/contract';
-import { type ReactNode, useId, useRef } from 'react';
+import type { Scale, Scenario } from '@shardlab/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { startRun } from '../api/queries.ts';
+import { BusyQuestion } from './busy-dialog.tsx';
 import { ErrorNotice } from './query-states.tsx';
-import { useStartRun } from './use-start-run.ts';
+import { useAskFirst } from './use-ask-first.ts';
 
 /** Starts a run and opens its page, unless `onStarted` says otherwise. If the machine is busy with something else, it asks first. */
 export function RunButton(props: {
-  scenario: string;
+  /** One of the library by its id, or any other as it is. */
+  scenario: string | Scenario;
   scale: Scale;
   /** Further classes of the button. */
   kind?: 'button-primary' | 'button-ink' | '';
@@ -14,44 +19,28 @@ export function RunButton(props: {
   children: ReactNode;
 }) {
   const { scenario, scale, kind = '', disabled = false, onStarted, children } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
-  const start = useStartRun(() => dialog.current?.showModal(), onStarted);
-  const title = useId();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const start = useAskFirst({
+    begin: () => startRun(scenario, scale),
+    onBegun(runId) {
+      void client.invalidateQueries({ queryKey: ['runs'] });
+      if (onStarted === undefined) void navigate({ to: '/runs/$runId', params: { runId } });
+      else onStarted(runId);
+    },
+  });
   return (
     <>
       <button
         type="button"
         className={`button ${kind}`.trim()}
         disabled={disabled || start.isPending}
-        onClick={() => start.ask({ scenario, scale })}
+        onClick={() => start.ask()}
       >
         {children}
       </button>
       {start.error === null ? null : <ErrorNotice error={start.error} />}
-      <dialog ref={dialog} className="dialog" aria-labelledby={title}>
-        <div className="dialog-body">
-          <h2 id={title}>The machine is busy</h2>
-          {start.reasons.map((reason) => (
-            <p key={reason}>{reason}</p>
-          ))}
-          <p>A run would measure that too. Its figures would be lower, and marked as disturbed.</p>
-          <div className="row">
-            <button
-              type="button"
-              className="button"
-              onClick={() => {
-                dialog.current?.close();
-                start.start({ scenario, scale });
-              }}
-            >
-              Run anyway
-            </button>
-            <button type="button" className="button button-ink" onClick={() => dialog.current?.close()}>
-              Not now
-            </button>
-          </div>
-        </div>
-      </dialog>
+      <BusyQuestion {...start.question} />
     </>
   );
 }

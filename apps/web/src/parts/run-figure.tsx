@@ -1,33 +1,58 @@
 import type { ProgramInfo, Run } from '@shardlab/contract';
 import { useMemo } from 'react';
+import { scalingLegend } from '../charts/scaling-legend.ts';
 import type { DataTable } from '../model/data-table.ts';
-import { chosenMetric, metricsOf } from '../model/point-metrics.ts';
+import { chosenMetric, type Metric, metricsOf } from '../model/point-metrics.ts';
 import { describeSeries, type RunPoint, type ScalingSeries } from '../model/scaling-series.ts';
 import { type RunScalingView, scalingView } from '../model/scaling-view.ts';
 import { ChartFrame } from './chart-frame.tsx';
-import { ScalingLegend } from './scaling-legend.tsx';
+import { CombinationFigure } from './combination-figure.tsx';
+import { Legend } from './legend-marks.tsx';
 import { useScalingChart } from './use-scaling-chart.ts';
+import { useTables } from './use-study.ts';
 
 export interface RunFigureProps {
   /** The points may be none: then the plan and the document's lines are shown. */
   run: Pick<Run, 'scenario' | 'scale' | 'points'>;
   program: ProgramInfo;
   title: string;
+  /** Where the data come from, below a saved image. */
+  provenance: string;
   /** Key of a point to mark. */
   selected: string | null;
-  /** Of the plots, CSS pixels. */
+  /** Of the plots, CSS pixels; a figure of rows is as high as they are. */
   height: number;
 }
 
-/** The scaling chart of a run for a page about something else: one metric, no controls. */
-export function RunFigure({ run, program, title, selected, height }: RunFigureProps) {
+/** The figure of a run for a page about something else: one metric, no controls. */
+export function RunFigure(props: RunFigureProps) {
+  const { run, program } = props;
   const metric = useMemo(() => chosenMetric(metricsOf(program), undefined), [program]);
-  const view = useMemo(() => scalingView(run, { program, metric, live: null }), [run, program, metric]);
-  const { box, element, series, hasLineLabels, hint, found, slider } = useScalingChart(view, {
+  const tables = useTables(run.scenario.study);
+  const view = useMemo(
+    () => scalingView(run, { program, metric, live: null, tables }),
+    [run, program, metric, tables],
+  );
+  return view === null ? (
+    <CombinationFigure {...props} metric={metric} live={null} />
+  ) : (
+    <ScalingFigure {...props} metric={metric} view={view} />
+  );
+}
+
+/** How much higher the plots may be to hold the labels of their lines, CSS pixels. */
+const grownPx = 80;
+
+function ScalingFigure(props: RunFigureProps & { metric: Metric; view: RunScalingView }) {
+  const { run, title, provenance, selected, metric, view } = props;
+  const { box, element, height, series, styles, hasLineLabels, hint, found, slider } = useScalingChart(view, {
     metric,
     selected,
-    height: () => height,
+    labelled: [props.height, props.height + grownPx],
+    withLegend: props.height,
   });
+  const hasReferences = view.references.length + view.curves.length > 0;
+  const legend = scalingLegend(series, { styles, hasReferences });
   const atPoint =
     found === null
       ? null
@@ -35,15 +60,18 @@ export function RunFigure({ run, program, title, selected, height }: RunFigurePr
   return (
     <ChartFrame
       title={title}
-      unit={[metric.unit, 'wide pale lines: the document', ...(hint === '' ? [] : [hint])].join('; ')}
+      unit={[
+        metric.unit,
+        ...(hasReferences ? ['wide pale lines: the document'] : []),
+        ...(hint === '' ? [] : [hint]),
+      ].join('; ')}
       fileName={`${run.scenario.id}-${metric.id}`}
       table={() => scalingTable(series, metric.label, view)}
       svg={element}
       box={box}
       height={height}
-      legend={
-        hasLineLabels ? undefined : <ScalingLegend series={series} references={view.references.length > 0} />
-      }
+      saved={{ legend, provenance }}
+      legend={hasLineLabels ? undefined : <Legend items={legend} />}
       readout={
         atPoint ??
         (series.length === 0

@@ -1,18 +1,30 @@
-import type { RunSummary } from '@shardlab/contract';
+import type { RunSort, RunSummary } from '@shardlab/contract';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { formatAgo, formatDuration } from '../model/format.ts';
 import { countVerdicts, describeVerdictCount } from '../model/verdicts.ts';
 import { StatusBadge } from './badges.tsx';
 import { ScrollX } from './scroll-x.tsx';
+import { SortHead } from './sort-head.tsx';
 
-/** Runs, newest first. `chosen`: with a check box for each, such as for a comparison. `tools`: what can be done with a run. */
+/** In which order the runs are, if another than that in which they were added, and how to ask for one. */
+interface RunOrder {
+  sort: { by: RunSort; order: 'asc' | 'desc' } | undefined;
+  onSort(by: RunSort): void;
+}
+
+/**
+ * Runs in the order that they come in. `order`: with columns that ask for another. `chosen`: with a check box for each, such as for a
+ * comparison. `tools`: what can be done with a run.
+ */
 export function RunTable({
   runs,
+  order,
   chosen,
   tools,
 }: {
   runs: readonly RunSummary[];
+  order?: RunOrder;
   chosen?: { ids: readonly string[]; onChoose(id: string): void };
   tools?(run: RunSummary): ReactNode;
 }) {
@@ -27,14 +39,12 @@ export function RunTable({
                 <span className="visually-hidden">Compare</span>
               </th>
             )}
-            <th scope="col">Scenario</th>
-            <th scope="col">Scale</th>
-            <th scope="col">Status</th>
+            <Head label="Scenario" by="title" order={order} />
+            <Head label="Scale" by="scale" order={order} />
+            <Head label="Status" by="status" order={order} />
             <th scope="col">Claims</th>
-            <th scope="col">Started</th>
-            <th scope="col" className="number">
-              Duration
-            </th>
+            <Head label="Started" by="started" order={order} />
+            <Head label="Duration" by="duration" order={order} isNumber />
             {tools === undefined ? null : (
               <th scope="col">
                 <span className="visually-hidden">Tools</span>
@@ -89,6 +99,19 @@ export function RunTable({
       </table>
     </ScrollX>
   );
+}
+
+function Head(props: { label: string; by: RunSort; order: RunOrder | undefined; isNumber?: boolean }) {
+  const { label, by, order, isNumber = false } = props;
+  if (order === undefined) {
+    return (
+      <th scope="col" className={isNumber ? 'number' : undefined}>
+        {label}
+      </th>
+    );
+  }
+  const sorted = order.sort?.by === by ? order.sort.order : false;
+  return <SortHead label={label} isNumber={isNumber} sorted={sorted} onSort={() => order.onSort(by)} />;
 }
 
 const titleOf = ({ labels, scenarioTitle }: RunSummary): string => labels?.name || scenarioTitle;

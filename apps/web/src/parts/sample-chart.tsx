@@ -1,4 +1,5 @@
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
+import type { LegendItem } from '../charts/svg-document.ts';
 import { createTimeChart, type TimeChart, type TimeChartData } from '../charts/time-chart.ts';
 import { systemColor } from '../charts/visual-encoding.ts';
 import type { DataTable } from '../model/data-table.ts';
@@ -6,7 +7,7 @@ import { formatAxisCount } from '../model/format.ts';
 import type { TimeAnnotation, TimeMarks } from '../model/time-chart-data.ts';
 import type { TimeRange } from '../model/time-series.ts';
 import { ChartFrame } from './chart-frame.tsx';
-import { LineSample } from './legend-marks.tsx';
+import { Legend } from './legend-marks.tsx';
 import { moveTimeCursor, TimeCursor, useCursorTime } from './time-cursor.ts';
 import { useChart, useWidth } from './use-chart.ts';
 
@@ -24,6 +25,8 @@ export interface SampleChartProps<Sample extends { atMs: number }> {
   system: string;
   /** Names of the heavy line and of the thin one, if there is one. */
   lines: { primary: string; secondary?: string };
+  /** Where the data come from, below a saved image. */
+  provenance: string;
   table(): DataTable;
   readout(sample: Sample): ReactNode;
   spoken(sample: Sample): string;
@@ -55,6 +58,7 @@ export function SampleChart<Sample extends { atMs: number }>(props: SampleChartP
   const { element, chart } = useChart<TimeChartData, TimeChart>(create, data);
   useEffect(() => cursor.subscribe(() => chart.current?.moveCursor(cursor.get())), [cursor, chart]);
   const atMs = useCursorTime(cursor);
+  const legend = legendOf(props);
   const last = samples.at(-1);
   const shown = atMs === null ? last : nearest(samples, atMs);
   return (
@@ -66,7 +70,8 @@ export function SampleChart<Sample extends { atMs: number }>(props: SampleChartP
       svg={element}
       box={box}
       height={height}
-      legend={<Legend system={props.system} lines={props.lines} />}
+      saved={{ legend, provenance: props.provenance }}
+      legend={<Legend items={legend} />}
       readout={shown === undefined ? '–' : props.readout(shown)}
       spoken={shown === undefined ? 'no data' : props.spoken(shown)}
       cursor={{
@@ -78,22 +83,14 @@ export function SampleChart<Sample extends { atMs: number }>(props: SampleChartP
   );
 }
 
-function Legend({ system, lines }: Pick<SampleChartProps<never>, 'system' | 'lines'>) {
+function legendOf({ system, lines }: Pick<SampleChartProps<never>, 'system' | 'lines'>): LegendItem[] {
   const color = systemColor(system);
-  return (
-    <ul className="legend" aria-label="Legend">
-      <li>
-        <LineSample dash={null} color={color} />
-        {lines.primary}
-      </li>
-      {lines.secondary === undefined ? null : (
-        <li>
-          <LineSample dash={null} color={color} thin />
-          {lines.secondary}
-        </li>
-      )}
-    </ul>
-  );
+  return [
+    { label: lines.primary, color, mark: { dash: null } },
+    ...(lines.secondary === undefined
+      ? []
+      : [{ label: lines.secondary, color, mark: { dash: null, isThin: true } }]),
+  ];
 }
 
 function nearest<T extends { atMs: number }>(samples: readonly T[], atMs: number): T | undefined {

@@ -1,16 +1,14 @@
 /** Saves a chart or its table as a file on the computer of the user. */
-import { type LegendItem, svgDocument } from '../charts/svg-document.ts';
+import { type SavedNotes, svgDocument } from '../charts/svg-document.ts';
 import { type DataTable, toCsv } from '../model/data-table.ts';
 
 /** Image pixels per CSS pixel: sharp on dense screens and in print. */
 const imageScale = 2;
 
-export interface SaveOptions {
+export interface SaveOptions extends SavedNotes {
   /** Without extension. */
   fileName: string;
   title: string;
-  legend?: readonly LegendItem[];
-  provenance?: string;
 }
 
 export function saveSvg(element: SVGSVGElement, options: SaveOptions): void {

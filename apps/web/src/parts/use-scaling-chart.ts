@@ -1,7 +1,9 @@
 /** The scaling chart of a run with its cursor: what a page about the run and a figure beside something else share. */
 import { useCallback, useMemo, useRef } from 'react';
-import { createScalingChart } from '../charts/scaling-chart.ts';
-import { lineLabelHint, lineLabelsFromPx } from '../model/line-labels.ts';
+import { type LineStyles, lineStyles } from '../charts/line-styles.ts';
+import { columnsOf, createScalingChart } from '../charts/scaling-chart.ts';
+import { themeColor } from '../charts/visual-encoding.ts';
+import { labelRoom, lineLabelHint, lineLabelsFromPx } from '../model/line-labels.ts';
 import type { Metric } from '../model/point-metrics.ts';
 import { findPoint } from '../model/scaling-series.ts';
 import type { RunScalingView } from '../model/scaling-view.ts';
@@ -12,20 +14,34 @@ interface ScalingChartOptions {
   metric: Metric;
   /** Key of a point to mark. */
   selected: string | null;
-  /** CSS pixels of the plots, with labels on the lines or, where there is no room for them, with a legend. */
-  height(hasLineLabels: boolean): number;
+  /** Of the plots, CSS pixels. With labels on the lines they grow from the first to the second, to hold them. */
+  labelled: readonly [from: number, to: number];
+  /** Of each row of plots with a legend, where labels have no room. */
+  withLegend: number;
   /** Left out: selecting a point moves the cursor to it. */
   onSelect?(key: string): void;
 }
 
-/** `found` is the point at the cursor, else the selected one. `hint` explains the labels on the lines; empty without them. */
+/** Above and below the labels of a chart: titles, axis and margins. */
+const outsidePx = 74;
+
+/**
+ * `found` is the point at the cursor, else the selected one. Where lines have no room for labels a legend is shown. `hint` explains
+ * the labels; empty without them.
+ */
 export function useScalingChart(view: RunScalingView, options: ScalingChartOptions) {
   const { metric, selected } = options;
-  const series = useMemo(() => view.panels.flatMap((panel) => panel.series), [view]);
+  const styles = useMemo(() => lineStyles(view.lines), [view.lines]);
+  const { panels, references, curves } = useMemo(() => styledView(view, styles), [view, styles]);
+  const series = useMemo(() => panels.flatMap((panel) => panel.series), [panels]);
   const { cursor, setCursor, sliderOver } = usePointCursor();
   const { box, width } = useWidth();
-  const hasLineLabels = width >= lineLabelsFromPx;
-  const height = options.height(hasLineLabels);
+  const room = useMemo(() => labelRoom(view.names), [view.names]);
+  const [labelledMin, labelledMax] = options.labelled;
+  const hasLineLabels = width >= lineLabelsFromPx && room.height + outsidePx <= labelledMax;
+  const rows = Math.ceil(panels.length / columnsOf({ width, panels }));
+  const height = hasLineLabels ? Math.max(labelledMin, room.height + outsidePx) : options.withLegend * rows;
+  const labelWidth = hasLineLabels ? room.width : null;
   const onSelect = useRef(options.onSelect);
   onSelect.current = options.onSelect;
   const create = useCallback(
@@ -41,14 +57,17 @@ export function useScalingChart(view: RunScalingView, options: ScalingChartOptio
     useMemo(
       () => ({
         ...view,
+        panels,
+        references,
+        curves,
         width: Math.max(width, 240),
         height,
-        hasLineLabels,
+        labelWidth,
         formatAxis: metric.formatAxis,
         cursor,
         selected,
       }),
-      [view, width, height, hasLineLabels, metric, cursor, selected],
+      [view, panels, references, curves, width, height, labelWidth, metric, cursor, selected],
     ),
   );
   return {
@@ -56,9 +75,23 @@ export function useScalingChart(view: RunScalingView, options: ScalingChartOptio
     element,
     height,
     series,
+    styles,
     hasLineLabels,
     hint: hasLineLabels ? lineLabelHint(series) : '',
     found: findPoint(series, cursor) ?? findPoint(series, selected),
     slider: sliderOver(series, options.onSelect),
+  };
+}
+
+function styledView({ panels, references, curves }: RunScalingView, styles: LineStyles) {
+  const colorOf = (system: string) => styles.ofSystem(system) ?? themeColor.muted;
+  return {
+    panels: panels.map((panel) => ({
+      ...panel,
+      series: panel.series.map((entry) => ({ ...entry, ...styles.of(entry) })),
+      live: panel.live && { ...panel.live, color: styles.of(panel.live).color },
+    })),
+    references: references.map((each) => ({ ...each, color: colorOf(each.system) })),
+    curves: curves.map((each) => ({ ...each, color: colorOf(each.system) })),
   };
 }

@@ -10,6 +10,7 @@ import { useTitle } from '../../parts/use-title.ts';
 import { EventLog } from './event-log.tsx';
 import { LoadPanel } from './load-panel.tsx';
 import { ProcessCard } from './process-card.tsx';
+import { Services } from './services.tsx';
 
 /** The cluster that serves the queues: kill and start its processes, and watch the effect on the messages. */
 export function ClusterPage() {
@@ -43,6 +44,7 @@ function ClusterView({ followed }: { followed: FollowedCluster }) {
     <>
       <LoadPanel load={load} events={cluster.events} />
       <Processes followed={followed} />
+      <Services events={cluster.events} nowMs={followed.atMs} />
       <EventLog events={cluster.events} instances={cluster.instances} />
     </>
   );

@@ -2,6 +2,7 @@ import type { ClusterEvent, ClusterLoad } from '@shardlab/contract';
 import { useMemo } from 'react';
 import { formatClock, formatRate } from '../../model/format.ts';
 import { loadAnnotations, loadMarks, loadRange, loadTable } from '../../model/load-chart-data.ts';
+import { liveProvenance } from '../../model/provenance.ts';
 import { SampleChart } from '../../parts/sample-chart.tsx';
 
 /** The throughput of the load over time, annotated with the events of the cluster. */
@@ -19,6 +20,10 @@ export function LoadChart({ load, events }: { load: ClusterLoad; events: readonl
       marks={marks}
       annotations={annotations}
       system="sharded"
+      provenance={liveProvenance(`load on queue ${load.queue}, ${formatRate(load.ratePerSec)} asked for`, {
+        host: window.location.host,
+        atMs: load.startedAtMs + (load.samples.at(-1)?.atMs ?? 0),
+      })}
       lines={{ primary: 'consumed', secondary: 'acknowledged' }}
       table={() => loadTable(load)}
       readout={(sample) => (

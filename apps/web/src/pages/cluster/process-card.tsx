@@ -64,7 +64,7 @@ function describeMissingProcess({ state, host, leaving, restart }: ClusterInstan
 
 function describeRestart({ attempts, inMs, code, message }: NonNullable<ClusterInstance['restart']>): string {
   const next = inMs === null ? `given up after ${attempts} attempts` : `starts again in ${formatMs(inMs)}`;
-  return `Ended though nobody asked for it (${message}, ${code}); ${next}`;
+  return `Ended unexpectedly (${message}, ${code}); ${next}`;
 }
 
 const processStates = {
@@ -143,7 +143,7 @@ const actions: Readonly<
 > = {
   kill: {
     label: 'Kill',
-    hint: 'SIGKILL: ends the process at once, in the middle of its work; it stays down until it is started, or until no other one is left',
+    hint: 'SIGKILL: ends the process at once, in the middle of its work. It stays down until it is started, or until no other process is left',
     call: (instance) => signalInstance(instance, 'SIGKILL'),
   },
   pause: {

@@ -1,7 +1,7 @@
 import type { Run } from '@shardlab/contract';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { runQuery, runsQuery } from '../../api/queries.ts';
+import { recordedRunsQuery, runQuery, runsQuery } from '../../api/queries.ts';
 import { lineColors } from '../../charts/visual-encoding.ts';
 import { configDifferences, runLetter } from '../../model/compare-runs.ts';
 import { formatAgo } from '../../model/format.ts';
@@ -115,7 +115,10 @@ function ChosenRuns({ runs, onRuns }: { runs: readonly Run[]; onRuns(ids: string
 
 function AddRun({ chosen, onAdd }: { chosen: readonly string[]; onAdd(id: string): void }) {
   const { data } = useQuery(runsQuery(offeredMax));
-  const offered = (data?.runs ?? []).filter(({ id, status }) => !chosen.includes(id) && status !== 'queued');
+  const recorded = useQuery(recordedRunsQuery);
+  const offered = [...(data?.runs ?? []), ...(recorded.data?.runs ?? [])].filter(
+    ({ id, status }) => !chosen.includes(id) && status !== 'queued',
+  );
   return (
     <label className="field explain-against">
       <span>Add a run</span>
@@ -124,7 +127,8 @@ function AddRun({ chosen, onAdd }: { chosen: readonly string[]; onAdd(id: string
         {offered.map((run) => (
           <option key={run.id} value={run.id}>
             {run.labels?.name || run.scenarioTitle}
-            {run.labels?.baseline ? ' (baseline)' : ''}, {run.scale},{' '}
+            {run.labels?.baseline ? ' (baseline)' : ''}
+            {'recordedOn' in run ? ', recorded' : ''}, {run.scale},{' '}
             {formatAgo(run.startedAtMs ?? run.createdAtMs, Date.now())} ({run.id.slice(0, 8)})
           </option>
         ))}
@@ -161,6 +165,7 @@ function Compared({ runs }: { runs: readonly Run[] }) {
             .join(' ')}
           provenance={runs.map((run, index) => `${runLetter(index)}: run ${run.id}`).join(', ')}
           fileName="comparison"
+          texts={() => []}
         />
         <span className="small muted">One HTML file with all charts of this page and their data.</span>
       </div>

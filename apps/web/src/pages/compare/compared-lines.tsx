@@ -6,23 +6,28 @@ import { runLetter, runsProvenance } from '../../model/compare-runs.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import type { Metric } from '../../model/point-metrics.ts';
 import { describeSeries, findPoint, scalingSeries } from '../../model/scaling-series.ts';
-import { sweepAxis } from '../../model/sweep-axis.ts';
+import { type SweepAxis, sweepAxis } from '../../model/sweep-axis.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Choice } from '../../parts/choice.tsx';
 import { LineSample } from '../../parts/legend-marks.tsx';
 import { usePointCursor } from '../../parts/point-cursor.ts';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
 
-/** The lines of all runs in one chart, of one system, since colours tell the runs apart. */
-export function ComparedLines({
-  runs,
-  program,
-  metric,
-}: {
+interface ComparedLinesProps {
   runs: readonly Run[];
   program: ProgramInfo;
   metric: Metric;
-}) {
+}
+
+/** The lines of all runs in one chart, of one system, since colours tell the runs apart; nothing for runs without an axis. */
+export function ComparedLines(props: ComparedLinesProps) {
+  const { runs, program } = props;
+  const [first] = runs;
+  const axis = useMemo(() => sweepAxis(first!.scenario.sweep, program), [first, program]);
+  return axis === null ? null : <Lines {...props} axis={axis} />;
+}
+
+function Lines({ runs, program, metric, axis }: ComparedLinesProps & { axis: SweepAxis }) {
   const [first] = runs;
   const systems = useMemo(() => systemsIn(runs.flatMap(({ points }) => points)), [runs]);
   const [chosen, setChosen] = useState<string | null>(null);
@@ -32,7 +37,7 @@ export function ComparedLines({
       runs.flatMap((run, index) =>
         scalingSeries(
           run.points.filter((point) => point.system === system),
-          { metric, roundTrip: 'all', sweep: first!.scenario.sweep, program },
+          { metric, roundTrip: 'all', axis, sweep: first!.scenario.sweep, program },
         ).map((each) => ({
           ...each,
           id: `${index}/${each.id}`,
@@ -41,9 +46,8 @@ export function ComparedLines({
           points: each.points.map((point) => ({ ...point, key: `${index}/${point.key}` })),
         })),
       ),
-    [runs, first, metric, program, system],
+    [runs, first, metric, program, axis, system],
   );
-  const axis = useMemo(() => sweepAxis(first!.scenario.sweep, program), [first, program]);
   const { cursor, setCursor, sliderOver } = usePointCursor();
   const { box, width } = useWidth();
   const create = useCallback(
@@ -60,7 +64,7 @@ export function ComparedLines({
       xs: series.flatMap(({ points }) => points.map(({ x }) => x)),
       domain: null,
       references: [],
-      hasLineLabels: false,
+      labelWidth: null,
       hasLinearGuide: false,
       formatAxis: metric.formatAxis,
       cursor,

@@ -5,9 +5,11 @@ import { claimsQuery, scenariosQuery, studiesQuery } from '../../api/queries.ts'
 import { documentNumbers } from '../../model/document-numbers.ts';
 import { describeGrade } from '../../model/verdicts.ts';
 import { ClaimEvidence, ClaimStanding } from '../../parts/claim-evidence.tsx';
+import { Quote } from '../../parts/document-words.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { ScenarioCard } from '../../parts/scenario-card.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { useTitle } from '../../parts/use-title.ts';
 import { DocumentTables } from './document-tables.tsx';
 
@@ -31,16 +33,19 @@ export function DocumentPage() {
   return (
     <>
       {study === undefined ? <h1>Document</h1> : <DocumentHead study={study} />}
-      <QueryResult query={claims} name="claims">
-        {(ledger) => (
-          <DocumentClaims
-            claims={ledger.claims.filter((entry) => entry.study === studyId)}
-            scenarios={(scenarios.data?.scenarios ?? []).filter(({ scenario }) => scenario.study === studyId)}
-          />
-        )}
-      </QueryResult>
       {study === undefined ? null : (
         <>
+          <QueryResult query={claims} name="claims">
+            {(ledger) => (
+              <DocumentClaims
+                study={study}
+                claims={ledger.claims.filter((entry) => entry.study === studyId)}
+                scenarios={(scenarios.data?.scenarios ?? []).filter(
+                  ({ scenario }) => scenario.study === studyId,
+                )}
+              />
+            )}
+          </QueryResult>
           <DocumentTables tables={study.tables} />
           <Remarks
             title="Not measured"
@@ -56,7 +61,7 @@ export function DocumentPage() {
   );
 }
 
-function DocumentHead({ study: { document } }: { study: StudyInfo }) {
+function DocumentHead({ study: { document, claims } }: { study: StudyInfo }) {
   return (
     <header className="page-head">
       <p className="small">
@@ -69,28 +74,45 @@ function DocumentHead({ study: { document } }: { study: StudyInfo }) {
           <dd>{document.kind}</dd>
         </div>
         <div>
+          <dt>Author</dt>
+          <dd>{document.author}</dd>
+        </div>
+        <div>
           <dt>Date</dt>
           <dd>{document.date}</dd>
         </div>
-        {document.letter === undefined ? null : (
-          <div>
-            <dt>Its claims begin with</dt>
-            <dd>{document.letter}</dd>
-          </div>
-        )}
+        <div>
+          <dt>Claims</dt>
+          <dd>
+            {claims[0]} to {claims.at(-1)}
+          </dd>
+        </div>
+        <div className="document-addresses">
+          <dt>Addresses that it gives</dt>
+          {document.addresses.length === 0 ? <dd>None</dd> : null}
+          {document.addresses.map(({ title, address }) => (
+            <dd key={address}>
+              {title}: {address}
+            </dd>
+          ))}
+        </div>
       </dl>
       <p className="lead">{document.about}</p>
     </header>
   );
 }
 
-function DocumentClaims(props: { claims: readonly ClaimLedgerEntry[]; scenarios: readonly ScenarioEntry[] }) {
-  const { claims, scenarios } = props;
+function DocumentClaims(props: {
+  study: StudyInfo;
+  claims: readonly ClaimLedgerEntry[];
+  scenarios: readonly ScenarioEntry[];
+}) {
+  const { study, claims, scenarios } = props;
   return (
     <>
       <section className="section" aria-labelledby="numbers">
         <h2 id="numbers">Its numbers beside ours</h2>
-        <NumbersTable claims={claims} scenarios={scenarios} />
+        <NumbersTable study={study} claims={claims} />
       </section>
       <section className="section" aria-labelledby="document-claims">
         <h2 id="document-claims">What it claims</h2>
@@ -122,32 +144,32 @@ function DocumentClaims(props: { claims: readonly ClaimLedgerEntry[]; scenarios:
   );
 }
 
+const numberColumns = [
+  { label: 'Claim' },
+  { label: 'The document' },
+  { label: 'Where' },
+  { label: 'Here', isNumber: true },
+  { label: 'Of what' },
+  { label: 'Verdict' },
+];
+
 /** The quantity of each claim: what the document states of it, and what was measured here. */
-function NumbersTable({ claims, scenarios }: Parameters<typeof DocumentClaims>[0]) {
+function NumbersTable({ study, claims }: { study: StudyInfo; claims: readonly ClaimLedgerEntry[] }) {
   return (
     <ScrollX label="Numbers" framed>
       <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Claim</th>
-            <th scope="col">The document</th>
-            <th scope="col">Where</th>
-            <th scope="col" className="number">
-              Here
-            </th>
-            <th scope="col">Of what</th>
-            <th scope="col">Verdict</th>
-          </tr>
-        </thead>
+        <TableHead columns={numberColumns} />
         <tbody>
-          {documentNumbers(claims, scenarios).map((row) => (
+          {documentNumbers(study.statements, claims).map((row) => (
             <tr key={row.id}>
               <th scope="row">
                 <a href={`#${row.id}`}>{row.id}</a>
               </th>
-              <td className="wrap">{row.stated}</td>
-              <td>
-                {row.where ?? ''} <span className="small muted">{describeGrade(row.entry.grade)}</span>
+              <td className="wrap">
+                <Quote statement={row.statement} language={study.document.language} />
+              </td>
+              <td className="wrap">
+                {row.statement.where} <span className="small muted">({describeGrade(row.entry.grade)})</span>
               </td>
               <td className="number">{row.here ?? '–'}</td>
               <td className="wrap small muted">{row.unit}</td>

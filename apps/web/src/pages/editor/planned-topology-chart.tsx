@@ -1,5 +1,7 @@
 import { useCallback, useMemo, useState } from 'react';
 import { createTopologyChart } from '../../charts/topology-chart.ts';
+import { systemColor } from '../../charts/visual-encoding.ts';
+import { plannedProvenance } from '../../model/provenance.ts';
 import type { JsonObject } from '../../model/scenario-draft.ts';
 import {
   layoutPlan,
@@ -22,17 +24,18 @@ export function PlannedTopologyChart({ draft }: { draft: JsonObject }) {
   return (
     <section className="section" aria-labelledby="planned-topology">
       <h2 id="planned-topology">Topology</h2>
-      <PlanView plan={plan} systems={systems} onSystem={setChosen} />
+      <PlanView draft={draft} plan={plan} systems={systems} onSystem={setChosen} />
     </section>
   );
 }
 
 function PlanView(props: {
+  draft: JsonObject;
   plan: PlannedTopology;
   systems: readonly string[];
   onSystem(system: string): void;
 }) {
-  const { plan, systems, onSystem } = props;
+  const { draft, plan, systems, onSystem } = props;
   const { box, width } = useWidth();
   const { system, instances, enqueuers, dequeuers, shardsPerInstance } = plan;
   const layout = useMemo(
@@ -53,6 +56,10 @@ function PlanView(props: {
       svg={element}
       box={box}
       height={layout.height}
+      saved={{
+        legend: [{ label: system, color: systemColor(system) }],
+        provenance: `${planInWords(plan)}. ${plannedProvenance(nameOf(draft))}`,
+      }}
       controls={
         systems.length < 2 ? null : (
           <Choice
@@ -68,3 +75,5 @@ function PlanView(props: {
     />
   );
 }
+
+const nameOf = ({ id }: JsonObject): string => (typeof id === 'string' ? `scenario ${id}` : 'a new scenario');

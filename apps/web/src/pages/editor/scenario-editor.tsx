@@ -64,7 +64,7 @@ export function ScenarioEditor({ origin, start, schema, studies }: ScenarioEdito
           <fieldset className="editor-fields" disabled={draft === null}>
             {draft === null ? (
               <p className="notice small" role="status">
-                The JSON is incomplete; the form goes on when it is whole again.
+                The JSON is incomplete. The form can be used again once it is complete.
               </p>
             ) : null}
             <ScenarioForm

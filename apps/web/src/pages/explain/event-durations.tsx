@@ -4,7 +4,7 @@ import { createHistogramChart, type HistogramSeries } from '../../charts/histogr
 import type { DataTable } from '../../model/data-table.ts';
 import { formatValue } from '../../model/format.ts';
 import { middleBucket, type PowerBuckets, sharesOf } from '../../model/power-buckets.ts';
-import { runProvenance } from '../../model/run-provenance.ts';
+import { runProvenance } from '../../model/provenance.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Swatch } from '../../parts/legend-marks.tsx';
 import { useChart, useWidth } from '../../parts/use-chart.ts';

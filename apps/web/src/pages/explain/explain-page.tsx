@@ -7,15 +7,16 @@ import { eventColors } from '../../charts/waits-color.ts';
 import { activityGroups, activityOrder, busiestPoint, whyInWords } from '../../model/active-sessions.ts';
 import { formatMs, formatValue } from '../../model/format.ts';
 import { toHgrm } from '../../model/hgrm.ts';
-import { runProvenance } from '../../model/run-provenance.ts';
+import { runProvenance } from '../../model/provenance.ts';
 import { isFinished } from '../../model/run-state.ts';
+import { ActiveSessions } from '../../parts/active-sessions-chart.tsx';
 import { SourceBadge } from '../../parts/badges.tsx';
+import { PointSelect } from '../../parts/point-select.tsx';
 import { Loading, QueryResult } from '../../parts/query-states.tsx';
 import { ReportScope, SaveReport } from '../../parts/report.tsx';
 import { saveBlob } from '../../parts/save-chart.ts';
 import { useProgram } from '../../parts/use-program.ts';
 import { useTitle } from '../../parts/use-title.ts';
-import { ActiveSessions } from './active-sessions.tsx';
 import { DistributionChart } from './event-durations.tsx';
 import type { ExplainSearch } from './explain-search.ts';
 
@@ -120,6 +121,7 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
             unit={unit}
             selected={at.key}
             against={against?.key ?? null}
+            onEnter="Enter explains it below."
             onUnit={(next) => onSearch({ unit: next === 'us' ? next : undefined })}
             onSelect={(key) => onSearch({ point: key, event: undefined })}
           />
@@ -180,7 +182,8 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
           onAgainst={(key) => onSearch({ against: key })}
         />
       ) : (
-        <PointChoice groups={groups} selected={at.key} onSelect={(key) => onSearch({ point: key })} />
+        // For programs whose points have no waits, and so no bars to select from.
+        <PointSelect groups={groups} selected={at.key} onSelect={(key) => onSearch({ point: key })} />
       )}
       <StudyFigures run={run} point={point} colors={colors} />
       <div className="row">
@@ -189,6 +192,7 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
           lead={run.scenario.question}
           provenance={runProvenance(run)}
           fileName={`${run.scenario.id}-explained`}
+          texts={() => []}
         />
         <span className="small muted">One HTML file with all charts of this page and their data.</span>
       </div>
@@ -217,32 +221,6 @@ function SavePercentiles({ run, point }: { run: Run; point: Point }) {
         </button>
       ))}
     </div>
-  );
-}
-
-/** For programs whose points have no waits, and so no bars to select from. */
-function PointChoice(props: {
-  groups: ReturnType<typeof activityGroups>;
-  selected: string;
-  onSelect(key: string): void;
-}) {
-  return (
-    <label className="field explain-against">
-      <span>Point</span>
-      <select
-        className="input"
-        value={props.selected}
-        onChange={(event) => props.onSelect(event.target.value)}
-      >
-        {props.groups.flatMap(({ title, points }) =>
-          points.map(({ key, words }) => (
-            <option key={key} value={key}>
-              {[title, words].filter((part) => part !== '').join(', ')}
-            </option>
-          )),
-        )}
-      </select>
-    </label>
   );
 }
 

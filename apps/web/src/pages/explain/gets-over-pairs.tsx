@@ -5,7 +5,7 @@ import { lineColors, themeColor } from '../../charts/visual-encoding.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import { formatAxisCount, formatValue } from '../../model/format.ts';
 import { deviationInWords, type Guard, getsRows, getsSeries } from '../../model/gets-model.ts';
-import { runProvenance } from '../../model/run-provenance.ts';
+import { runProvenance } from '../../model/provenance.ts';
 import { findPoint } from '../../model/scaling-series.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { LineSample } from '../../parts/legend-marks.tsx';
@@ -48,7 +48,7 @@ export function GetsOverPairs(props: {
       xs: rows.map(({ pairs }) => pairs),
       domain: null,
       references: [],
-      hasLineLabels: false,
+      labelWidth: null,
       hasLinearGuide: false,
       formatAxis: formatAxisCount,
       cursor,

@@ -1,5 +1,5 @@
 import { formatCount, formatMs, formatRate, formatSessions, formatValue } from '../../model/format.ts';
-import type { MethodReport, methodReports, ReportedEvent } from '../../model/method-report.ts';
+import type { MethodReport, MethodReports, ReportedEvent } from '../../model/method-report.ts';
 import { ScrollX } from '../../parts/scroll-x.tsx';
 
 const titles: Readonly<Record<MethodReport['method'], string>> = {
@@ -8,28 +8,27 @@ const titles: Readonly<Record<MethodReport['method'], string>> = {
 };
 
 /** Both ways to dequeue, each with its top events and those of the document's report. */
-export function MethodReports({ reports }: { reports: ReturnType<typeof methodReports> }) {
-  const [first] = reports;
-  if (first === undefined) return null;
+export function MethodReportsSection({ pairs, copies, reports }: MethodReports) {
   return (
     <section className="section" aria-labelledby="methods">
       <div className="section-head">
         <h2 id="methods">
-          Top events, {first.pairs} + {first.pairs} sessions
+          Top events, {pairs} + {pairs} sessions{copies > 1 ? `, ${copies} copies` : ''}
         </h2>
-        <p className="small muted">In the manner of an AWR report</p>
+        <p className="small muted">In the manner of an AWR report; {shareOf(reports)}</p>
       </div>
       <div className="split split-even">
-        {first.reports.map((report) => (
+        {reports.map((report) => (
           <article key={report.method} className="panel explain-panel" aria-label={titles[report.method]}>
             <h3>{titles[report.method]}</h3>
             <p className="small muted">
-              {formatRate(report.messagesPerSec)}, {formatSessions(report.coresBusy)} cores busy
+              {formatRate(report.messagesPerSec)}
+              {report.coresBusy === null ? '' : `, ${formatSessions(report.coresBusy)} cores busy`}
             </p>
             <EventTable
               events={report.events}
               label={`${titles[report.method]}: top events here`}
-              caption="Here"
+              caption={`Here: ${pairs} + ${pairs} sessions, ${formatMs(report.measuredMs)} in all repeats`}
             />
             {report.document.length === 0 ? null : (
               <EventTable
@@ -43,6 +42,14 @@ export function MethodReports({ reports }: { reports: ReturnType<typeof methodRe
       </div>
     </section>
   );
+}
+
+/** What the shares are of. Points that were recorded without time books have the CPU of the process, and the waits of all sessions. */
+function shareOf(reports: readonly MethodReport[]): string {
+  const explained = reports.flatMap(({ accounted }) => accounted ?? []);
+  if (explained.length < reports.length) return 'shares are of the CPU of the process and these waits alone';
+  const percents = explained.map((share) => `${formatValue(Math.round(share * 1_000) / 10)} %`).join(' and ');
+  return `shares are of the dequeuers’ time without idle waits; ${percents} of all their time is explained`;
 }
 
 function EventTable({

@@ -1,7 +1,7 @@
 import type { Run } from '@shardlab/contract';
 import type { EventColor } from '../../charts/waits-color.ts';
 import type { ActivityGroup, PointActivity } from '../../model/active-sessions.ts';
-import { runProvenance } from '../../model/run-provenance.ts';
+import { runProvenance } from '../../model/provenance.ts';
 import { ActivityWaterfall } from '../../parts/activity-waterfall.tsx';
 
 const nameOf = (groups: readonly ActivityGroup[], key: string): string => {

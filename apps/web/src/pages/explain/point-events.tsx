@@ -4,7 +4,7 @@ import { waitsQuery } from '../../api/queries.ts';
 import type { EventColor } from '../../charts/waits-color.ts';
 import { inUnit, type PointActivity } from '../../model/active-sessions.ts';
 import { formatCount, formatMs, formatSessions, formatValue } from '../../model/format.ts';
-import { adviceFor, isSimulated, meaningOfState, settingsOf } from '../../model/wait-advice.ts';
+import { adviceFor, isSimulated, meaningOfState, presetOf } from '../../model/wait-advice.ts';
 import { Swatch } from '../../parts/legend-marks.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
 
@@ -83,7 +83,6 @@ export function PointEvents(props: {
 
 /** What would make the event shorter, each with a link to the model at this point where it has a slider for that. */
 export function WhatHelps({ at, event, runId }: { at: PointActivity; event: string; runId: string }) {
-  const settings = settingsOf(at.point);
   const advice = adviceFor(event, at.point);
   const simulated = isSimulated(at.point);
   return (
@@ -93,37 +92,28 @@ export function WhatHelps({ at, event, runId }: { at: PointActivity; event: stri
         <p className="small muted">Nothing is known that makes this wait shorter.</p>
       ) : (
         <ul className="plain-list">
-          {advice.map(({ text, change }) => {
-            const { roundTripMs, cores, syncUs, ...rest } = { ...settings, ...change };
-            return (
-              <li key={text}>
-                {text}
-                {change === null || !simulated ? null : (
-                  <>
-                    {' · '}
-                    <Link
-                      to="/what-if"
-                      search={{
-                        ...rest,
-                        ...(roundTripMs === null ? {} : { roundTripMs }),
-                        ...(cores === null ? {} : { cores }),
-                        ...(syncUs === null ? {} : { syncUs }),
-                        run: runId,
-                      }}
-                      aria-label={`What if: ${text}`}
-                    >
-                      What if
-                    </Link>
-                  </>
-                )}
-              </li>
-            );
-          })}
+          {advice.map(({ text, change }) => (
+            <li key={text}>
+              {text}
+              {change === null || !simulated ? null : (
+                <>
+                  {' · '}
+                  <Link
+                    to="/what-if"
+                    search={{ ...presetOf(at.point, change), run: runId }}
+                    aria-label={`What if: ${text}`}
+                  >
+                    What if
+                  </Link>
+                </>
+              )}
+            </li>
+          ))}
         </ul>
       )}
       {simulated ? (
         <p className="small muted">
-          The links open the model with the settings of this point and that change.
+          The links open the model with the settings and the threads of this point and that change.
         </p>
       ) : null}
     </section>

@@ -4,19 +4,19 @@ import { useMemo } from 'react';
 import { studiesQuery } from '../../api/queries.ts';
 import type { EventColor } from '../../charts/waits-color.ts';
 import { findTable, rowsByName } from '../../model/document-tables.ts';
-import type { Guard } from '../../model/gets-model.ts';
+import { type Guard, wakeUpRows } from '../../model/gets-model.ts';
 import { methodReports } from '../../model/method-report.ts';
 import { bucketsFrom, formatPowerNs } from '../../model/power-buckets.ts';
 import { tracedIn } from '../../model/sequence.ts';
 import { sessionWaitTables } from '../../model/session-wait-tables.ts';
-import { serviceLanes } from '../../model/swimlanes.ts';
+import { isOfService } from '../../model/swimlanes.ts';
+import { PointLanes } from '../../parts/point-lanes.tsx';
+import { SessionWaitTables } from '../../parts/session-waits.tsx';
+import { Transaction } from '../../parts/transaction.tsx';
 import { DistributionChart, type DistributionSeries } from './event-durations.tsx';
+import { FalseWakeUps } from './false-wake-ups.tsx';
 import { GetsOverPairs } from './gets-over-pairs.tsx';
-import { Herd } from './herd.tsx';
-import { MethodReports } from './method-reports.tsx';
-import { ServiceOwners } from './service-owners.tsx';
-import { SessionWaitTables } from './session-waits.tsx';
-import { Transaction } from './transaction.tsx';
+import { MethodReportsSection } from './method-reports.tsx';
 
 const guards: readonly Guard[] = ['mutex', 'latch'];
 
@@ -34,7 +34,6 @@ export function StudyFigures({
   const table = (id: string) => findTable(studies, run.scenario.study, id);
   const [pairs, model, histograms] = [table('pairs'), table('model'), table('get-histograms')];
   const swimlanes = useMemo(() => point.swimlanes ?? [], [point]);
-  const owners = useMemo(() => serviceLanes(swimlanes), [swimlanes]);
   const waitTables = useMemo(
     () =>
       sessionWaitTables(point, {
@@ -45,17 +44,14 @@ export function StudyFigures({
   );
   const traced = useMemo(() => tracedIn(point), [point]);
   const isListen = run.scenario.program === 'listen';
+  const methods = isListen ? methodReports(run.points, point, table('top-events')) : undefined;
   const varies = new Set(run.points.map(({ params }) => params.pairs)).size > 1;
   return (
     <>
       {swimlanes.length === 0 ? null : (
         <section className="section" aria-labelledby="lanes">
-          <h2 id="lanes">{owners === null ? 'Holder and waiters' : 'Owners'}</h2>
-          {owners === null ? (
-            <Herd run={run} swimlanes={swimlanes} />
-          ) : (
-            <ServiceOwners run={run} lanes={owners} />
-          )}
+          <h2 id="lanes">{isOfService(swimlanes) ? 'Owners' : 'Holder and waiters'}</h2>
+          <PointLanes run={run} swimlanes={swimlanes} />
         </section>
       )}
       {traced.length === 0 ? null : (
@@ -65,7 +61,7 @@ export function StudyFigures({
         </section>
       )}
       {waitTables === undefined ? null : <SessionWaitTables tables={waitTables} />}
-      {isListen ? <MethodReports reports={methodReports(run.points, table('top-events'))} /> : null}
+      {methods === undefined ? null : <MethodReportsSection {...methods} />}
       {isListen && varies && pairs !== undefined && model !== undefined ? (
         <section className="section" aria-labelledby="formulas">
           <h2 id="formulas">Gets as the sessions grow</h2>
@@ -74,6 +70,7 @@ export function StudyFigures({
               <GetsOverPairs key={guard} run={run} guard={guard} tables={{ pairs, model }} />
             ))}
           </div>
+          <FalseWakeUps rows={wakeUpRows(run.points, { pairs, model })} />
         </section>
       ) : null}
       {point.histograms === undefined ? null : (

@@ -5,6 +5,7 @@ import { useMemo } from 'react';
 import { recordedRunsQuery, runQuery, runsOfScenarioQuery } from '../../api/queries.ts';
 import { chosenRun, comparableEvidence, type Evidence, trustOf } from '../../model/evidence.ts';
 import { formatAgo, formatCount, formatDuration, formatValue, plural } from '../../model/format.ts';
+import { plannedProvenance, runProvenance } from '../../model/provenance.ts';
 import { RunButton } from '../../parts/run-button.tsx';
 import { RunFigure } from '../../parts/run-figure.tsx';
 import { useProgram } from '../../parts/use-program.ts';
@@ -140,6 +141,7 @@ function Figure(props: {
       run={shown}
       program={program}
       title="Figure 3: dequeue rate over threads"
+      provenance={run === undefined ? plannedProvenance(entry.scenario.id) : runProvenance(run)}
       selected={evidence === null ? null : pointKey(evidence.sharded)}
       height={figureHeight}
     />

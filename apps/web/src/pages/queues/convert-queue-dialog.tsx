@@ -1,7 +1,8 @@
 import { type Convert, conversionLimits, type QueueInfo, queueLimits } from '@shardlab/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { startConversion } from '../../api/queries.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import { NumberField } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 
@@ -9,7 +10,7 @@ const parseNumber = (text: string) => (text === '' ? undefined : Number(text));
 
 /** Explains the conversion of an unsharded queue, then starts it. */
 export function ConvertQueueDialog({ queue: { name } }: { queue: QueueInfo }) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const [isOpen, setOpen] = useState(false);
   const client = useQueryClient();
   const [shards, setShards] = useState('1');
   const [attempts, setAttempts] = useState('');
@@ -17,7 +18,7 @@ export function ConvertQueueDialog({ queue: { name } }: { queue: QueueInfo }) {
   const convert = useMutation({
     mutationFn: (options: Convert) => startConversion(name, options),
     onSuccess: async () => {
-      dialog.current?.close();
+      setOpen(false);
       await client.invalidateQueries({ queryKey: ['queues'] });
     },
   });
@@ -32,12 +33,11 @@ export function ConvertQueueDialog({ queue: { name } }: { queue: QueueInfo }) {
   };
   return (
     <>
-      <button type="button" className="button" onClick={() => dialog.current?.showModal()}>
+      <button type="button" className="button" onClick={() => setOpen(true)}>
         Convert to sharded…
       </button>
-      <dialog ref={dialog} className="dialog" aria-labelledby="convert-title">
+      <Dialog title={`Convert ${name} to sharded?`} isOpen={isOpen} onClose={() => setOpen(false)}>
         <form className="dialog-body" onSubmit={submit}>
-          <h2 id="convert-title">Convert {name} to sharded?</h2>
           <p>
             Enqueue stops: clients get an error that they can retry. Once consumers have emptied the queue, a
             sharded queue with the same name and durability replaces it. Until then you can cancel.
@@ -63,7 +63,7 @@ export function ConvertQueueDialog({ queue: { name } }: { queue: QueueInfo }) {
           </div>
           {convert.error === null ? null : <ErrorNotice error={convert.error} />}
           <div className="row">
-            <button type="button" className="button" onClick={() => dialog.current?.close()}>
+            <button type="button" className="button" onClick={() => setOpen(false)}>
               Keep it unsharded
             </button>
             <button type="submit" className="button button-primary" disabled={convert.isPending}>
@@ -71,7 +71,7 @@ export function ConvertQueueDialog({ queue: { name } }: { queue: QueueInfo }) {
             </button>
           </div>
         </form>
-      </dialog>
+      </Dialog>
     </>
   );
 }

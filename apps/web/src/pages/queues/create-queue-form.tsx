@@ -1,9 +1,10 @@
 import { type CreateQueue, queueLimits } from '@shardlab/contract';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { faultsByPath } from '../../api/client.ts';
-import { createQueue } from '../../api/queries.ts';
+import { createQueue, storeQuery } from '../../api/queries.ts';
+import { durabilitiesOf, durabilityNote, hasFeature } from '../../model/store-support.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { CheckField, NumberField, TextField } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
@@ -16,37 +17,53 @@ const typeNotes: Readonly<Record<Type, string>> = {
   queue: 'Each message goes to one consumer.',
   topic: 'Each subscriber receives every message, unless the message names its recipients. Stored once.',
 };
-const durabilityNotes: Readonly<Record<Durability, string>> = {
-  durable: 'Synced to disk before a commit is acknowledged: survives a power cut.',
-  relaxed: 'Written before a commit is acknowledged: survives a killed process, not a power cut.',
-  memory: 'Not persistent: lost when the server stops.',
+const types: readonly { value: Type; label: string }[] = [
+  { value: 'queue', label: 'Queue' },
+  { value: 'topic', label: 'Topic' },
+];
+const kinds: readonly { value: Kind; label: string }[] = [
+  { value: 'sharded', label: 'Sharded' },
+  { value: 'unsharded', label: 'Unsharded' },
+];
+const durabilityLabels: Readonly<Record<Durability, string>> = {
+  durable: 'Durable',
+  relaxed: 'Relaxed',
+  memory: 'Memory',
 };
 
-/** Creates a queue. The server validates the options; its error message is shown. */
+/** Creates a queue with what the store has. The server validates the options; its error message is shown. */
 export function CreateQueueForm() {
   const navigate = useNavigate();
   const client = useQueryClient();
+  const { data: store } = useQuery(storeQuery);
+  const has = (feature: string) => hasFeature(store, feature);
+  const durabilities = durabilitiesOf(store);
   const [name, setName] = useState('');
   const [type, setType] = useState<Type>('queue');
   const [kind, setKind] = useState<Kind>('sharded');
   const [shards, setShards] = useState('1');
-  const [durability, setDurability] = useState<Durability>('durable');
+  const [chosen, setDurability] = useState<Durability>('durable');
+  const durability = durabilities.includes(chosen) ? chosen : durabilities[0]!;
   const [buffered, setBuffered] = useState(false);
   const [messagesMax, setMessagesMax] = useState('');
   const [priorities, setPriorities] = useState(false);
   const [correlationIndex, setCorrelationIndex] = useState(false);
   const [attempts, setAttempts] = useState('');
   const [retryDelay, setRetryDelay] = useState('');
-  const unshardedOptions = type === 'topic' ? { priorities } : {};
+  const retryOptions = {
+    ...(attempts === '' || durability === 'memory' ? {} : { attemptsMax: Number(attempts) }),
+    ...(retryDelay === '' ? {} : { retryDelayMs: Number(retryDelay) }),
+  };
+  const isPlain = kind === 'unsharded' && type === 'queue';
+  const unshardedOptions = isPlain ? {} : { priorities, ...retryOptions };
   const isBuffered = buffered && durability === 'memory';
   const shardedOptions = {
     shards: Number(shards),
     priorities,
-    ...(attempts === '' || durability === 'memory' ? {} : { attemptsMax: Number(attempts) }),
+    ...retryOptions,
     ...(durability === 'memory' ? {} : { correlationIndex }),
     ...(isBuffered ? { visibility: 'immediate' as const } : {}),
     ...(isBuffered && messagesMax !== '' ? { messagesMax: Number(messagesMax) } : {}),
-    ...(retryDelay === '' ? {} : { retryDelayMs: Number(retryDelay) }),
   };
   const create = useMutation({
     mutationFn: () =>
@@ -73,40 +90,22 @@ export function CreateQueueForm() {
       <h2 id="create-queue">Create a queue</h2>
       <TextField label="Name" value={name} required fault={faults.get('/name')} onChange={setName} />
       <div className="choice-note">
-        <Choice<Type>
-          label="Type"
-          value={type}
-          options={[
-            { value: 'queue', label: 'Queue' },
-            { value: 'topic', label: 'Topic' },
-          ]}
-          onChange={setType}
-        />
+        <Choice<Type> label="Type" value={type} options={types} onChange={setType} />
         <p className="small muted">{typeNotes[type]}</p>
       </div>
-      <Choice<Kind>
-        label="Kind"
-        value={kind}
-        options={[
-          { value: 'sharded', label: 'Sharded' },
-          { value: 'unsharded', label: 'Unsharded' },
-        ]}
-        onChange={setKind}
-      />
+      {has('unshardedQueues') ? (
+        <Choice<Kind> label="Kind" value={kind} options={kinds} onChange={setKind} />
+      ) : null}
       <div className="choice-note">
         <Choice<Durability>
           label="Durability"
           value={durability}
-          options={[
-            { value: 'durable', label: 'Durable' },
-            { value: 'relaxed', label: 'Relaxed' },
-            { value: 'memory', label: 'Memory' },
-          ]}
+          options={durabilities.map((value) => ({ value, label: durabilityLabels[value] }))}
           onChange={setDurability}
         />
-        <p className="small muted">{durabilityNotes[durability]}</p>
+        <p className="small muted">{durabilityNote(durability, store)}</p>
       </div>
-      {kind === 'unsharded' && type === 'queue' ? null : (
+      {isPlain || !has('priorities') ? null : (
         <CheckField checked={priorities} onChange={setPriorities}>
           Priorities 0 to {queueLimits.priorityMax}: higher priorities are delivered first
         </CheckField>
@@ -121,7 +120,7 @@ export function CreateQueueForm() {
             max={16}
             onChange={setShards}
           />
-          {durability === 'memory' ? (
+          {durability === 'memory' && has('bufferedQueues') ? (
             <CheckField checked={buffered} onChange={setBuffered}>
               Buffered: visible and consumed at once, without a commit
             </CheckField>
@@ -137,32 +136,34 @@ export function CreateQueueForm() {
               onChange={setMessagesMax}
             />
           ) : null}
-          {durability === 'memory' ? null : (
-            <>
-              <CheckField checked={correlationIndex} onChange={setCorrelationIndex}>
-                Index correlation ids, so that a search does not read the whole backlog
-              </CheckField>
-              <NumberField
-                label="Delivery attempts before the exception queue"
-                value={attempts}
-                fault={faults.get('/attemptsMax')}
-                placeholder="no limit"
-                min={1}
-                max={queueLimits.attemptsMax}
-                onChange={setAttempts}
-              />
-            </>
+          {durability === 'memory' || !has('correlationIndex') ? null : (
+            <CheckField checked={correlationIndex} onChange={setCorrelationIndex}>
+              Index correlation ids, so that a search does not read the whole backlog
+            </CheckField>
           )}
-          <NumberField
-            label="Retry delay, ms (doubles after each attempt)"
-            value={retryDelay}
-            fault={faults.get('/retryDelayMs')}
-            placeholder="none"
-            min={0}
-            max={queueLimits.retryDelayMsMax}
-            onChange={setRetryDelay}
-          />
         </>
+      )}
+      {isPlain || durability === 'memory' ? null : (
+        <NumberField
+          label="Delivery attempts before the exception queue"
+          value={attempts}
+          fault={faults.get('/attemptsMax')}
+          placeholder="no limit"
+          min={1}
+          max={queueLimits.attemptsMax}
+          onChange={setAttempts}
+        />
+      )}
+      {isPlain ? null : (
+        <NumberField
+          label="Retry delay, ms (doubles after each attempt)"
+          value={retryDelay}
+          fault={faults.get('/retryDelayMs')}
+          placeholder="none"
+          min={0}
+          max={queueLimits.retryDelayMsMax}
+          onChange={setRetryDelay}
+        />
       )}
       <div>
         <button type="submit" className="button button-primary" disabled={create.isPending}>

@@ -1,9 +1,10 @@
 import { JsonText, type NewMessage, type QueueInfo, queueLimits } from '@shardlab/contract';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
-import { enqueue } from '../../api/queries.ts';
+import { enqueue, storeQuery } from '../../api/queries.ts';
 import { plural } from '../../model/format.ts';
 import { jsonFault } from '../../model/json-fault.ts';
+import { hasFeature } from '../../model/store-support.ts';
 import { CheckField, NumberField, TextField } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 
@@ -16,6 +17,8 @@ export interface EnqueueFormProps {
 
 /** Enqueues a message, or several copies of it, with the options that its queue supports. */
 export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
+  const { data: store } = useQuery(storeQuery);
+  const delays = hasFeature(store, queue.type === 'topic' ? 'delayOnTopics' : 'delay');
   const [text, setText] = useState('{ "hello": "world" }');
   const [copies, setCopies] = useState('1');
   const [priority, setPriority] = useState('0');
@@ -91,7 +94,7 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
             onChange={setPriority}
           />
         ) : null}
-        {queue.kind === 'sharded' && queue.durability !== 'memory' ? (
+        {queue.kind === 'sharded' && queue.durability !== 'memory' && delays ? (
           <NumberField
             label="Delay, ms"
             value={delayMs}

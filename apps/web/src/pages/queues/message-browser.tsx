@@ -6,6 +6,7 @@ import { Choice } from '../../parts/choice.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { ErrorNotice, Loading } from '../../parts/query-states.tsx';
 import { MessageList } from './message-list.tsx';
+import { useIsTraced } from './use-is-traced.ts';
 
 const pageSize = 20;
 
@@ -30,6 +31,7 @@ export function MessageBrowser({ queue, subscriber }: { queue: QueueInfo; subscr
   const options = { limit: pageSize, subscriber, correlationId: searchedId, state, after: pages.at(-1) };
   const messages = useQuery(browseQuery(queue.name, options));
   const found = messages.data?.messages;
+  const isTraced = useIsTraced(queue);
   const next = messages.data?.next ?? null;
   const search = (event: FormEvent) => {
     event.preventDefault();
@@ -67,7 +69,12 @@ export function MessageBrowser({ queue, subscriber }: { queue: QueueInfo; subscr
           {emptySentence(queue, { subscriber, searchedId, shown, isLater: pages.length > 0 })}
         </p>
       ) : (
-        <MessageList messages={found} label="Messages in the queue" queue={queue} />
+        <MessageList
+          messages={found}
+          label="Messages in the queue"
+          queue={queue}
+          traced={isTraced ? queue.name : undefined}
+        />
       )}
       {pages.length === 0 && next === null ? null : (
         <nav className="row" aria-label="Pages of messages">

@@ -1,4 +1,5 @@
 import { JsonText, type MessageOut, type QueueInfo } from '@shardlab/contract';
+import { Link } from '@tanstack/react-router';
 import { formatBytes, plural } from '../../model/format.ts';
 import { whyWaiting } from '../../model/why-waiting.ts';
 
@@ -10,10 +11,12 @@ export interface MessageListProps {
   label: string;
   /** If given, each message says why it is still in this queue. */
   queue?: QueueInfo;
+  /** The queue that they are in, if their lives are traced: each id is a link to its own. */
+  traced?: string | undefined;
 }
 
 /** Messages with their payloads and properties. */
-export function MessageList({ messages, label, queue }: MessageListProps) {
+export function MessageList({ messages, label, queue, traced }: MessageListProps) {
   return (
     <ul className="message-list" aria-label={label}>
       {messages.map((message) => (
@@ -24,7 +27,18 @@ export function MessageList({ messages, label, queue }: MessageListProps) {
           </div>
           {queue === undefined ? null : <p className="small">{whyWaiting(message, queue, Date.now())}</p>}
           <p className="small muted">
-            {message.id}, enqueued {new Date(message.enqueuedAtMs).toLocaleTimeString('en-GB')}
+            {traced === undefined ? (
+              message.id
+            ) : (
+              <Link
+                to="/queues"
+                search={{ queue: traced, tab: 'trace', message: message.id }}
+                aria-label={`The life of message ${message.id}`}
+              >
+                {message.id}
+              </Link>
+            )}
+            , enqueued {new Date(message.enqueuedAtMs).toLocaleTimeString('en-GB')}
             {message.deliveryCount > 0
               ? `, delivered ${message.deliveryCount === 1 ? 'once' : plural(message.deliveryCount, 'time')}`
               : ''}

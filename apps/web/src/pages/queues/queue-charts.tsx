@@ -10,6 +10,7 @@ import {
   formatTimeOfDay,
   plural,
 } from '../../model/format.ts';
+import { liveProvenance } from '../../model/provenance.ts';
 import {
   depthMarks,
   historyRanges,
@@ -57,7 +58,11 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
   const rates = useMemo(() => rateMarks(samples, kind), [samples, kind]);
   const depth = useMemo(() => depthMarks(samples, kind), [samples, kind]);
   const lag = useMemo(() => lagMarks(samples, kind), [samples, kind]);
-  const common = { samples, range, system: kind, table: () => queueTable(samples) };
+  const provenance = liveProvenance(`queue ${queue}`, {
+    host: window.location.host,
+    atMs: samples.at(-1)?.timeMs ?? 0,
+  });
+  const common = { samples, range, system: kind, provenance, table: () => queueTable(samples) };
   const every = `every ${formatDuration(everyMs)}`;
   return (
     <>

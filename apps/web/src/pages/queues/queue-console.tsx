@@ -1,8 +1,9 @@
 import type { QueueInfo } from '@shardlab/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { conversionQuery, subscribersQuery } from '../../api/queries.ts';
+import { conversionQuery, storeQuery, subscribersQuery } from '../../api/queries.ts';
 import { formatDuration, formatMs, plural } from '../../model/format.ts';
+import { hasFeature } from '../../model/store-support.ts';
 import { Tabs } from '../../parts/tabs.tsx';
 import { ConversionProgress } from './conversion-progress.tsx';
 import { ConvertQueueDialog } from './convert-queue-dialog.tsx';
@@ -11,14 +12,17 @@ import { DropQueueDialog } from './drop-queue-dialog.tsx';
 import { EnqueueForm } from './enqueue-form.tsx';
 import { MessageBrowser } from './message-browser.tsx';
 import { QueueMonitor } from './queue-monitor.tsx';
+import { QueueTraces } from './queue-traces.tsx';
 import { RedriveDialog } from './redrive-dialog.tsx';
 import { TopicSubscribers } from './topic-subscribers.tsx';
+import { useIsTraced } from './use-is-traced.ts';
 
 /** One queue or topic: enqueue, dequeue, browse, monitor, convert, drop. */
 export function QueueConsole({ queue, queues }: { queue: QueueInfo; queues: readonly QueueInfo[] }) {
   const navigate = useNavigate();
-  const { tab, ...search } = useSearch({ from: '/queues' });
+  const { tab, message: _, ...search } = useSearch({ from: '/queues' });
   const conversion = useQuery(conversionQuery(queue)).data?.conversion ?? null;
+  const isTraced = useIsTraced(queue);
   const isConverting = conversion !== null && conversion.stage !== 'done';
   return (
     <section
@@ -36,19 +40,22 @@ export function QueueConsole({ queue, queues }: { queue: QueueInfo; queues: read
       </div>
       {conversion === null ? null : <ConversionProgress conversion={conversion} queue={queue} />}
       <QueueFacts queue={queue} queues={queues} />
-      <Tabs<'messages' | 'monitor'>
+      <Tabs<'messages' | 'monitor' | 'trace'>
         label={`Views of ${queue.name}`}
-        selected={tab ?? 'messages'}
+        selected={tab === undefined || (tab === 'trace' && !isTraced) ? 'messages' : tab}
         onSelect={(id) =>
           navigate({
             to: '/queues',
-            search: id === 'monitor' ? { ...search, tab: id } : search,
+            search: id === 'messages' ? search : { ...search, tab: id },
             resetScroll: false,
           })
         }
         tabs={[
           { id: 'messages', label: 'Messages', content: () => <QueueMessages queue={queue} /> },
           { id: 'monitor', label: 'Monitor', content: () => <QueueMonitor queue={queue.name} /> },
+          ...(isTraced
+            ? [{ id: 'trace' as const, label: 'Trace', content: () => <QueueTraces queue={queue} /> }]
+            : []),
         ]}
       />
     </section>
@@ -60,6 +67,7 @@ function QueueMessages({ queue }: { queue: QueueInfo }) {
   const navigate = useNavigate();
   const search = useSearch({ from: '/queues' });
   const refresh = () => client.invalidateQueries({ queryKey: ['queues'] });
+  const { data: store } = useQuery(storeQuery);
   const isTopic = queue.type === 'topic';
   const { data } = useQuery({ ...subscribersQuery(queue.name), enabled: isTopic });
   const subscribers = isTopic ? (data?.subscribers ?? []) : [];
@@ -85,7 +93,9 @@ function QueueMessages({ queue }: { queue: QueueInfo }) {
           <DequeueForm key={selected} queue={queue} subscriber={selected} onDone={refresh} />
         ) : null}
       </div>
-      {canDequeue ? <MessageBrowser queue={queue} subscriber={selected} /> : null}
+      {canDequeue && (!isTopic || hasFeature(store, 'browseTopics')) ? (
+        <MessageBrowser queue={queue} subscriber={selected} />
+      ) : null}
     </div>
   );
 }
@@ -94,6 +104,8 @@ function QueueMessages({ queue }: { queue: QueueInfo }) {
 function QueueFacts({ queue, queues }: { queue: QueueInfo; queues: readonly QueueInfo[] }) {
   const { attemptsMax, retryDelayMs, retentionMs, exceptionQueue, priorities, correlationIndex } = queue;
   const { visibility, messagesMax, refused } = queue;
+  const { data: store } = useQuery(storeQuery);
+  const movesBack = hasFeature(store, 'consumeAndEnqueue');
   const source = queues.find((candidate) => candidate.exceptionQueue === queue.name);
   const exceptions = queues.find(({ name }) => name === exceptionQueue);
   return (
@@ -124,7 +136,7 @@ function QueueFacts({ queue, queues }: { queue: QueueInfo; queues: readonly Queu
             Exception queue of <QueueLink name={source.name} />: messages that were delivered there{' '}
             {times(source.attemptsMax ?? 0)} without being consumed.
           </p>
-          {source.type === 'queue' ? <RedriveDialog exceptions={queue} source={source} /> : null}
+          {source.type === 'queue' && movesBack ? <RedriveDialog exceptions={queue} source={source} /> : null}
         </>
       )}
     </div>

@@ -1,51 +1,47 @@
 import type { QueueInfo } from '@shardlab/contract';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import { queueHistoriesQuery, setQueueEnabled } from '../../api/queries.ts';
 import { systemColor } from '../../charts/visual-encoding.ts';
 import { formatCount } from '../../model/format.ts';
-import { withExceptionQueues } from '../../model/queue-order.ts';
+import { type ListedQueue, withExceptionQueues } from '../../model/queue-order.ts';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
+import { type SortedColumn, useSortedTable } from '../../parts/sorted-table.tsx';
 import { Sparkline } from '../../parts/sparkline.tsx';
 import { Switch } from '../../parts/switch.tsx';
+
+const columns: readonly SortedColumn<ListedQueue>[] = [
+  { id: 'queue', label: 'Queue', isNumber: false, value: ({ queue }) => queue.name },
+  { id: 'ready', label: 'Ready', isNumber: true, value: ({ queue }) => queue.ready },
+  { id: 'held', label: 'Held', isNumber: true, value: ({ queue }) => queue.held },
+  { id: 'delayed', label: 'Delayed', isNumber: true, value: ({ queue }) => queue.delayed },
+  { id: 'depth', label: 'Depth, 10 min', isNumber: false },
+  { id: 'enqueued', label: 'Enqueued', isNumber: true, value: ({ queue }) => queue.enqueued },
+  { id: 'consumed', label: 'Consumed', isNumber: true, value: ({ queue }) => queue.consumed },
+  { id: 'enqueue', label: 'Enqueue', isNumber: false },
+  { id: 'dequeue', label: 'Dequeue', isNumber: false },
+];
 
 /** All queues with their counts, and switches for enqueue and dequeue. */
 export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; chosen: string | null }) {
   const histories = useQuery(queueHistoriesQuery).data?.queues ?? [];
   const depthsOf = (name: string) =>
     histories.find(({ queue }) => queue === name)?.samples.map(({ depth }) => depth) ?? [];
+  const listed = useMemo(() => withExceptionQueues(queues), [queues]);
+  const { headers, rows, isSorted } = useSortedTable(columns, listed);
   if (queues.length === 0) return <p className="empty">No queues yet. Create one here or through the API.</p>;
   return (
     <ScrollX label="All queues" framed>
       <table className="table">
         <thead>
-          <tr>
-            <th scope="col">Queue</th>
-            <th scope="col" className="number">
-              Ready
-            </th>
-            <th scope="col" className="number">
-              Held
-            </th>
-            <th scope="col" className="number">
-              Delayed
-            </th>
-            <th scope="col">Depth, 10 min</th>
-            <th scope="col" className="number">
-              Enqueued
-            </th>
-            <th scope="col" className="number">
-              Consumed
-            </th>
-            <th scope="col">Enqueue</th>
-            <th scope="col">Dequeue</th>
-          </tr>
+          <tr>{headers}</tr>
         </thead>
         <tbody>
-          {withExceptionQueues(queues).map(({ queue, isException }) => (
+          {rows.map(({ queue, isException }) => (
             <tr key={queue.name} data-selected={queue.name === chosen ? '' : undefined}>
-              <th scope="row" className={isException ? 'queue-exceptions' : undefined}>
+              <th scope="row" className={isException && !isSorted ? 'queue-exceptions' : undefined}>
                 <Link to="/queues" search={{ queue: queue.name }}>
                   {queue.name}
                 </Link>

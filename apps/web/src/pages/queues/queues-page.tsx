@@ -20,7 +20,7 @@ export function QueuesPage() {
         <h1>Queues</h1>
         <p className="lead">
           The queues of this server. They run on <StoreName />, and programs use them through the{' '}
-          <a href="/docs">API</a>.
+          <Link to="/docs">API</Link>.
         </p>
       </header>
       <div className="queue-grid">

@@ -1,8 +1,9 @@
 import type { QueueInfo } from '@shardlab/contract';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { redrive } from '../../api/queries.ts';
 import { plural } from '../../model/format.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 
 /** Messages in one transaction. */
@@ -16,7 +17,6 @@ export function RedriveDialog({
   exceptions: QueueInfo;
   source: QueueInfo;
 }) {
-  const dialog = useRef<HTMLDialogElement>(null);
   const [isOpen, setOpen] = useState(false);
   const client = useQueryClient();
   const dryRun = useQuery({
@@ -28,51 +28,44 @@ export function RedriveDialog({
   const move = useMutation({
     mutationFn: () => redrive(name, { max: batch }),
     onSuccess: async () => {
-      dialog.current?.close();
+      setOpen(false);
       await client.invalidateQueries({ queryKey: ['queues'] });
     },
   });
-  const open = () => {
-    setOpen(true);
-    dialog.current?.showModal();
-  };
   const planned = dryRun.data;
   const error = dryRun.error ?? move.error;
   return (
     <>
       <p className="row">
-        <button type="button" className="button" disabled={ready === 0} onClick={open}>
+        <button type="button" className="button" disabled={ready === 0} onClick={() => setOpen(true)}>
           Move back to {source.name}
         </button>
         <span className="small" role="status">
           {move.data === undefined ? '' : `${plural(move.data.messages, 'message')} moved.`}
         </span>
       </p>
-      <dialog ref={dialog} className="dialog" aria-labelledby="redrive-title" onClose={() => setOpen(false)}>
-        <div className="dialog-body">
-          <h2 id="redrive-title">Move messages back to {source.name}?</h2>
-          <p>
-            {planned === undefined
-              ? 'Counting…'
-              : `${plural(planned.messages, 'message')} would be moved in one transaction${planned.left > 0 ? `; ${plural(planned.left, 'message')} would remain here` : ''}.`}{' '}
-            There they are new messages, whose attempts are counted from 1.
-          </p>
-          {error === null ? null : <ErrorNotice error={error} />}
-          <div className="row">
-            <button type="button" className="button" onClick={() => dialog.current?.close()}>
-              Leave them here
-            </button>
-            <button
-              type="button"
-              className="button button-primary"
-              disabled={planned === undefined || planned.messages === 0 || move.isPending}
-              onClick={() => move.mutate()}
-            >
-              Move {planned === undefined ? 'them' : plural(planned.messages, 'message')}
-            </button>
-          </div>
+      <Dialog title={`Move messages back to ${source.name}?`} isOpen={isOpen} onClose={() => setOpen(false)}>
+        <p>
+          {planned === undefined
+            ? 'Counting…'
+            : `${plural(planned.messages, 'message')} would be moved in one transaction${planned.left > 0 ? `; ${plural(planned.left, 'message')} would remain here` : ''}.`}{' '}
+          There they are new messages, whose attempts are counted from 1.
+        </p>
+        {error === null ? null : <ErrorNotice error={error} />}
+        <div className="row">
+          <button type="button" className="button" onClick={() => setOpen(false)}>
+            Leave them here
+          </button>
+          <button
+            type="button"
+            className="button button-primary"
+            disabled={planned === undefined || planned.messages === 0 || move.isPending}
+            onClick={() => move.mutate()}
+          >
+            Move {planned === undefined ? 'them' : plural(planned.messages, 'message')}
+          </button>
         </div>
-      </dialog>
+      </Dialog>
     </>
   );
 }

@@ -1,12 +1,12 @@
 import type { ClaimResult } from '@shardlab/contract';
 import { cellLabels, cellMarks } from '../../model/mosaic.ts';
-import { describeGrade } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
 import { ClaimClauses } from '../../parts/claim-clauses.tsx';
 import { ClaimFigure } from '../../parts/claim-figure.tsx';
 import { ClaimSlips } from '../../parts/claim-slips.tsx';
+import { DocumentWords } from '../../parts/document-words.tsx';
 
-/** One claim of the run large: the document's words, and the verdict so far by clause and condition. */
+/** One claim of the run large: the document's words, and the verdict so far by clause and condition. Nothing if it tests none. */
 export function RunClaimBoard(props: {
   claims: readonly ClaimResult[];
   /** Id of the shown claim; null for the first that was decided. */
@@ -19,7 +19,7 @@ export function RunClaimBoard(props: {
     claims.find(({ id }) => id === selected) ??
     claims.find(({ verdict }) => verdict !== 'inconclusive') ??
     claims[0];
-  if (claim === undefined) return <p className="empty panel board-claim">This scenario tests no claims.</p>;
+  if (claim === undefined) return null;
   return (
     <section className="panel board-claim" aria-label="Verdict">
       <div className="row">
@@ -42,10 +42,7 @@ export function RunClaimBoard(props: {
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <section className="board-claim-body" tabIndex={0} aria-label={`Claim ${claim.id}`}>
-        <blockquote className="document-words">
-          <p>{claim.document}</p>
-          <footer className="small muted">The document, in our words, {describeGrade(claim.grade)}</footer>
-        </blockquote>
+        <DocumentWords claim={claim} />
         <ClaimSlips claim={claim.id} />
         <div className="row" aria-live="polite">
           <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} />

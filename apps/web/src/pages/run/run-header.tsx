@@ -1,29 +1,30 @@
-import { type Point, pointKey, type Run } from '@shardlab/contract';
-import { useMutation } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { type Point, type ProgramInfo, pointKey, type Run, type RunLabels } from '@shardlab/contract';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { cancelRun, exportHref } from '../../api/queries.ts';
+import { cancelRun, exportHref, runsOfScenarioQuery } from '../../api/queries.ts';
 import { trustOf } from '../../model/evidence.ts';
-import {
-  formatCount,
-  formatDuration,
-  formatRate,
-  formatTimeOfDay,
-  formatValue,
-  plural,
-} from '../../model/format.ts';
-import { bestPoints, dequeuesOf, integrityFaults } from '../../model/run-highlights.ts';
+import { formatCount, formatDuration, formatTimeOfDay, plural } from '../../model/format.ts';
+import { runProvenance } from '../../model/provenance.ts';
+import { runReport } from '../../model/run-report.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { SourceBadge, StatusBadge } from '../../parts/badges.tsx';
+import { EditRunDialog } from '../../parts/edit-run-dialog.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
+import { SaveReport } from '../../parts/report.tsx';
 import { RunButton } from '../../parts/run-button.tsx';
+import type { TimeCursor } from '../../parts/time-cursor.ts';
+import { CopyLink } from './copy-link.tsx';
 import { ResumeRun } from './resume-run.tsx';
 
 /** The title of a run, its progress or outcome, and what can be done with it. */
 export function RunHeader(props: {
   run: Run;
+  program: ProgramInfo;
   /** The point that was chosen in a chart; null for none. */
   selected: Point | null;
+  /** The place on the strip of trials. */
+  cursor: TimeCursor;
   /** Since when the server does not answer, epoch milliseconds; null while it does. */
   lostAtMs: number | null;
   /** Called when an interrupted run goes on. */
@@ -31,15 +32,23 @@ export function RunHeader(props: {
   /** Called to fill the screen for an audience. */
   onPresent(): void;
 }) {
-  const { run, selected, lostAtMs, onResumed, onPresent } = props;
+  const { run, program, selected, cursor, lostAtMs, onResumed, onPresent } = props;
   const finished = isFinished(run.status);
+  // The stream of a run does not tell of its labels, so what was saved here is kept here.
+  const [saved, setSaved] = useState<RunLabels | null>(null);
+  const labels = saved ?? run.labels;
+  const navigate = useNavigate();
+  const { title } = run.scenario;
   return (
     <header className="run-head">
       <div className="run-title">
         <div className="run-names">
-          <h1>{run.scenario.title}</h1>
+          <h1>{labels?.name || title}</h1>
+          {labels?.name ? <p className="small">{title}</p> : null}
+          {labels?.note ? <p className="small muted">{labels.note}</p> : null}
           <p className="row small">
             <SourceBadge run={run} />
+            {labels?.baseline ? <span className="tag">baseline</span> : null}
             <span role="status" aria-label="Run status">
               <StatusBadge status={run.status} />
             </span>
@@ -55,6 +64,14 @@ export function RunHeader(props: {
                 <a className="muted" href={exportHref(run.id, 'csv')}>
                   Export CSV
                 </a>
+                <SaveReport
+                  title={labels?.name || title}
+                  lead={run.scenario.question}
+                  provenance={runProvenance(run)}
+                  fileName={`${run.scenario.id}-report`}
+                  texts={() => runReport(run, program)}
+                  isLink
+                />
                 <Outcome run={run} />
               </>
             ) : null}
@@ -62,7 +79,7 @@ export function RunHeader(props: {
         </div>
         <div className="row run-actions">
           {finished ? (
-            <RunButton scenario={run.scenario.id} scale={run.scale} kind="button-ink">
+            <RunButton scenario={run.scenario} scale={run.scale} kind="button-ink">
               Run again
             </RunButton>
           ) : null}
@@ -72,7 +89,7 @@ export function RunHeader(props: {
           <Link className="button" to="/editor" search={{ run: run.id }}>
             Edit and run
           </Link>
-          <CopyLink />
+          <CopyLink cursor={cursor} />
           {finished ? (
             <>
               <Link
@@ -83,9 +100,14 @@ export function RunHeader(props: {
               >
                 Explain
               </Link>
-              <Link className="button" to="/compare" search={{ runs: [run.id] }}>
-                Compare
-              </Link>
+              <CompareLink run={run} />
+              {run.recordedOn === undefined ? (
+                <EditRunDialog
+                  run={{ id: run.id, title, labels }}
+                  onSaved={setSaved}
+                  onDeleted={() => void navigate({ to: '/runs' })}
+                />
+              ) : null}
             </>
           ) : (
             <CancelRun id={run.id} />
@@ -102,6 +124,21 @@ export function RunHeader(props: {
       <Noise run={run} />
       {finished ? null : <RunProgress run={run} isStale={lostAtMs !== null} />}
     </header>
+  );
+}
+
+/** With the baseline of its scenario, if there is one. */
+function CompareLink({ run }: { run: Run }) {
+  const { data } = useQuery(runsOfScenarioQuery(run.scenario.id));
+  const baseline = data?.runs.find(({ id, labels }) => labels?.baseline === true && id !== run.id);
+  return (
+    <Link
+      className="button"
+      to="/compare"
+      search={{ runs: [...(baseline === undefined ? [] : [baseline.id]), run.id] }}
+    >
+      Compare
+    </Link>
   );
 }
 
@@ -140,22 +177,6 @@ function Noise({ run }: { run: Run }) {
       Measured on a busy machine: {trust.load}; {trust.noise}. A run on a quiet machine may find something
       else.
     </p>
-  );
-}
-
-/** Copies the address of the page, with what is selected on it. */
-function CopyLink() {
-  const [copied, setCopied] = useState(false);
-  return (
-    <button
-      type="button"
-      className="button"
-      onClick={() => {
-        void navigator.clipboard?.writeText(window.location.href).then(() => setCopied(true));
-      }}
-    >
-      <span aria-live="polite">{copied ? 'Link copied' : 'Copy link'}</span>
-    </button>
   );
 }
 
@@ -220,69 +241,5 @@ function Outcome({ run }: { run: Run }) {
         {run.watched ? ', with a dashboard open during the measurement' : ''}.
       </span>
     </span>
-  );
-}
-
-/** The most important results, of the best points. */
-export function RunHighlights({ run }: { run: Run }) {
-  const best = bestPoints(run);
-  if (run.points.length === 0) return null;
-  const faults = integrityFaults(run.points);
-  return (
-    <dl className="figures">
-      {best === null ? null : (
-        <>
-          <Highlight
-            name="Best sharded dequeue rate"
-            value={formatRate(dequeuesOf(best.sharded))}
-            tone="sharded"
-          />
-          <Highlight
-            name="Best unsharded dequeue rate"
-            value={formatRate(dequeuesOf(best.unsharded))}
-            tone="unsharded"
-          />
-          <Highlight name="Sharded vs. unsharded" value={`${formatValue(best.ratio)} ×`} />
-          {best.grouped === null ? null : (
-            <>
-              <Highlight
-                name="Best grouped dequeue rate"
-                value={formatRate(dequeuesOf(best.grouped.point))}
-                tone="grouped"
-              />
-              <Highlight name="Sharded vs. grouped" value={`${formatValue(best.grouped.ofSharding)} ×`} />
-            </>
-          )}
-        </>
-      )}
-      {run.claims.length === 0 ? null : (
-        <Highlight name="Claims that hold here" value={holdingInWords(run)} />
-      )}
-      <Highlight name="Integrity faults" value={faults === 0 ? 'None' : formatCount(faults)} />
-    </dl>
-  );
-}
-
-/** "3 of 6", "3 of 6, provisionally" */
-function holdingInWords({ claims }: Run): string {
-  const holding = claims.filter(({ verdict }) => verdict === 'holds');
-  const isProvisional = holding.some(({ provisional }) => provisional);
-  return `${holding.length} of ${claims.length}${isProvisional ? ', provisionally' : ''}`;
-}
-
-function Highlight({
-  name,
-  value,
-  tone,
-}: {
-  name: string;
-  value: string;
-  tone?: 'sharded' | 'unsharded' | 'grouped';
-}) {
-  return (
-    <div>
-      <dt className="figure-name">{name}</dt>
-      <dd className={tone === undefined ? 'figure-value' : `figure-value ink-${tone}`}>{value}</dd>
-    </div>
   );
 }

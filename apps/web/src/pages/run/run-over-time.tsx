@@ -1,11 +1,12 @@
 import type { Point, Run, Tick } from '@shardlab/contract';
 import { useMemo } from 'react';
+import { cpuLegend, latencyLegend, rateLegend, waitLegend } from '../../charts/time-legends.ts';
 import { describeCombination } from '../../model/combination-words.ts';
+import { runProvenance } from '../../model/provenance.ts';
 import { runAnnotations } from '../../model/run-annotations.ts';
 import { cpuMarks, latencyMarks, rateMarks, waitMarks } from '../../model/time-chart-data.ts';
 import { cpuPanel, latencyPanel, ratePanel, waitPanel } from '../../model/time-panels.ts';
 import type { TimeCursor } from '../../parts/time-cursor.ts';
-import { CpuLegend, LatencyLegend, RateLegend, WaitLegend } from './time-legends.tsx';
 import { TimePanel } from './time-panel.tsx';
 import type { TimeView } from './use-time-view.ts';
 
@@ -48,7 +49,15 @@ export function RunOverTime({ run, ticks, view, selected, cursor, onSearch }: Ru
         </p>
       </section>
     );
-  const common = { range, trials, annotations: unlabelled, cursor, scenarioId: run.scenario.id, cores };
+  const common = {
+    range,
+    trials,
+    annotations: unlabelled,
+    cursor,
+    scenarioId: run.scenario.id,
+    cores,
+    provenance: runProvenance(run),
+  };
   return (
     <section className="section" aria-labelledby="time">
       <div className="section-head">
@@ -74,16 +83,11 @@ export function RunOverTime({ run, ticks, view, selected, cursor, onSearch }: Ru
           {...ratePanel}
           marks={marks.rate}
           annotations={annotations}
-          legend={<RateLegend trials={trials} />}
+          legend={rateLegend(trials)}
         />
-        <TimePanel
-          {...common}
-          {...latencyPanel}
-          marks={marks.latency}
-          legend={<LatencyLegend trials={trials} />}
-        />
-        <TimePanel {...common} {...cpuPanel} marks={marks.cpu} legend={<CpuLegend trials={trials} />} />
-        <TimePanel {...common} {...waitPanel} marks={marks.waits} legend={<WaitLegend />} />
+        <TimePanel {...common} {...latencyPanel} marks={marks.latency} legend={latencyLegend(trials)} />
+        <TimePanel {...common} {...cpuPanel} marks={marks.cpu} legend={cpuLegend(trials)} />
+        <TimePanel {...common} {...waitPanel} marks={marks.waits} legend={waitLegend} />
       </div>
     </section>
   );

@@ -5,23 +5,32 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { runQuery } from '../../api/queries.ts';
 import { framesOf } from '../../model/filmstrip.ts';
+import { heroOf, tracedPoint } from '../../model/hero.ts';
 import { type FollowedRun, isFinished } from '../../model/run-state.ts';
 import { useKeys } from '../../parts/keys.tsx';
 import { ErrorNotice, Loading } from '../../parts/query-states.tsx';
+import { ReportScope } from '../../parts/report.tsx';
 import { TimeCursor } from '../../parts/time-cursor.ts';
 import { useProgram } from '../../parts/use-program.ts';
 import { useRunStream } from '../../parts/use-run-stream.ts';
+import { useStudy } from '../../parts/use-study.ts';
 import { useTitle } from '../../parts/use-title.ts';
 import { Presenter } from './presenter.tsx';
 import { RunClaimBoard } from './run-claim-board.tsx';
 import { RunClaims } from './run-claims.tsx';
 import { RunDetails } from './run-details.tsx';
-import { RunHeader, RunHighlights } from './run-header.tsx';
+import { RunHeader } from './run-header.tsx';
 import { RunHero } from './run-hero.tsx';
+import { RunHighlights } from './run-highlights.tsx';
+import { RunLives } from './run-lives.tsx';
 import { RunOverTime } from './run-over-time.tsx';
+import { RunPipelines } from './run-pipelines.tsx';
+import { RunScaling } from './run-scaling.tsx';
 import type { RunSearch } from './run-search.ts';
 import { RunStage } from './run-stage.tsx';
 import { RunTopology } from './run-topology.tsx';
+import { RunTraces } from './run-traces.tsx';
+import { RunWaits } from './run-waits.tsx';
 import { useTimeView } from './use-time-view.ts';
 
 /** Delay before the stream of a known run is requested again after the server refused it. */
@@ -90,13 +99,16 @@ function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResu
   const view = useTimeView(ticks, isShown);
   const program = useProgram(run.scenario.program);
   const finished = isFinished(run.status);
+  const study = useStudy(run.scenario.study);
   if (program === undefined) return <Loading name="the run" />;
+  // Programs that report nothing while a trial runs have no time series, and those of recorded runs are not kept.
+  const hasTime = program.hasTicks && (ticks.length > 0 || !finished);
+  const hero = heroOf(run.scenario, study);
+  const traced = tracedPoint(hero, run.points, selected);
+  const live = finished ? null : (ticks.at(-1) ?? null);
   const main = (
     <div className="board-main">
-      <RunHero
-        {...{ run, program, ticks, view, selected, cursor, search, onSearch }}
-        live={finished ? null : (ticks.at(-1) ?? null)}
-      />
+      <RunHero {...{ hero, traced, run, program, live, ticks, view, cursor, search, onSearch }} />
       <RunClaimBoard
         claims={run.claims}
         selected={search.claim ?? null}
@@ -105,7 +117,14 @@ function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResu
       />
     </div>
   );
-  const stage = <RunStage run={run} frames={frames} selected={selected} cursor={cursor} />;
+  const stage = hasTime ? (
+    <RunStage run={run} frames={frames} selected={selected} cursor={cursor} />
+  ) : (
+    <>
+      {traced === null ? null : <RunScaling {...{ run, program, live, search, onSearch }} />}
+      <RunWaits run={run} program={program} search={search} onSearch={onSearch} />
+    </>
+  );
   if (isPresented) {
     return (
       <Presenter title={run.scenario.title} frames={frames} cursor={cursor} onLeave={leave}>
@@ -115,11 +134,13 @@ function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResu
     );
   }
   return (
-    <>
+    <ReportScope>
       <div className="board">
         <RunHeader
           run={run}
+          program={program}
           selected={selected}
+          cursor={cursor}
           lostAtMs={lostAtMs}
           onResumed={onResumed}
           onPresent={present}
@@ -128,18 +149,26 @@ function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResu
         {main}
         {stage}
       </div>
+      <RunLives {...{ run, program, frames, selected, cursor, search, onSearch }} />
       <RunHighlights run={run} />
       <RunClaims claims={run.claims} isFinal={run.status === 'done'} />
-      <RunOverTime
-        run={run}
-        ticks={ticks}
-        view={view}
-        selected={selected}
-        cursor={cursor}
-        onSearch={onSearch}
-      />
-      <RunTopology run={run} ticks={ticks} isShown={isShown} trials={view.trials} cursor={cursor} />
+      <RunPipelines run={run} program={program} selected={selected} />
+      {hasTime ? (
+        <>
+          <RunOverTime
+            run={run}
+            ticks={ticks}
+            view={view}
+            selected={selected}
+            cursor={cursor}
+            onSearch={onSearch}
+          />
+          <RunTopology run={run} ticks={ticks} isShown={isShown} trials={view.trials} cursor={cursor} />
+        </>
+      ) : (
+        <RunTraces run={run} program={program} selected={selected} hasLanes={hero === 'lanes'} />
+      )}
       <RunDetails run={run} program={program} search={search} onSearch={onSearch} />
-    </>
+    </ReportScope>
   );
 }

@@ -1,14 +1,19 @@
 import { distributionOf, type ProgramInfo, type Run, type Tick } from '@shardlab/contract';
 import { useMemo } from 'react';
+import { scalingLegend } from '../../charts/scaling-legend.ts';
+import { variedInWords } from '../../model/combination-rows.ts';
 import { formatMs, formatValue } from '../../model/format.ts';
 import { chosenMetric, type Metric, metricsOf } from '../../model/point-metrics.ts';
+import { runProvenance } from '../../model/provenance.ts';
 import { describeSeries, type RunPoint, type ScalingSeries } from '../../model/scaling-series.ts';
-import { scalingView } from '../../model/scaling-view.ts';
+import { type RunScalingView, scalingView } from '../../model/scaling-view.ts';
 import type { SweepAxis } from '../../model/sweep-axis.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
+import { CombinationFigure } from '../../parts/combination-figure.tsx';
+import { Legend } from '../../parts/legend-marks.tsx';
 import { scalingTable } from '../../parts/run-figure.tsx';
-import { ScalingLegend } from '../../parts/scaling-legend.tsx';
 import { useScalingChart } from '../../parts/use-scaling-chart.ts';
+import { useTables } from '../../parts/use-study.ts';
 import type { RunSearch } from './run-search.ts';
 
 export interface RunScalingProps {
@@ -20,27 +25,52 @@ export interface RunScalingProps {
   onSearch(change: { metric?: string; point?: string | undefined }): void;
 }
 
-const heightPx = 230;
-/** Of each plot where they stand one above the other. */
-const stackedPx = 280;
+/** So that the first screen of the page also holds what explains the lines. */
+const labelledPx = [230, 310] as const;
+const withLegendPx = 280;
 
-/** The scaling chart of a run: its axes are those of the plan, its points appear as their trials finish. */
-export function RunScaling({ run, program, live, search, onSearch }: RunScalingProps) {
+/**
+ * A figure over the sweep of a run: its axes or its rows are those of the plan, its points appear as their trials finish.
+ */
+export function RunScaling(props: RunScalingProps) {
+  const { run, program, live, search, onSearch } = props;
   const metric = useMemo(() => chosenMetric(metricsOf(program), search.metric), [program, search.metric]);
-  const view = useMemo(() => scalingView(run, { program, metric, live }), [run, program, metric, live]);
-  const { axis, panels, references } = view;
-  const { box, element, height, series, hasLineLabels, hint, found, slider } = useScalingChart(view, {
+  const tables = useTables(run.scenario.study);
+  const view = useMemo(
+    () => scalingView(run, { program, metric, live, tables }),
+    [run, program, metric, live, tables],
+  );
+  if (view !== null) return <Scaling {...props} metric={metric} view={view} />;
+  return (
+    <CombinationFigure
+      {...{ run, program, metric, live }}
+      provenance={runProvenance(run)}
+      title={[metric.title, variedInWords(run, program)].filter((part) => part !== '').join(', ')}
+      selected={search.point ?? null}
+      onSelect={(point) => onSearch({ point: point === search.point ? undefined : point })}
+      controls={<MetricChoice program={program} metric={metric} onSearch={onSearch} />}
+    />
+  );
+}
+
+function Scaling(props: RunScalingProps & { metric: Metric; view: RunScalingView }) {
+  const { run, program, search, onSearch, metric, view } = props;
+  const { axis } = view;
+  const hasDocument = view.references.length + view.curves.length > 0;
+  const { box, element, height, series, styles, hasLineLabels, hint, found, slider } = useScalingChart(view, {
     metric,
     selected: search.point ?? null,
-    height: (withLabels) => (withLabels ? heightPx : stackedPx * panels.length),
+    labelled: labelledPx,
+    withLegend: withLegendPx,
     onSelect: (point) => onSearch({ point: point === search.point ? undefined : point }),
   });
+  const legend = scalingLegend(series, { styles, hasReferences: hasDocument });
   return (
     <ChartFrame
       title={`${metric.title} over ${axis.over}`}
       unit={[
         `${metric.unit}, logarithmic`,
-        ...(references.length > 0 ? ['wide pale lines: the document'] : []),
+        ...(hasDocument ? ['wide pale lines: the document'] : []),
         ...(hint === '' ? [] : [hint]),
       ].join('; ')}
       fileName={`${run.scenario.id}-${metric.id}`}
@@ -48,25 +78,9 @@ export function RunScaling({ run, program, live, search, onSearch }: RunScalingP
       svg={element}
       box={box}
       height={height}
-      controls={
-        <label className="chart-choice small">
-          <span className="muted">Show</span>
-          <select
-            className="input"
-            value={metric.id}
-            onChange={(event) => onSearch({ metric: event.target.value })}
-          >
-            {metricsOf(program).map(({ id, label }) => (
-              <option key={id} value={id}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
-      }
-      legend={
-        hasLineLabels ? undefined : <ScalingLegend series={series} references={references.length > 0} />
-      }
+      controls={<MetricChoice program={program} metric={metric} onSearch={onSearch} />}
+      saved={{ legend, provenance: runProvenance(run) }}
+      legend={hasLineLabels ? undefined : <Legend items={legend} />}
       readout={
         found === null ? (
           <Hint hasPoints={series.length > 0} />
@@ -77,6 +91,29 @@ export function RunScaling({ run, program, live, search, onSearch }: RunScalingP
       spoken={found === null ? 'no point selected' : spokenOf(metric, axis, found)}
       cursor={slider}
     />
+  );
+}
+
+function MetricChoice({
+  program,
+  metric,
+  onSearch,
+}: Pick<RunScalingProps, 'program' | 'onSearch'> & { metric: Metric }) {
+  return (
+    <label className="chart-choice small">
+      <span className="muted">Show</span>
+      <select
+        className="input"
+        value={metric.id}
+        onChange={(event) => onSearch({ metric: event.target.value })}
+      >
+        {metricsOf(program).map(({ id, label }) => (
+          <option key={id} value={id}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -97,8 +134,8 @@ function Readout({ metric, axis, series, point }: Found & { metric: Metric; axis
     <>
       <b>{metric.format(point.value)}</b>
       {point.range === undefined ? '' : ` (${formatValue(point.range[0])} to ${formatValue(point.range[1])})`}{' '}
-      {describeSeries(series)}, {axis.describe(point.x)}; latency p50 {formatMs(latency.p50)}, p99{' '}
-      {formatMs(latency.p99)}
+      {describeSeries(series)}, {axis.describe(point.x)}
+      {latency.count === 0 ? '' : `; latency p50 ${formatMs(latency.p50)}, p99 ${formatMs(latency.p99)}`}
     </>
   );
 }

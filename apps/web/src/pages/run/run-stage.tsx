@@ -1,23 +1,19 @@
-import { type Point, pointKey, type Run, type Tick } from '@shardlab/contract';
+import { type Point, parametersKey, pointKey, type Run, type Tick } from '@shardlab/contract';
 import { useCallback, useMemo, useRef } from 'react';
-import { createContentionChart, dotColor } from '../../charts/contention-chart.ts';
+import { createContentionChart, dotLegend } from '../../charts/contention-chart.ts';
 import { createFilmstripChart, type FilmstripEvents } from '../../charts/filmstrip-chart.ts';
 import { systemsIn } from '../../charts/visual-encoding.ts';
 import { describeCombination } from '../../model/combination-words.ts';
 import { sessionsAt, whySentence } from '../../model/contention.ts';
-import {
-  contentionHeight,
-  type DotRole,
-  layoutContention,
-  type SideInput,
-} from '../../model/contention-layout.ts';
+import { contentionHeight, layoutContention, type SideInput } from '../../model/contention-layout.ts';
 import { contentionTable } from '../../model/contention-table.ts';
-import { comparableEvidence, parametersKey } from '../../model/evidence.ts';
+import { comparableEvidence } from '../../model/evidence.ts';
 import { type Frame, type Moment, momentsAt, positionOf, timeAt } from '../../model/filmstrip.ts';
 import { formatClock, formatMs, formatRate, plural } from '../../model/format.ts';
+import { runProvenance } from '../../model/provenance.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
-import { Swatch } from '../../parts/legend-marks.tsx';
+import { Legend } from '../../parts/legend-marks.tsx';
 import { moveTimeCursor, type TimeCursor, useCursorTime } from '../../parts/time-cursor.ts';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
 
@@ -33,7 +29,7 @@ export interface RunStageProps {
 /** Where the sessions are, of both systems side by side, and the trials as a strip that moves the time. */
 export function RunStage(props: RunStageProps) {
   // The charts are a component of their own, which measures its width when it has something to show.
-  if (props.frames.length === 0) return <NoStage isUnderWay={!isFinished(props.run.status)} />;
+  if (props.frames.length === 0) return <NoStage />;
   return <Stage {...props} />;
 }
 
@@ -74,6 +70,7 @@ function Stage(props: RunStageProps) {
     [moments, systems, points, width],
   );
   const { element } = useChart(createContentionChart, layout);
+  const legend = dotLegend(layout.perDot);
   const now = atMs ?? moments.find((moment) => moment?.isNow)?.tick.atMs ?? shown?.atMs ?? 0;
   return (
     <div className="stage panel">
@@ -85,7 +82,8 @@ function Stage(props: RunStageProps) {
         svg={element}
         box={box}
         height={contentionHeight(width, systems.length)}
-        legend={<DotLegend perDot={layout.perDot} />}
+        saved={{ legend, provenance: runProvenance(run) }}
+        legend={<Legend items={legend} label="Dots" />}
       />
       <Filmstrip
         frames={frames}
@@ -103,12 +101,10 @@ function Stage(props: RunStageProps) {
   );
 }
 
-function NoStage({ isUnderWay }: { isUnderWay: boolean }) {
+function NoStage() {
   return (
     <div className="stage panel">
-      <p className="empty stage-empty">
-        {isUnderWay ? 'Sessions appear when the first trial starts.' : 'No time series was recorded.'}
-      </p>
+      <p className="empty stage-empty">Sessions appear when the first trial starts.</p>
     </div>
   );
 }
@@ -123,7 +119,7 @@ function shownSystems({ scenario, scale }: Run): string[] {
 function sideOf(moment: Moment | null, system: string, points: readonly Point[]): SideInput {
   const point = points.find((each) => each.system === system);
   if (moment === null) return { system, title: system, when: '', isNow: false, sessions: null, gate: '' };
-  const { tick, spanMs, isNow } = moment;
+  const { tick, isNow } = moment;
   const place = describeCombination(tick);
   const when = isNow ? `${formatClock(tick.atMs)}, now` : `${formatClock(tick.atMs)}, as it was`;
   return {
@@ -131,7 +127,7 @@ function sideOf(moment: Moment | null, system: string, points: readonly Point[])
     title: place.charAt(0).toUpperCase() + place.slice(1),
     when: `${when}${latencyOf(tick)}`,
     isNow,
-    sessions: sessionsAt(tick, spanMs),
+    sessions: sessionsAt(tick),
     gate: gateOf(system, point),
   };
 }
@@ -150,30 +146,8 @@ function gateOf(system: string, point: Point | undefined): string {
 
 function describeMoment(moment: Moment | null): string {
   if (moment === null) return '';
-  const { dequeuePerSec } = sessionsAt(moment.tick, moment.spanMs);
+  const { dequeuePerSec } = sessionsAt(moment.tick);
   return `${formatClock(moment.tick.atMs)}, ${describeCombination(moment.tick)}: ${formatRate(dequeuePerSec)}`;
-}
-
-const dotWords: readonly [DotRole, string][] = [
-  ['waiting', 'waits for others'],
-  ['committing', 'commits'],
-  ['working', 'on a core'],
-  ['paused', 'paused: flow control, partition maintenance, network'],
-  ['elsewhere', 'idle, or between calls'],
-];
-
-function DotLegend({ perDot }: { perDot: number }) {
-  return (
-    <ul className="legend" aria-label="Dots">
-      <li>One dot is {perDot === 1 ? 'a session' : plural(perDot, 'session')}:</li>
-      {dotWords.map(([role, words]) => (
-        <li key={role}>
-          <Swatch color={dotColor[role]} />
-          {words}
-        </li>
-      ))}
-    </ul>
-  );
 }
 
 const stripHeight = 40;

@@ -1,7 +1,9 @@
 import { numberParam, type Run, type Tick } from '@shardlab/contract';
 import { useMemo } from 'react';
+import { topologyLegend } from '../../charts/topology-chart.ts';
 import { describeCombination } from '../../model/combination-words.ts';
 import { formatClock } from '../../model/format.ts';
+import { runProvenance } from '../../model/provenance.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { type TrialSamples, tickAt } from '../../model/time-series.ts';
 import { topologyTable } from '../../model/topology-table.ts';
@@ -72,6 +74,10 @@ function TopologyFrame({
         svg={element}
         box={box}
         height={minHeight}
+        saved={{
+          legend: topologyLegend(system),
+          provenance: `${configuration}, ${phaseLabels[phase]}, ${formatClock(atMs)} after the start. ${runProvenance(run)}`,
+        }}
         readout={
           <>
             {formatClock(atMs)} <b>{configuration}</b>; {phaseLabels[phase]}

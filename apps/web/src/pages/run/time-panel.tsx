@@ -1,5 +1,6 @@
 import { numberParam } from '@shardlab/contract';
-import { type ReactNode, useCallback, useEffect, useMemo } from 'react';
+import { useCallback, useEffect, useMemo } from 'react';
+import type { LegendItem } from '../../charts/svg-document.ts';
 import { createTimeChart, type TimeChart, type TimeChartData } from '../../charts/time-chart.ts';
 import { describeCombination } from '../../model/combination-words.ts';
 import type { DataTable } from '../../model/data-table.ts';
@@ -8,6 +9,7 @@ import type { TimeAnnotation, TimeMarks } from '../../model/time-chart-data.ts';
 import type { TimePanelSpec } from '../../model/time-panels.ts';
 import { sampleAt, type TimeRange, type TrialSamples } from '../../model/time-series.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
+import { Legend } from '../../parts/legend-marks.tsx';
 import { moveTimeCursor, type TimeCursor, useCursorTime } from '../../parts/time-cursor.ts';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
 
@@ -21,7 +23,9 @@ export interface TimePanelProps extends TimePanelSpec {
   scenarioId: string;
   /** Cores of the machine; null if unknown. */
   cores: number | null;
-  legend: ReactNode;
+  legend: readonly LegendItem[];
+  /** Where the data come from, below a saved image. */
+  provenance: string;
 }
 
 const height = 190;
@@ -64,7 +68,8 @@ export function TimePanel(props: TimePanelProps) {
       svg={element}
       box={box}
       height={height}
-      legend={props.legend}
+      saved={{ legend: props.legend, provenance: props.provenance }}
+      legend={<Legend items={props.legend} />}
       readout={found === null ? '–' : <Readout found={found} readout={props.readout} />}
       spoken={found === null ? 'no data' : spokenOf(found, props.readout)}
       cursor={{

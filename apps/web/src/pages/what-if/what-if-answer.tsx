@@ -13,6 +13,10 @@ export interface WhatIfAnswerProps {
   stage: Simulation['stage'];
   /** What the last position was, in words; empty for none. */
   since: string;
+  /** The number of threads that is answered for; null for each system's best. */
+  threads: number | null;
+  /** Called to answer for the best. */
+  onBestThreads(): void;
   without: readonly Limit[];
   onRemove(limit: Limit, isRemoved: boolean): void;
   /** Of which machine the costs are. */
@@ -28,7 +32,7 @@ const stages: Readonly<Record<Simulation['stage'], string>> = {
 
 /** What the model answers, in words that stay in sight while the sliders move. */
 export function WhatIfAnswer(props: WhatIfAnswerProps) {
-  const { answers, metric, stage, since, without, onRemove, machine } = props;
+  const { answers, metric, stage, since, threads, onBestThreads, without, onRemove, machine } = props;
   return (
     <section className="panel what-if-answer" aria-label="Answer of the model">
       <div className="what-if-systems">
@@ -42,6 +46,14 @@ export function WhatIfAnswer(props: WhatIfAnswerProps) {
           <span role="status">{stages[stage]}</span>
           {since === '' ? null : <span data-since="">; changes are against: {since}</span>}
         </p>
+        {threads === null ? null : (
+          <p>
+            Answers for {plural(threads, 'thread')}.{' '}
+            <button type="button" className="link-button" onClick={onBestThreads}>
+              Answer for the best number
+            </button>
+          </p>
+        )}
         {without.length === 0 ? null : (
           <ul className="row" aria-label="Removed bottlenecks">
             {without.map((limit) => (

@@ -1,6 +1,7 @@
 import { figureOf, type Point } from '@shardlab/contract';
 import { useCallback, useMemo, useRef } from 'react';
 import { createScalingChart, type ScalingChartEvents } from '../../charts/scaling-chart.ts';
+import { whatIfLegend } from '../../charts/what-if-legend.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import { formatAxisCount, formatMs, plural } from '../../model/format.ts';
 import type { Metric } from '../../model/point-metrics.ts';
@@ -13,8 +14,8 @@ import {
 } from '../../model/scaling-series.ts';
 import { type SimulatedPoint, type WhatIfPoint, whatIfSeries } from '../../model/what-if-series.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
+import { Legend } from '../../parts/legend-marks.tsx';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
-import { WhatIfLegend } from './what-if-legend.tsx';
 
 export interface WhatIfChartProps {
   metric: Metric;
@@ -28,6 +29,8 @@ export interface WhatIfChartProps {
   cursor: string | null;
   onCursor(key: string | null): void;
   measured: readonly Point[];
+  /** Where the data come from, below a saved image. */
+  provenance: string;
   note: string | null;
 }
 
@@ -62,7 +65,7 @@ export function WhatIfChart(props: WhatIfChartProps) {
       xs: threads,
       domain: null,
       references: [],
-      hasLineLabels: false,
+      labelWidth: null,
       hasLinearGuide: metric.growsWith === 'threads',
       formatAxis: metric.formatAxis,
       cursor,
@@ -71,6 +74,7 @@ export function WhatIfChart(props: WhatIfChartProps) {
     [width, height, series, threads, metric, cursor],
   );
   const { element } = useChart(create, data);
+  const legend = whatIfLegend({ hasMeasured: measured.length > 0, hasGhost: before.length > 0, instances });
   const found = findPoint(reachable, cursor);
   const keys = reachable.flatMap((entry) => entry.points.map((point) => point.key));
   const onKey = (key: string): boolean => {
@@ -89,9 +93,8 @@ export function WhatIfChart(props: WhatIfChartProps) {
       box={box}
       height={height}
       controls={props.controls}
-      legend={
-        <WhatIfLegend hasMeasured={measured.length > 0} hasGhost={before.length > 0} instances={instances} />
-      }
+      saved={{ legend, provenance: props.provenance }}
+      legend={<Legend items={legend} />}
       readout={
         found === null ? (
           'Point at a line or a mark, or use the arrow keys, to see the values and what limits them.'

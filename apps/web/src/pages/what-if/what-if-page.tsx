@@ -4,6 +4,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { hardwareQuery, runQuery, runsQuery } from '../../api/queries.ts';
 import { chosenMetric, metricsOf } from '../../model/point-metrics.ts';
+import { runProvenance, simulatedProvenance } from '../../model/provenance.ts';
+import { settingsInWords } from '../../model/slider-words.ts';
 import {
   machineSettings,
   matchesSettings,
@@ -19,8 +21,10 @@ import { Choice } from '../../parts/choice.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { useProgram } from '../../parts/use-program.ts';
 import { useTitle } from '../../parts/use-title.ts';
+import { CalibrateHere } from './calibrate-here.tsx';
 import { MachineOfCosts } from './machine-of-costs.tsx';
 import { ModelAgreement } from './model-agreement.tsx';
+import { PredictionScore } from './prediction-score.tsx';
 import { useSimulation } from './use-simulation.ts';
 import { useWhatIfSearch } from './use-what-if-search.ts';
 import { WhatIfAnswer } from './what-if-answer.tsx';
@@ -45,8 +49,8 @@ export function WhatIfPage() {
         <p className="lead">
           A model of a cluster, simulated in this page while a slider moves: more instances, a slower disk, a
           distant client. Its costs were measured on the machine that is chosen below, or fitted to the
-          numbers that the white paper gives. Measure those of this machine in 15 seconds with{' '}
-          <code>npm run lab -- calibrate</code>, then select a run to compare the model with its points.
+          numbers that the white paper gives. <i>Calibrate here</i> measures those of this machine. The score
+          below says how far the model was off where this machine has measured since.
         </p>
       </header>
       <QueryResult query={hardware} name="machines">
@@ -74,10 +78,14 @@ function WhatIfView({ machines, program }: { machines: readonly Hardware[]; prog
   }, [run, machine, settings]);
   const threads = useMemo(
     () =>
-      [...new Set([...whatIfThreads, ...measured.map(({ params }) => numberParam(params, 'threads'))])].sort(
-        (a, b) => a - b,
-      ),
-    [measured],
+      [
+        ...new Set([
+          ...whatIfThreads,
+          ...(search.threads === undefined ? [] : [search.threads]),
+          ...measured.map(({ params }) => numberParam(params, 'threads')),
+        ]),
+      ].sort((a, b) => a - b),
+    [measured, search.threads],
   );
   const request = useMemo(
     () => (machine === undefined ? null : simulationRequest(machine, settings, threads, without)),
@@ -92,69 +100,85 @@ function WhatIfView({ machines, program }: { machines: readonly Hardware[]; prog
   const metric = chosenMetric(metrics, search.metric);
   const remove = (limit: Limit, isRemoved: boolean) =>
     set({ without: isRemoved ? [...without, limit] : without.filter((each) => each !== limit) });
-  const atThreads = points.find(({ job }) => cursor === `simulated/${job.key}`)?.job.threads ?? null;
+  const isHere = machine.id === calibratedId;
+  const chooseMachine = (id: string) =>
+    set({ hardware: id, cores: undefined, syncUs: undefined, roundTripMs: undefined });
+  const atCursor = points.find(({ job }) => cursor === `simulated/${job.key}`)?.job.threads;
   return (
     <>
-      <WhatIfAnswer
-        answers={answersOf(points, before?.points ?? [], { metric, threads: atThreads })}
-        metric={metric}
-        stage={stage}
-        since={
-          before === null || answered === null
-            ? ''
-            : differenceInWords(before.request.position, answered.position)
-        }
-        without={without}
-        onRemove={remove}
-        machine={<MachineOfCosts machine={machine} isHere={machine.id === calibratedId} />}
-      />
-      <div className="split split-main what-if">
-        <section className="section" aria-labelledby="simulated">
-          <h2 id="simulated">{machine.title}</h2>
-          <WhatIfChart
-            metric={metric}
-            instances={settings.instances}
-            threads={threads}
-            simulated={points}
-            before={before?.points ?? []}
-            cursor={cursor}
-            onCursor={setCursor}
-            measured={measured}
-            note={noteOf(machine, run, measured.length, settings.subscribers)}
-            controls={
-              <Choice
-                label="Show"
-                value={metric.id}
-                options={metrics.map(({ id, label }) => ({ value: id, label }))}
-                onChange={(id) => set({ metric: id })}
-              />
-            }
-          />
-          {run !== undefined && measured.length === 0 ? <SettingsMismatch run={run} onApply={set} /> : null}
-          {errors.length > 0 ? (
-            <ModelAgreement errors={errors} isOfThisMachine={machine.id === calibratedId} />
-          ) : null}
-        </section>
-        <section className="section" aria-labelledby="settings">
-          <h2 id="settings">Settings</h2>
-          <WhatIfControls
-            machines={machines}
-            machine={machine}
-            settings={settings}
-            runs={(runs.data?.runs ?? []).filter(({ status }) => status === 'done')}
-            run={search.run}
-            without={without}
-            onRemove={remove}
-            onMachine={(id) =>
-              set({ hardware: id, cores: undefined, syncUs: undefined, roundTripMs: undefined })
-            }
-            onRun={(id) => set({ run: id })}
-            onSettings={set}
-          />
-          <p className="small muted">{machine.about}</p>
-          <p className="small muted">{sourcesInWords(machine)}</p>
-        </section>
+      <div className="what-if-view">
+        <WhatIfAnswer
+          answers={answersOf(points, before?.points ?? [], {
+            metric,
+            threads: atCursor ?? search.threads ?? null,
+          })}
+          metric={metric}
+          stage={stage}
+          since={
+            before === null || answered === null
+              ? ''
+              : differenceInWords(before.request.position, answered.position)
+          }
+          threads={search.threads ?? null}
+          onBestThreads={() => set({ threads: undefined })}
+          without={without}
+          onRemove={remove}
+          machine={<MachineOfCosts machine={machine} isHere={isHere} />}
+        />
+        <div className="split split-main what-if">
+          <section className="section" aria-labelledby="simulated">
+            <h2 id="simulated">{machine.title}</h2>
+            <WhatIfChart
+              metric={metric}
+              instances={settings.instances}
+              threads={threads}
+              simulated={points}
+              before={before?.points ?? []}
+              cursor={cursor}
+              onCursor={setCursor}
+              measured={measured}
+              provenance={simulatedProvenance(machine, {
+                settings: settingsInWords(settings, without),
+                measured: run === undefined || measured.length === 0 ? null : runProvenance(run),
+                nowMs: Date.now(),
+              })}
+              note={noteOf(machine, run, measured.length, settings.subscribers)}
+              controls={
+                <Choice
+                  label="Show"
+                  value={metric.id}
+                  options={metrics.map(({ id, label }) => ({ value: id, label }))}
+                  onChange={(id) => set({ metric: id })}
+                />
+              }
+            />
+            {run !== undefined && measured.length === 0 ? <SettingsMismatch run={run} onApply={set} /> : null}
+            {errors.length > 0 ? <ModelAgreement errors={errors} isOfThisMachine={isHere} /> : null}
+          </section>
+          <section className="section" aria-labelledby="settings">
+            <h2 id="settings">Settings</h2>
+            <CalibrateHere
+              isCalibrated={machines.some(({ id }) => id === calibratedId)}
+              onDone={() => chooseMachine(calibratedId)}
+            />
+            <WhatIfControls
+              machines={machines}
+              machine={machine}
+              settings={settings}
+              runs={(runs.data?.runs ?? []).filter(({ status }) => status === 'done')}
+              run={search.run}
+              without={without}
+              onRemove={remove}
+              onMachine={chooseMachine}
+              onRun={(id) => set({ run: id })}
+              onSettings={set}
+            />
+            <p className="small muted">{machine.about}</p>
+            <p className="small muted">{sourcesInWords(machine)}</p>
+          </section>
+        </div>
       </div>
+      <PredictionScore machine={machine} isHere={isHere} />
     </>
   );
 }

@@ -1,6 +1,8 @@
-/** The query string of the what-if page: the machine, the run, the metric, the limits taken away, and each slider that was moved. */
-
-import { sliderSteps, type WhatIfSettings, whatIfDefault } from '../../model/what-if.ts';
+/**
+ * The query string of the what-if page: the machine, the run, the metric, the number of threads, the limits taken away, and each
+ * slider that was moved.
+ */
+import { sliderSteps, type WhatIfSettings, whatIfDefault, whatIfThreadsMax } from '../../model/what-if.ts';
 import { isLimit, type Limit } from '../../model/what-if-limits.ts';
 
 export interface WhatIfSearch extends Partial<WhatIfSettings> {
@@ -8,6 +10,8 @@ export interface WhatIfSearch extends Partial<WhatIfSettings> {
   run?: string;
   /** Name of a figure. */
   metric?: string;
+  /** For how many threads the model answers; left out for those with the highest rate. */
+  threads?: number;
   /** Limits that are taken away. */
   without?: Limit[];
 }
@@ -21,6 +25,9 @@ export function readWhatIfSearch(search: Record<string, unknown>): WhatIfSearch 
     const min = sliderSteps[name][0];
     if (typeof value === 'number' && value >= min && value <= max) read[name] = value;
   }
+  const { threads } = search;
+  if (typeof threads === 'number' && Number.isInteger(threads) && threads >= 1 && threads <= whatIfThreadsMax)
+    read.threads = threads;
   if (typeof search.metric === 'string') read.metric = search.metric;
   if (typeof search.hardware === 'string') read.hardware = search.hardware;
   if (typeof search.run === 'string') read.run = search.run;
@@ -30,6 +37,13 @@ export function readWhatIfSearch(search: Record<string, unknown>): WhatIfSearch 
 }
 
 export function settingsFromSearch(search: WhatIfSearch): WhatIfSettings {
-  const { hardware: _hardware, run: _run, metric: _metric, without: _without, ...settings } = search;
+  const {
+    hardware: _hardware,
+    run: _run,
+    metric: _metric,
+    threads: _threads,
+    without: _without,
+    ...settings
+  } = search;
   return { ...whatIfDefault, ...settings };
 }

@@ -1,0 +1,63 @@
+/** Curves that a document prints: wide and pale behind our own, like the levels that it states. */
+import type { Selection } from 'd3-selection';
+import { line } from 'd3-shape';
+import { placeAtEnd } from '../model/label-placement.ts';
+import type { ScalingGeometry } from '../model/scaling-geometry.ts';
+import { px } from './axes.ts';
+import { documentLine, lineColor, themeColor } from './visual-encoding.ts';
+
+type Group = Selection<SVGGElement, unknown, null, undefined>;
+
+export interface DocumentCurveLine {
+  id: string;
+  label: string;
+  system: string;
+  points: readonly { x: number; value: number }[];
+  /** Instead of the colour of the system. */
+  color?: string;
+}
+
+export function drawDocumentCurves(
+  group: Group,
+  geometry: ScalingGeometry,
+  curves: readonly DocumentCurveLine[],
+): void {
+  const path = line<{ x: number; value: number }>(
+    (point) => px(geometry.x(point.x)),
+    (point) => px(geometry.y(point.value)),
+  );
+  const entries = group
+    .selectAll<SVGGElement, DocumentCurveLine>('g[data-curve]')
+    .data(curves, ({ id }) => id)
+    .join((enter) => {
+      const entry = enter.append('g').attr('data-curve', ({ id }) => id);
+      entry
+        .append('path')
+        .attr('fill', 'none')
+        .attr('stroke-width', documentLine.width)
+        .attr('stroke-opacity', documentLine.opacity)
+        .attr('stroke-linejoin', 'round')
+        .attr('stroke-linecap', 'round');
+      entry
+        .append('text')
+        .attr('font-size', 11)
+        .attr('paint-order', 'stroke')
+        .attr('stroke', themeColor.surface)
+        .attr('stroke-width', 4)
+        .attr('stroke-linejoin', 'round');
+      return entry;
+    });
+  entries
+    .select('path')
+    .attr('stroke', lineColor)
+    .attr('d', ({ points }) => path([...points]));
+  entries
+    .select<SVGTextElement>('text')
+    .attr('fill', lineColor)
+    .each(function place({ label, points }) {
+      const { text, x, y } = placeAtEnd(label, points, geometry);
+      this.setAttribute('x', String(px(x)));
+      this.setAttribute('y', String(px(y)));
+      this.textContent = text;
+    });
+}

@@ -1,0 +1,36 @@
+/** The legends of the charts of a run over time. */
+import { type TrialSamples, waitClasses } from '../model/time-series.ts';
+import type { LegendItem } from './svg-document.ts';
+import { systemColor, systemsIn, themeColor, waitColor } from './visual-encoding.ts';
+
+export const rateLegend = (trials: readonly TrialSamples[]): LegendItem[] => [
+  ...systemsIn(trials).map((name) => ({ label: name, color: systemColor(name) })),
+  { label: 'dequeue', color: themeColor.muted, mark: { dash: null } },
+  { label: 'enqueue', color: themeColor.muted, mark: { dash: null, isThin: true } },
+];
+
+export const latencyLegend = (trials: readonly TrialSamples[]): LegendItem[] => [
+  ...systemsIn(trials).map((name) => ({
+    label: `${name} median`,
+    color: systemColor(name),
+    mark: { dash: null },
+  })),
+  ...systemsIn(trials).map((name) => ({
+    label: `${name} up to p99`,
+    color: systemColor(name),
+    opacity: 0.24,
+  })),
+];
+
+export const cpuLegend = (trials: readonly TrialSamples[]): LegendItem[] =>
+  systemsIn(trials).map((name) => ({
+    label: `${name}, one shade per instance`,
+    color: systemColor(name),
+    opacity: 0.75,
+  }));
+
+export const waitLegend: readonly LegendItem[] = ['cpu', ...waitClasses].map((name) => ({
+  label: name === 'cpu' ? 'on CPU' : name === 'network' ? 'network (emulated)' : name,
+  color: waitColor[name]!,
+  opacity: 0.9,
+}));

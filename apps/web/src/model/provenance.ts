@@ -1,0 +1,39 @@
+/** Where the figures of a chart come from, in a sentence that stands below every saved one. */
+import { type Hardware, provenanceOf, type Run } from '@shardlab/contract';
+import { formatValue, plural } from './format.ts';
+
+export function runProvenance(run: Run): string {
+  const { environment, points, scale, startedAtMs, createdAtMs } = run;
+  const provenance = [...new Set(points.map(provenanceOf))].join(' and ') || 'measured';
+  const repeats = Math.max(0, ...points.map((point) => point.repeats.length));
+  const machine =
+    environment === null
+      ? ''
+      : ` ${environment.cores} × ${environment.cpuModel}, ${environment.fileSystem}, Node ${environment.node}, SQLite ${environment.sqlite}, commit ${environment.commit?.slice(0, 10) ?? 'unknown'}, load ${formatValue(environment.loadAverage)} before the run.`;
+  return `Shardlab, ${run.scenario.id}: ${provenance}, scale ${scale}, ${plural(repeats, 'repeat')}.${machine} ${utcMinute(startedAtMs ?? createdAtMs)}, run ${run.id.slice(0, 8)}.`;
+}
+
+/** Of a figure without points: the axes of a scenario's plan, and what its document states. */
+export const plannedProvenance = (what: string): string =>
+  `Shardlab, ${what}: the plan; nothing is measured.`;
+
+/** Of what a server told of itself. `host`: its address; `atMs`: the time of the newest value, epoch milliseconds. */
+export const liveProvenance = (what: string, { host, atMs }: { host: string; atMs: number }): string =>
+  `Shardlab, ${what} of the server at ${host}, as of ${utcMinute(atMs)}.`;
+
+/** Of the model. `settings`: in words; `measured`: where the measured values beside it come from, null for none. */
+export function simulatedProvenance(
+  { title, calibratedAtMs }: Pick<Hardware, 'title' | 'calibratedAtMs'>,
+  { settings, measured, nowMs }: { settings: string; measured: string | null; nowMs: number },
+): string {
+  const calibrated = calibratedAtMs === undefined ? '' : `, calibrated ${utcMinute(calibratedAtMs)}`;
+  return [
+    `Shardlab, simulated with the costs of ${title}${calibrated}; ${utcMinute(nowMs)}.`,
+    ...(settings === '' ? [] : [`${settings}.`]),
+    ...(measured === null ? [] : [`Measured values: ${measured}`]),
+  ].join(' ');
+}
+
+/** "2026-02-03 04:05 UTC" */
+export const utcMinute = (atMs: number): string =>
+  `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;

@@ -1,0 +1,70 @@
+/** What the report of a run says in words: verdicts, results, each claim by its clauses, and where the figures come from. */
+import type { ClaimClause, ClaimResult, ProgramInfo, Run } from '@shardlab/contract';
+import { environmentFacts } from './environment-facts.ts';
+import { trustOf } from './evidence.ts';
+import { plural } from './format.ts';
+import type { ReportText } from './html-report.ts';
+import { runHighlights } from './run-highlights.ts';
+import {
+  claimFigure,
+  countVerdicts,
+  describeClause,
+  describeGrade,
+  describeVerdictCount,
+  verdictLabel,
+} from './verdicts.ts';
+
+export function runReport(run: Run, program: ProgramInfo): ReportText[] {
+  const { claims, status } = run;
+  const verdicts = countVerdicts(claims).map(describeVerdictCount).join(', ');
+  return [
+    {
+      title: 'Result',
+      facts: runHighlights(run),
+      paragraphs: [
+        claims.length === 0
+          ? 'This scenario tests no claims.'
+          : `${plural(claims.length, 'claim')}, judged on ${status === 'done' ? 'all points' : 'the points so far'}: ${verdicts}.`,
+      ],
+      items: [],
+    },
+    ...claims.map(claimText),
+    {
+      title: 'Where the figures come from',
+      facts: environmentFacts(run, program) ?? [],
+      paragraphs: noiseOf(run),
+      items: [],
+    },
+  ];
+}
+
+function claimText(claim: ClaimResult): ReportText {
+  const { id, title, document, grade, reason, weak, clauses } = claim;
+  return {
+    title: `${id}: ${title}`,
+    facts: [],
+    paragraphs: [
+      `${verdictLabel(claim)}${figureInWords(claim)}. ${reason}`,
+      `The document (${describeGrade(grade)}): ${document}`,
+      ...(weak === null ? [] : [`Weak: ${weak}`]),
+    ],
+    // A single clause is the claim itself.
+    items: clauses.length < 2 ? [] : clauses.map(clauseInWords),
+  };
+}
+
+const clauseInWords = (clause: ClaimClause): string =>
+  `${verdictLabel(clause)}: ${describeClause(clause)}${figureInWords(clause)}${clause.provenance === 'measured' ? '' : `, ${clause.provenance}`}`;
+
+/** ": 0.89 × the best of several instances (0.81 to 0.97)"; empty if nothing was measured. */
+function figureInWords(judged: Pick<ClaimResult, 'value' | 'unit' | 'interval'>): string {
+  const figure = claimFigure(judged);
+  return figure === null ? '' : `: ${figure.value} ${figure.rest}`;
+}
+
+/** What a reader must know of a run beside which other work ran; empty for a quiet one. */
+function noiseOf(run: Run): string[] {
+  if (run.points.length === 0) return [];
+  const trust = trustOf(run, Math.min(...run.points.map(({ repeats }) => repeats.length)));
+  return trust.isNoisy ? [`Measured on a busy machine: ${trust.load}; ${trust.noise}.`] : [];
+}

@@ -1,0 +1,9 @@
+import type { QueueInfo } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
+import { storeQuery } from '../../api/queries.ts';
+
+/** Whether the lives of its messages are recorded: of sharded queues of this engine. */
+export function useIsTraced({ kind }: Pick<QueueInfo, 'kind'>): boolean {
+  const { data } = useQuery(storeQuery);
+  return kind === 'sharded' && data?.store === 'local';
+}

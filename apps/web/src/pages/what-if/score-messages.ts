@@ -1,0 +1,15 @@
+import type { Hardware, MeasuredWorkload } from '@shardlab/contract';
+import type { AgreementRow } from '@shardlab/model';
+
+/** The only request of a worker. */
+export interface ScoreRequest {
+  hardware: Hardware;
+  workloads: readonly MeasuredWorkload[];
+}
+
+/** The row of one workload. */
+export interface ScoreResponse {
+  /** Of the workload. */
+  index: number;
+  row: AgreementRow;
+}

@@ -1,0 +1,122 @@
+import type { ProgramInfo, Run, Tick } from '@shardlab/contract';
+import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
+import {
+  type CombinationEvents,
+  combinationLegend,
+  createCombinationChart,
+} from '../charts/combination-chart.ts';
+import { lineStyles } from '../charts/line-styles.ts';
+import { themeColor } from '../charts/visual-encoding.ts';
+import { layoutCombinations } from '../model/combination-layout.ts';
+import {
+  type CombinationRow,
+  combinationRows,
+  combinationTable,
+  moveRow,
+} from '../model/combination-rows.ts';
+import { formatValue } from '../model/format.ts';
+import type { Metric } from '../model/point-metrics.ts';
+import { ChartFrame } from './chart-frame.tsx';
+import { useChart, useWidth } from './use-chart.ts';
+
+export interface CombinationFigureProps {
+  /** The points may be none: then the plan is shown. */
+  run: Pick<Run, 'scenario' | 'scale' | 'points'>;
+  program: ProgramInfo;
+  metric: Metric;
+  title: string;
+  /** Where the data come from, below a saved image. */
+  provenance: string;
+  /** The newest tick of a run under way; null for none. */
+  live: Tick | null;
+  /** Key of a point to mark. */
+  selected: string | null;
+  /** Left out: the cursor moves to the selected row. */
+  onSelect?(key: string): void;
+  controls?: ReactNode;
+}
+
+/** A bar for each combination of a run that has no axis, such as one over kinds of faults. */
+export function CombinationFigure(props: CombinationFigureProps) {
+  const { run, program, metric, live, selected, onSelect } = props;
+  const view = useMemo(() => combinationRows(run, { program, metric, live }), [run, program, metric, live]);
+  const { rows, references } = view;
+  const [cursor, setCursor] = useState<string | null>(null);
+  const { box, width: measured } = useWidth();
+  const width = Math.max(measured, 240);
+  const isMeasured = (key: string | null) => rows.some((row) => row.key === key && row.value !== null);
+  const events = useRef<CombinationEvents>({ onCursor: setCursor, onSelect: setCursor });
+  events.current = {
+    onCursor: setCursor,
+    onSelect: (key) => (onSelect !== undefined && isMeasured(key) ? onSelect(key) : setCursor(key)),
+  };
+  const create = useCallback(
+    (svg: SVGSVGElement) =>
+      createCombinationChart(svg, {
+        onCursor: (key) => events.current.onCursor(key),
+        onSelect: (key) => events.current.onSelect(key),
+      }),
+    [],
+  );
+  const color = useMemo(() => {
+    const styles = lineStyles(rows.map(({ system }) => ({ system, otherParams: [] })));
+    return (system: string) => styles.ofSystem(system) ?? themeColor.muted;
+  }, [rows]);
+  const { element } = useChart(
+    create,
+    useMemo(
+      () => ({ width, view, color, formatAxis: metric.formatAxis, cursor, selected }),
+      [width, view, color, metric, cursor, selected],
+    ),
+  );
+  const height = useMemo(() => layoutCombinations(view, width).height, [view, width]);
+  const at = rows.find(({ key }) => key === (cursor ?? selected));
+  const onKey = (key: string): boolean => {
+    const next = moveRow(rows, cursor ?? selected, key);
+    if (key === 'Escape') setCursor(null);
+    else if (next !== null) setCursor(next);
+    else if ((key === 'Enter' || key === ' ') && cursor !== null) events.current.onSelect(cursor);
+    else return false;
+    return true;
+  };
+  return (
+    <ChartFrame
+      title={props.title}
+      unit={[metric.unit, ...(references.length > 0 ? ['wide pale lines: the document'] : [])].join('; ')}
+      fileName={`${run.scenario.id}-${metric.id}`}
+      table={() => combinationTable(rows, `${metric.label} (${metric.unit})`)}
+      svg={element}
+      box={box}
+      height={height}
+      saved={{ legend: combinationLegend(view, color), provenance: props.provenance }}
+      controls={props.controls}
+      readout={at === undefined ? hintOf(rows) : <Readout row={at} />}
+      spoken={at === undefined ? 'no row selected' : `${at.name}: ${at.text}`}
+      cursor={{
+        now: Math.max(
+          0,
+          rows.findIndex(({ key }) => key === at?.key),
+        ),
+        max: Math.max(1, rows.length - 1),
+        onKey,
+      }}
+    />
+  );
+}
+
+function hintOf(rows: readonly CombinationRow[]): string {
+  if (rows.every(({ value }) => value === null))
+    return 'The rows are those of the plan. Bars appear as trials finish.';
+  return rows.some(({ range }) => range !== null && range[0] < range[1])
+    ? 'Point at a row or use the arrow keys. The stroke at the end of a bar is what its repeats leave open.'
+    : 'Point at a row or use the arrow keys.';
+}
+
+function Readout({ row: { name, text, range } }: { row: CombinationRow }) {
+  return (
+    <>
+      <b>{text}</b>
+      {range === null ? '' : ` (${formatValue(range[0])} to ${formatValue(range[1])})`} {name}
+    </>
+  );
+}
