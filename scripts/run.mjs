@@ -1,6 +1,7 @@
 /** How the other scripts speak and start programs. */
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -65,17 +66,21 @@ export function run(
   return result.status === 0;
 }
 
+/** Of what gives way: beside as many that do not, it has a quarter of the CPU, and all that they leave. */
+const niceOfYielding = 5;
+
 /**
  * Runs a program beside others: resolves with whether it exited with 0, and with what it printed, which is also passed to
- * `onText` as it comes.
+ * `onText` as it comes. `yields`: it and what it starts give way to the others.
  *
  * @param {string} program
  * @param {string[]} args
- * @param {RunOptions & { onText?: (text: string) => void }} [options]
+ * @param {RunOptions & { onText?: (text: string) => void, yields?: boolean }} [options]
  * @returns {Promise<{ ok: boolean, output: string }>}
  */
-export function runBeside(program, args, { onText, ...options } = {}) {
+export function runBeside(program, args, { onText, yields = false, ...options } = {}) {
   const child = spawn(program, args, { ...surroundings(options), stdio: ['ignore', 'pipe', 'pipe'] });
+  if (yields && child.pid !== undefined) setPriority(child.pid, niceOfYielding);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {

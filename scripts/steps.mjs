@@ -2,12 +2,15 @@
 import { inRoot, pinnedNode, runBeside, seconds } from './run.mjs';
 
 /**
- * @typedef {{ name: string, program: string, args: string[], env?: Record<string, string>, live?: boolean }} Step
- * `live`: what it prints is shown as it comes, else when it has ended, so that no two are mixed.
+ * @typedef {{ name: string, program: string, args: string[], env?: Record<string, string>, live?: boolean, yields?: boolean }} Step
+ * `live`: what it prints is shown as it comes, else when it has ended, so that no two are mixed. `yields`: it gives way to the others.
  */
 
 /** One for each set of globals: Node's, the dashboard's, and those of a journey, which has both. */
 const projects = ['tsconfig.json', 'apps/web/tsconfig.json', 'e2e/tsconfig.json'];
+
+/** Several would be faster alone, but each checks anew what they share: one needs two thirds of their CPU. */
+const oneChecker = ['--checkers', '1'];
 
 /** A project whose files are as they were is not checked again, which is a fifth of the CPU of `npm run check`. */
 const incremental = (/** @type {string} */ project) => [
@@ -21,7 +24,7 @@ export const typesAndLint = [
   ...projects.map((project) => ({
     name: `types of ${project}`,
     program: 'tsc',
-    args: ['--noEmit', '--pretty', 'false', '-p', project, ...incremental(project)],
+    args: ['--noEmit', '--pretty', 'false', '-p', project, ...oneChecker, ...incremental(project)],
   })),
   {
     name: 'lint: bugs, formatting, import boundaries, cycles',
@@ -54,19 +57,21 @@ function tests(name, projects, options = []) {
 /** A part of the seeds of the simulations: all 2,000 of one take half of `npm run check`. @type {Step} */
 export const checkTests = { ...tests('fast tests', parts.fast), env: { SHARDLAB_CHECK: '1' } };
 
-/** Of `npm test`: the fast ones are shown when they have ended, the others as they come. @type {Step[]} */
-export const allTests = [
-  tests('tests of instances, processes and crashes', parts.rest),
-  { ...tests('fast tests', parts.fast, ['--maxWorkers=1']), live: false },
-];
+/** Of `npm test`: shown as they come. @type {Step} */
+export const restTests = tests('tests of instances, processes and crashes', parts.rest);
+
+/** Of `npm test`: shown when they have ended. @type {Step} */
+export const fastTests = { ...tests('fast tests', parts.fast, ['--maxWorkers=1']), live: false };
 
 export const testReports = Object.values(parts).map(testReport);
 
 /** Resolves with whether it passed. */
-export async function take(/** @type {Step} */ { name, program, args, env = {}, live = false }) {
+export async function take(
+  /** @type {Step} */ { name, program, args, env = {}, live = false, yields = false },
+) {
   const started = Date.now();
   const onText = (/** @type {string} */ text) => process.stdout.write(text);
-  const { ok, output } = await runBeside(program, args, { env, ...(live ? { onText } : {}) });
+  const { ok, output } = await runBeside(program, args, { env, yields, ...(live ? { onText } : {}) });
   const title = `── ${name}: ${ok ? 'passed' : 'failed'} in ${seconds(started)}`;
   process.stdout.write(live || output === '' ? `${title}\n` : `── ${name}\n${output.trimEnd()}\n${title}\n`);
   return ok;

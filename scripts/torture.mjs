@@ -26,6 +26,7 @@ const files = [
   'crash-matrix',
   'random-branches',
   'kill',
+  'xa-program',
   'damaged-partition',
   'cluster/failover',
   'cluster/random-faults',
@@ -35,6 +36,11 @@ const files = [
   'engine/test/forwarding-property',
   'sql/property',
   'idempotency/property',
+  'streams/stream-property',
+  'monitoring/views-property',
+  'faults/scrub-slices',
+  'model/test/simulation',
+  'history/test/property',
 ];
 const tested = run('vitest', ['run', '--project=fast', '--project=engine', '--project=system', ...files], {
   env: { SHARDLAB_SEED: seed },

@@ -37,6 +37,18 @@ test('each test file of the repository is in one project', () => {
   expect([...fast, ...engine, ...system].sort()).toEqual(files.sort());
 });
 
+test('the simulators are fast tests, so that `npm run check` has them', () => {
+  const { fast } = readProjects(root);
+  expect(fast).toEqual(
+    expect.arrayContaining([
+      'packages/engine/test/simulator/simulator.test.ts',
+      'packages/engine/test/xa/crash-matrix.test.ts',
+      'packages/engine/test/cluster/supervised-schedules.test.ts',
+      'packages/engine/test/singletons/simulated-lease-faults.test.ts',
+    ]),
+  );
+});
+
 /** A line that registers a hook when the module is loaded, and not in a function that each file calls. */
 const topLevelHook = /^(?:before|after)(?:Each|All)\(/m;
 
