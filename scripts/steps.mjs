@@ -70,7 +70,9 @@ export const fastTests = { ...tests('fast tests', parts.fast, ['--maxWorkers=1']
 export const testReports = Object.values(parts).map(testReport);
 
 /** Resolves with whether it passed. */
-async function take(/** @type {Step} */ { name, program, args, env = {}, live = false, niceness = 0 }) {
+export async function take(
+  /** @type {Step} */ { name, program, args, env = {}, live = false, niceness = 0 },
+) {
   const started = Date.now();
   const onText = (/** @type {string} */ text) => process.stdout.write(text);
   const { ok, output } = await runBeside(program, args, { env, niceness, ...(live ? { onText } : {}) });

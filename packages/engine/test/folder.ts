@@ -41,6 +41,3 @@ export async function openTestClient(instance: Instance): Promise<RemoteInstance
 
 export const text = (messages: { payload: Buffer }[]) =>
   messages.map((message) => message.payload.toString());
-
-/** For states that come by themselves; generous, since the machine may be busy. */
-export const waiting = { timeout: 20_000 } as const;
