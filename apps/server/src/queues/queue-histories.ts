@@ -21,7 +21,9 @@ class Readings {
     this.#kept = kept;
   }
 
-  /** A counter that went down is one of a queue that was created anew, or lacks an instance that does not respond. */
+  /**
+   * Starts the history again if a counter went down: the queue was dropped and created again, or an instance does not respond.
+   */
   add(reading: Reading): void {
     const last = this.#readings.at(-1);
     // The timer may be early by some milliseconds.
