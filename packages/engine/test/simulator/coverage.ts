@@ -20,7 +20,6 @@ const tables: Record<string, Table> = {
 
 /** Legal pairs that no run can reach, and why. */
 export const unreachable: Record<string, string> = {
-  'message: ready passOver': 'the simulator has no topics, and only a topic has messages for others',
   'partition: filling damage': 'the file in memory is never damaged',
   'partition: filling truncate':
     'the last partition is truncated with its queue only, and the simulator drops none',

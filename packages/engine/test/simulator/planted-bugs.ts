@@ -13,6 +13,8 @@ import { MemoryWriter } from './memory-writer.ts';
 
 export interface PlantedBug {
   name: string;
+  /** The oracle knows nothing of what it breaks. */
+  onlyInHistory?: true;
   /** Returns what takes the bug out again. */
   plant(): () => void;
 }
@@ -64,6 +66,18 @@ export const plantedBugs: readonly PlantedBug[] = [
             return taken;
           },
       ),
+  },
+  {
+    name: 'new messages pass those that were returned',
+    onlyInHistory: true,
+    plant: () =>
+      replace(CursorDeliveries.prototype, 'redeliver', (original) => {
+        let calls = 0;
+        return function (this: unknown, options) {
+          calls += 1;
+          return calls % 2 === 0 ? 0 : original.call(this, options);
+        };
+      }),
   },
   {
     name: 'a restart forgets that messages were delivered',

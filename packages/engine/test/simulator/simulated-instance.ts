@@ -2,6 +2,7 @@
 import { QueueError } from '../../src/api/errors.ts';
 import { CommitOutcomes } from '../../src/commit/commit-outcomes.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
+import type { SubscriberRow } from '../../src/model/subscriber-row.ts';
 import { WaitRecorder } from '../../src/model/wait-recorder.ts';
 import { assembleParts, type ShardedOptions, type ShardedParts } from '../../src/runtime/assemble-sharded.ts';
 import { InstanceSession } from '../../src/runtime/instance-session.ts';
@@ -21,6 +22,10 @@ export interface SimulatedInstanceOptions {
   chance: Chance;
   network: SimulatedNetwork;
   queues: readonly QueueRow[];
+  /** Of each topic among the queues. Default: none. */
+  subscribers?: readonly SubscriberRow[];
+  /** An opening keeps messages for the subscribers from now on. */
+  onSubscribed?(instance: number): void;
   cacheBytesMax: number;
   partitionMessagesMax: number;
   consumerIdleMs: number;
@@ -38,6 +43,8 @@ export interface Opening {
   end: NetworkEnd;
   /** Set once storage has failed: nothing more is served until the instance is opened again. */
   failed: QueueError | undefined;
+  /** It keeps messages for the subscribers of its topics. */
+  hasSubscribers: boolean;
 }
 
 export class SimulatedInstance {
@@ -86,7 +93,7 @@ export class SimulatedInstance {
       everExisted: () => true,
       sqlInstance: () => this.#options.sqlInstance ?? instance,
       queueById: (queueId) => queues.find((queue) => queue.queueId === queueId),
-      subscribers: () => [],
+      subscribers: (queueId) => this.#subscribersOf(queueId),
       freeDiskBytes: async () => Number.POSITIVE_INFINITY,
       onFatal: (error) => {
         opening.failed = error;
@@ -95,7 +102,7 @@ export class SimulatedInstance {
     const parts = assembleParts(options, { writer, reader, recovered });
     const { forwarding, homes, branches, passedOn } = parts;
     const end: NetworkEnd = { instance, forwarding, homes, branches, alive: true };
-    const opening: Opening = { parts, ports, end, waits, failed: undefined };
+    const opening: Opening = { parts, ports, end, waits, failed: undefined, hasSubscribers: false };
     writer.attach(parts.groupCommit);
     recoverSharded(parts, options, recovered);
     network.attach(end);
@@ -104,6 +111,28 @@ export class SimulatedInstance {
     passedOn.peers = interconnect;
     if (instances.length > 1) forwarding.connect(interconnect);
     this.opening = opening;
+    if (this.#options.subscribers !== undefined) this.#subscribe(opening);
+  }
+
+  #subscribersOf(queueId: number): readonly SubscriberRow[] {
+    const { queues, subscribers = [] } = this.#options;
+    return queues.some((row) => row.queueId === queueId && row.type === 'topic') ? subscribers : [];
+  }
+
+  /** As an instance does with the subscribers of its catalog, again after a failure. */
+  #subscribe(opening: Opening): void {
+    const { queues, onSubscribed } = this.#options;
+    const topics = queues.filter(({ type }) => type === 'topic');
+    const { engine } = opening.parts;
+    const apply = (topic: QueueRow) =>
+      engine.topics.applySubscribers(topic, () => this.#subscribersOf(topic.queueId));
+    Promise.all(topics.map(apply)).then(
+      () => {
+        opening.hasSubscribers = true;
+        if (this.opening === opening) onSubscribed?.(this.instance);
+      },
+      () => opening.ports.after(100, () => this.#subscribe(opening)),
+    );
   }
 
   /** Returns how many groups of those that were not synced the file kept and lost. */
