@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from '@playwright/test';
 import { expect, idleMachine, longScenario, machineIs, startRun, test } from './journey.ts';
 import { furnish, importOnce, open, pages } from './pages.ts';
-import { themes } from './readable.ts';
+import { drawn, themes } from './readable.ts';
 
 const folder = fileURLToPath(new URL('../screenshots/', import.meta.url));
 const widths = [
@@ -21,10 +21,7 @@ async function take(page: Page, name: string, fullPage = true): Promise<void> {
     await page.setViewportSize(size);
     for (const colorScheme of themes) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      // Charts measure their width in a frame, and draw in the next.
-      await page.evaluate(
-        () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
-      );
+      await drawn(page);
       await page.screenshot({ path: `${folder}${name}-${size.width}-${colorScheme}.png`, fullPage });
     }
   }

@@ -26,41 +26,59 @@ async function freePort(): Promise<number> {
 
 export class LabServer {
   readonly url: string;
-  readonly #child: ChildProcess;
   readonly #dataDir: string;
+  readonly #spawn: () => ChildProcess;
+  #child: ChildProcess;
   /** The end of what the process printed. */
   output = '';
 
   private constructor(port: number, dataDir: string, logName: string, env: Record<string, string>) {
     this.url = `http://127.0.0.1:${port}`;
     this.#dataDir = dataDir;
-    this.#child = spawn(process.execPath, [main], {
-      env: { ...process.env, PORT: String(port), DATA_DIR: dataDir, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
     mkdirSync(logFolder, { recursive: true });
     const log = createWriteStream(join(logFolder, logName));
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.on('data', (text) => {
-        log.write(text);
-        this.output = (this.output + text).slice(-10_000);
+    this.#spawn = () => {
+      const child = spawn(process.execPath, [main], {
+        env: { ...process.env, PORT: String(port), DATA_DIR: dataDir, ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
       });
-    }
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (text) => {
+          log.write(text);
+          this.output = (this.output + text).slice(-10_000);
+        });
+      }
+      return child;
+    };
+    this.#child = this.#spawn();
   }
 
   /** Resolves when the server answers that it is healthy, or that it wants a key; rejects with its last output if it ends before. */
   static async start(logName: string, env: Record<string, string> = {}): Promise<LabServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'shardlab-e2e-'));
     const server = new LabServer(await freePort(), dataDir, logName, env);
+    await server.#untilHealthy();
+    return server;
+  }
+
+  async #untilHealthy(): Promise<void> {
     const deadline = AbortSignal.timeout(readyWithinMs);
-    while (!(await server.#isHealthy())) {
-      if (server.#child.exitCode !== null || deadline.aborted) {
-        await server.stop();
-        throw new Error(`the server did not become healthy; its last output:\n${server.output}`);
+    while (!(await this.#isHealthy())) {
+      if (this.#child.exitCode !== null || deadline.aborted) {
+        await this.stop();
+        throw new Error(`the server did not become healthy; its last output:\n${this.output}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    return server;
+  }
+
+  /** Asks the process to end, and starts it again at the same address with the same data. */
+  async restart(): Promise<void> {
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    await ended;
+    this.#child = this.#spawn();
+    await this.#untilHealthy();
   }
 
   async #isHealthy(): Promise<boolean> {
