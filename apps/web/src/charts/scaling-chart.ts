@@ -7,8 +7,8 @@ import { findPoint, type ScalingPoint, type ScalingSeries } from '../model/scali
 import type { SweepAxis } from '../model/sweep-axis.ts';
 import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
-import { followPointer, type PointerEvents } from './follow-pointer.ts';
 import { type DocumentCurveLine, drawDocumentCurves } from './document-curve-lines.ts';
+import { followPointer, type PointerEvents } from './follow-pointer.ts';
 import { drawGuides, type ReferenceLine } from './scaling-guides.ts';
 import {
   fontFamily,
@@ -60,10 +60,7 @@ const panelGap = 14;
 const panelWidthMin = 250;
 const reachPx = 36;
 
-export function createScalingChart(
-  element: SVGSVGElement,
-  events: PointerEvents,
-): Chart<ScalingChartData> {
+export function createScalingChart(element: SVGSVGElement, events: PointerEvents): Chart<ScalingChartData> {
   const svg = select(element).attr('font-family', fontFamily);
   const panels = svg.append('g').attr('data-part', 'panels');
   const axisTitle = svg

@@ -251,7 +251,8 @@ export class MemoryTables {
       const isTerminal = terminalFor(stored, subscriber);
       const { name } = newsSubscribers.find(({ id }) => id === subscriber)!;
       return {
-        needs: (seq, body, offset) => seq >= firstSeq && !isTerminal(seq) && isAddressedTo(body, offset, name),
+        needs: (seq, body, offset) =>
+          seq >= firstSeq && !isTerminal(seq) && isAddressedTo(body, offset, name),
       };
     });
   }

@@ -10,9 +10,9 @@ import type { InstanceSession } from '../../src/runtime/instance-session.ts';
 import type { Hold, KnownTransaction, SeenDelivery } from './known-message.ts';
 import type { Oracle } from './oracle.ts';
 import type { Chance, Scheduler } from './scheduler.ts';
+import { newWork, type RecordedWork, type SimulatedHistory } from './simulated-history.ts';
 import type { Opening, SimulatedInstance } from './simulated-instance.ts';
 import { alerts, events, failures, jobs, news, newsSubscribers, orders } from './simulated-queues.ts';
-import { newWork, type RecordedWork, type SimulatedHistory } from './simulated-history.ts';
 import { expectThat } from './simulation-failure.ts';
 
 /** Those that sessions enqueue to, the more often the more often they are listed. */

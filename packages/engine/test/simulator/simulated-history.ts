@@ -78,7 +78,12 @@ export class SimulatedHistory {
       });
       if (type !== 'topic') continue;
       for (const { name: subscriber } of subscribers) {
-        const operation = this.#add({ type: 'subscribe', queue: name, subscriber }, 'simulation', 0, 'unknown');
+        const operation = this.#add(
+          { type: 'subscribe', queue: name, subscriber },
+          'simulation',
+          0,
+          'unknown',
+        );
         this.#subscriptions.push({ subscriber, operation });
       }
     }
@@ -107,7 +112,7 @@ export class SimulatedHistory {
 
   /** Of something that took no time. */
   #note(operation: Unfinished<Operation>): void {
-    this.#add(operation, 'simulation', 0, 'ok');
+    this.#add<Operation>(operation, 'simulation', 0, 'ok');
   }
 
   #begin<T extends ClientOperation>({ instance: { instance } }: RecordedCaller, operation: Unfinished<T>): T {

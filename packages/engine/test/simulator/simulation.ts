@@ -182,7 +182,7 @@ class Simulation {
     const ofQueues = ({ queueId }: StoredMessage) => queueId !== news.queueId;
     this.#oracle.audit(
       new Map(
-        this.#instances.map(({ instance, file }) => [instance, file.tables.messages().filter(ofQueues)]),
+        this.#instances.map(({ instance, file }) => [instance, [...file.tables.messages()].filter(ofQueues)]),
       ),
     );
     for (const { opening, file, instance } of this.#instances) {
