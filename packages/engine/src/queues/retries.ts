@@ -166,13 +166,18 @@ export class Retries {
     for (const delivery of deliveries) traceDelivery('diverted', delivery);
     const bytes = run.segments.reduce((sum, { start, end }) => sum + end - start, 0);
     const sync = queue.row.durability === 'durable' ? 'FULL' : 'NORMAL';
-    groupCommit.write({ runs: [run], deliveries, bytes, sync, ...staged.hooks }).then(
-      () => {
-        this.#apply(retry, 'finishMove');
-        this.#tell('moved', retry);
-      },
-      () => this.#pause(retry, 'failMove', moveRetryMs),
-    );
+    groupCommit
+      .write({ runs: [run], deliveries, bytes, sync, ...staged.hooks })
+      .then(
+        () => {
+          this.#apply(retry, 'finishMove');
+          this.#tell('moved', retry);
+        },
+        () => this.#pause(retry, 'failMove', moveRetryMs),
+      )
+      .catch((error) => {
+        if (!(error instanceof InvariantViolation)) throw error; // that one has stopped the instance, and no caller waits
+      });
   }
 
   close(): void {
