@@ -58,9 +58,16 @@ export class Coverage {
           this.#observeRead(row, command, next, `${subject}: ${state} ${command}`);
       }
     }
-    // A log moves its end over whole groups, so these two commands are not looked up.
+    // A log moves its end over whole groups, and a cursor its position over messages for others, so these commands are not
+    // looked up.
     this.#observe(MessageLog.prototype, 'append', 'message: uncommitted commit');
     this.#observe(LogCursor.prototype, 'skipGap', 'message: uncommitted skipGap');
+    this.#observe(
+      LogCursor.prototype,
+      'isRecipient',
+      'message: ready passOver',
+      (isRecipient) => !isRecipient,
+    );
   }
 
   /** Counts each look at one transition. */
@@ -80,12 +87,18 @@ export class Coverage {
     );
   }
 
-  #observe<T extends object>(prototype: T, method: keyof T, pair: string): void {
+  #observe<T extends object>(
+    prototype: T,
+    method: keyof T,
+    pair: string,
+    counts = (_result: unknown) => true,
+  ): void {
     const original = prototype[method] as (...parameters: unknown[]) => unknown;
     const count = () => this.#count(pair);
     prototype[method] = function (this: T, ...parameters: unknown[]) {
-      count();
-      return original.apply(this, parameters);
+      const result = original.apply(this, parameters);
+      if (counts(result)) count();
+      return result;
     } as T[keyof T];
     this.#stops.push(() => {
       prototype[method] = original as T[keyof T];

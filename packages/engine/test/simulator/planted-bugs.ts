@@ -70,14 +70,33 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'new messages pass those that were returned',
     onlyInHistory: true,
-    plant: () =>
-      replace(CursorDeliveries.prototype, 'redeliver', (original) => {
-        let calls = 0;
-        return function (this: unknown, options) {
-          calls += 1;
-          return calls % 2 === 0 ? 0 : original.call(this, options);
-        };
-      }),
+    plant: () => {
+      let redelivers = true;
+      const removeRedeliver = replace(
+        CursorDeliveries.prototype,
+        'redeliver',
+        (original) =>
+          function (this: unknown, options) {
+            return redelivers ? original.call(this, options) : 0;
+          },
+      );
+      const removeDeliver = replace(
+        LogCursor.prototype,
+        'deliver',
+        (original) =>
+          function (this: unknown, options) {
+            const all = options as { max: number };
+            redelivers = false;
+            const fresh = original.call(this, all) as number;
+            redelivers = true;
+            return fresh + (original.call(this, { ...all, max: all.max - fresh }) as number);
+          },
+      );
+      return () => {
+        removeDeliver();
+        removeRedeliver();
+      };
+    },
   },
   {
     name: 'a restart forgets that messages were delivered',
