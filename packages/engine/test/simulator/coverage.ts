@@ -23,7 +23,6 @@ export const unreachable: Record<string, string> = {
   'partition: filling damage': 'the file in memory is never damaged',
   'partition: filling truncate':
     'the last partition is truncated with its queue only, and the simulator drops none',
-  'forwarding: open open': 'it takes a third instance to open a forwarding to another receiver',
   'partition: full damage': 'the file in memory is never damaged',
   'partition: truncating seal':
     'only the partitions of a dropped queue are truncated before the next one is assigned',

@@ -1,5 +1,5 @@
 /**
- * One run: sessions of one or two instances, faults and time, all drawn from a seed, with the invariants checked after each
+ * One run: sessions of one to three instances, faults and time, all drawn from a seed, with the invariants checked after each
  * step. A step is a command of a session, a fault, or the next event.
  */
 import { QueueError } from '../../src/api/errors.ts';
@@ -80,7 +80,7 @@ class Simulation {
     this.#network = new SimulatedNetwork(this.#scheduler, this.#chance, (line) => this.#trace(line));
     const chance = this.#chance;
     this.#faultPercent = chance.pick([0, 1, 3]);
-    const ids = chance.percent(30) ? [1] : [1, 2];
+    const ids = [1, 2, 3].slice(0, chance.pick([1, 1, 2, 2, 2, 3, 3]));
     const cluster = { queues: [...queues, news], subscribers: newsSubscribers, instances: ids.length };
     this.#history = new SimulatedHistory(this.#scheduler, cluster);
     this.#calls = new SessionCalls({
