@@ -10,6 +10,7 @@ import { LogCursor } from '../../src/log/log-cursor.ts';
 import { LogPartitions } from '../../src/model/partitions.ts';
 import { MemoryFile } from './memory-file.ts';
 import { MemoryWriter } from './memory-writer.ts';
+import { SimulatedLease } from './simulated-instance.ts';
 
 export interface PlantedBug {
   name: string;
@@ -156,6 +157,10 @@ export const plantedBugs: readonly PlantedBug[] = [
             return original.call(this, { ...(result as object), failure: null });
           },
       ),
+  },
+  {
+    name: 'messages are delivered after the lease has lapsed',
+    plant: () => replace(SimulatedLease.prototype, 'isHeld', () => () => true),
   },
   {
     name: 'the session thread writes before the writer thread has stopped',

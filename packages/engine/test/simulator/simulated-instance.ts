@@ -4,6 +4,7 @@ import { CommitOutcomes } from '../../src/commit/commit-outcomes.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
 import type { SubscriberRow } from '../../src/model/subscriber-row.ts';
 import { WaitRecorder } from '../../src/model/wait-recorder.ts';
+import type { DeliveryLease } from '../../src/queues/delivery-lease.ts';
 import { assembleParts, type ShardedOptions, type ShardedParts } from '../../src/runtime/assemble-sharded.ts';
 import { InstanceSession } from '../../src/runtime/instance-session.ts';
 import { recoverSharded } from '../../src/runtime/recover-sharded.ts';
@@ -35,12 +36,26 @@ export interface SimulatedInstanceOptions {
   changesWriter?: boolean;
 }
 
+/** The lease of one opening. It lapses as a fault until it is renewed. Being replaced by another process is a kill here. */
+export class SimulatedLease implements DeliveryLease {
+  lapsed = false;
+
+  isHeld(): boolean {
+    return !this.lapsed;
+  }
+
+  assertHeld(): void {
+    if (!this.isHeld()) throw new QueueError('LEASE_LAPSED');
+  }
+}
+
 /** One opening. After a kill nothing of it runs on. */
 export interface Opening {
   waits: WaitRecorder;
   parts: ShardedParts;
   ports: SimulatedPorts;
   end: NetworkEnd;
+  lease: SimulatedLease;
   /** Set once storage has failed: nothing more is served until the instance is opened again. */
   failed: QueueError | undefined;
   /** It keeps messages for the subscribers of its topics. */
@@ -75,6 +90,7 @@ export class SimulatedInstance {
       : thread;
     const reader = new MemoryReader(this.file, ports, chance);
     const recovered = this.file.recover();
+    const lease = new SimulatedLease();
     const options: ShardedOptions = {
       dir: 'in memory',
       instance,
@@ -87,6 +103,7 @@ export class SimulatedInstance {
       traceEvery: 64,
       writerReservationMsMax: 1_000,
       sqlLockMsMax: 5_000,
+      lease,
       waits,
       outcomes: new CommitOutcomes(ports.clock),
       queues,
@@ -102,7 +119,7 @@ export class SimulatedInstance {
     const parts = assembleParts(options, { writer, reader, recovered });
     const { forwarding, homes, branches, passedOn } = parts;
     const end: NetworkEnd = { instance, forwarding, homes, branches, alive: true };
-    const opening: Opening = { parts, ports, end, waits, failed: undefined, hasSubscribers: false };
+    const opening: Opening = { parts, ports, end, waits, lease, failed: undefined, hasSubscribers: false };
     writer.attach(parts.groupCommit);
     recoverSharded(parts, options, recovered);
     network.attach(end);
@@ -133,6 +150,20 @@ export class SimulatedInstance {
       },
       () => opening.ports.after(100, () => this.#subscribe(opening)),
     );
+  }
+
+  /** Until `renewLease`, which is due after `ms`, the present opening may deliver nothing. */
+  lapseLease(ms: number): void {
+    const { lease, ports } = this.opening!;
+    lease.lapsed = true;
+    ports.after(ms, () => this.renewLease());
+  }
+
+  renewLease(): void {
+    const { lease, parts } = this.opening!;
+    if (!lease.lapsed) return;
+    lease.lapsed = false;
+    parts.queues.serveAllWaiters();
   }
 
   /** Returns how many groups of those that were not synced the file kept and lost. */

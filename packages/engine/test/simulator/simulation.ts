@@ -275,8 +275,12 @@ class Simulation {
   #fault(): void {
     const chance = this.#chance;
     const instance = chance.pick(this.#instances);
-    const kind = chance.below(10);
-    if (kind < 3) {
+    const kind = chance.below(11);
+    if (kind === 10 && instance.opening !== undefined) {
+      const ms = chance.pick([2, 20, 200]);
+      instance.lapseLease(ms);
+      this.#trace(`the lease of ${instance.instance} lapses for ${ms}`);
+    } else if (kind < 3) {
       const next = chance.percent(75) ? 'diskFull' : 'syncFailed';
       instance.faults.next = next;
       this.#trace(`fault ${instance.instance} ${next}`);
@@ -304,6 +308,7 @@ class Simulation {
         instance.faults.next = undefined;
         if (instance.opening?.failed !== undefined) this.#kill(instance);
         if (instance.opening === undefined) this.#open(instance);
+        instance.renewLease();
         if (consumers.get(instance)?.opening === instance.opening) continue;
         this.#lastActor += 1;
         consumers.set(instance, new Actor(instance, instance.openSession(), `s${this.#lastActor}`));
