@@ -100,7 +100,7 @@ export const limits = {
   requestMs: 30_000,
   /** The slowest that a client may send a body: 16 KiB/s is the slowest mobile connection in use. */
   bodyPace: { graceMs: 5_000, windowMs: 10_000, bytesPerSecMin: 16 * 1024 },
-  /** With several instances: a connection on which nothing has come for this long is not moved to the process of one. */
+  /** With several instances, how long a new connection may send nothing and still be moved to the process of an instance. */
   firstBytesMs: 1_000,
   /** Time for requests in progress to end when the server shuts down; then their connections are closed. */
   closeGraceMs: 3_000,

@@ -7,11 +7,8 @@ import { CallerResumption } from '../src/commit/group-members.ts';
 import type { GroupResult, WriterReply } from '../src/model/group-message.ts';
 import { WaitRecorder } from '../src/model/wait-recorder.ts';
 import { nodePorts } from '../src/node-ports.ts';
-import {
-  AnswerSender,
-  createAnswerChannelMemory,
-  WriterAnswers,
-} from '../src/storage/threads/writer-channel.ts';
+import { AnswerSender, createAnswerChannelMemory } from '../src/storage/threads/writer-channel.ts';
+import { WriterAnswers } from '../src/storage/threads/writer-thread-client.ts';
 
 const answerOf = (changes: Partial<GroupResult>): GroupResult => ({
   kind: 'group',

@@ -1,4 +1,4 @@
-/** The party that a request counts for where clients share something: its address, as the socket tells it. */
+/** Identifies the client of a connection by the address of its socket, for limits that clients share. */
 import { isIPv6 } from 'node:net';
 
 /**

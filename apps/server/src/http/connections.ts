@@ -4,7 +4,10 @@ import type { Socket } from 'node:net';
 import { FairShares, shareWeights } from '../fair-shares.ts';
 import { clientOf } from './client-address.ts';
 
-/** Closes a connection at once if its client has its fair share of `max`: there is no request yet that could be answered. */
+/**
+ * Limits each client to its fair share of `max` connections. Further ones are closed without a response, since they have sent
+ * no request yet.
+ */
 export function shareConnections(server: Server, max: number): void {
   const shares = new FairShares<'client'>(max, shareWeights);
   server.on('connection', (socket: Socket) => {

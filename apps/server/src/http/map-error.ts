@@ -17,7 +17,7 @@ export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
 };
 
 const statusOfCode: Readonly<Record<string, number>> = {
-  // The request is well-formed, and conflicts with no state that could change: its key names another one.
+  // 422 and not 409: no change of state makes the request succeed, since its key belongs to a different request for good.
   IDEMPOTENCY_KEY_REUSED: 422,
   // The request is not at fault: nothing is served until the instance is opened again.
   INSTANCE_FAILED: 503,
@@ -54,7 +54,7 @@ export function mapError(error: unknown): MappedError {
 
 /** Fastify's own errors as `ServerError`; undefined for everything else. */
 function fromFastify(error: unknown): ServerError | undefined {
-  // Coded ones too may have a `statusCode`: Fastify adds it to those of our validation.
+  // Our own errors are not Fastify's, even if they have a `statusCode`: Fastify adds one to those that our validation throws.
   if (!(error instanceof Error) || error instanceof CodedError) return undefined;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   switch (code) {

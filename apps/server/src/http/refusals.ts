@@ -38,7 +38,10 @@ const headersOf: { readonly [status: number]: object } = {
   503: retryAfter,
 };
 
-/** Error responses, for the `response` of a route. The type has no statuses: a handler returns what it succeeds with. */
+/**
+ * Error responses for the `response` schema of a route. They are typed as a plain object, so that handlers are typed by their
+ * successful response alone.
+ */
 export function refusals(...statuses: RefusalStatus[]): object {
   return Object.fromEntries(statuses.map((status) => [status, refusal(status)]));
 }

@@ -18,7 +18,10 @@ const options = {
 } as const;
 /** JSON bodies need no conversion. */
 const bodyAjv = new Ajv(options);
-/** For paths and queries, which are text of a few kilobytes: numbers in them are converted, also those behind a fault. */
+/**
+ * For paths and queries, a few kilobytes of text. It converts their numbers, and goes on after a fault, so that `findFaults`
+ * gets the rest converted too.
+ */
 const textAjv = new Ajv({ ...options, allErrors: true, coerceTypes: true });
 
 /**

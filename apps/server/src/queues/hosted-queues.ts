@@ -145,7 +145,10 @@ class HostedSession implements QueueSession {
     return this.#sessionOn(undefined).messageOfReceipt(queue, receipt);
   }
 
-  /** Without a key, since nobody knew of it when the messages were staged: those with one are the server's. */
+  /**
+   * Gets no idempotency key: requests with one go to the server's process, since their key must be known before messages are
+   * staged.
+   */
   async commit(options?: { idempotencyKey?: string }): Promise<CommitResult> {
     const session = this.#endTransaction() ?? this.#sessionOn(undefined);
     return session.commit(options);

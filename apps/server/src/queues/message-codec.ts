@@ -97,7 +97,7 @@ function isJsonText(text: string): boolean {
   }
 }
 
-/** What the body had there, without a change; `JSON.stringify` serves callers in this process. */
+/** The payload's text as the request body had it. Callers in this process pass values, which are serialized here. */
 function textOf(payload: unknown): string {
   return payload instanceof JsonText ? payload.text : JSON.stringify(payload);
 }

@@ -1,5 +1,5 @@
 /** Bars of a metric from zero, one for each combination of a run that has no axis, with what the repeats leave open. */
-import { pointer, select } from 'd3-selection';
+import { select } from 'd3-selection';
 import {
   type CombinationLayout,
   layoutCombinations,
@@ -12,6 +12,7 @@ import type { CombinationView } from '../model/combination-rows.ts';
 import { textWidth } from '../model/text-lines.ts';
 import { px } from './axes.ts';
 import type { Chart } from './chart.ts';
+import { followPointer, type PointerEvents } from './follow-pointer.ts';
 import { drawMarks, type Mark, sizeSvg } from './marks.ts';
 import type { LegendItem } from './svg-document.ts';
 import { documentLine, fontFamily, systemsIn, themeColor } from './visual-encoding.ts';
@@ -25,11 +26,6 @@ export interface CombinationData {
   /** Keys of rows. */
   cursor: string | null;
   selected: string | null;
-}
-
-export interface CombinationEvents {
-  onCursor(key: string | null): void;
-  onSelect(key: string): void;
 }
 
 const barHeight = 11;
@@ -56,22 +52,14 @@ export const combinationLegend = (
 
 export function createCombinationChart(
   element: SVGSVGElement,
-  events: CombinationEvents,
+  events: PointerEvents,
 ): Chart<CombinationData> {
   const svg = select(element).attr('font-family', fontFamily);
   const marks = svg.append('g').attr('data-part', 'combinations').attr('font-size', 11);
   let layout: CombinationLayout | null = null;
-  const keyUnder = (event: PointerEvent): string | null => {
-    const [, y] = pointer(event, element);
-    return layout?.rows.find(({ top, height }) => y >= top && y < top + height)?.row.key ?? null;
-  };
-  svg
-    .on('pointermove', (event: PointerEvent) => events.onCursor(keyUnder(event)))
-    .on('pointerleave', () => events.onCursor(null))
-    .on('click', (event: PointerEvent) => {
-      const key = keyUnder(event);
-      if (key !== null) events.onSelect(key);
-    });
+  const keyAt = (_x: number, y: number): string | null =>
+    layout?.rows.find(({ top, height }) => y >= top && y < top + height)?.row.key ?? null;
+  const stopFollowing = followPointer(element, keyAt, events);
   return {
     update(data) {
       layout = layoutCombinations(data.view, data.width);
@@ -84,7 +72,7 @@ export function createCombinationChart(
       ]);
     },
     destroy() {
-      svg.on('pointermove', null).on('pointerleave', null).on('click', null);
+      stopFollowing();
       svg.selectAll('*').remove();
     },
   };

@@ -1,8 +1,9 @@
 /** Ratios to a baseline with their intervals: a row for each point, a mark for each run, on a logarithmic axis around 1. */
 import { scaleLog } from 'd3-scale';
-import { pointer, select } from 'd3-selection';
+import { select } from 'd3-selection';
 import type { ComparedPoint, RunRatio } from '../model/compare-runs.ts';
 import type { Chart } from './chart.ts';
+import { followPointer, type PointerEvents } from './follow-pointer.ts';
 import { drawMarks, fitText, type Mark, sizeSvg } from './marks.ts';
 import { fontFamily, themeColor } from './visual-encoding.ts';
 
@@ -17,11 +18,6 @@ export interface CompareData {
   selected: string | null;
 }
 
-export interface CompareEvents {
-  onCursor(key: string | null): void;
-  onSelect(key: string): void;
-}
-
 const labelHeight = 18;
 const markHeight = 13;
 const axisHeight = 26;
@@ -31,21 +27,13 @@ const rowHeight = (runs: number): number => labelHeight + Math.max(1, runs - 1) 
 
 export const compareHeight = (rows: number, runs: number): number => rows * rowHeight(runs) + axisHeight;
 
-export function createCompareChart(element: SVGSVGElement, events: CompareEvents): Chart<CompareData> {
+export function createCompareChart(element: SVGSVGElement, events: PointerEvents): Chart<CompareData> {
   const svg = select(element).attr('font-family', fontFamily);
   const marks = svg.append('g').attr('data-part', 'ratios').attr('font-size', 11);
   let drawn: CompareData | null = null;
-  const keyUnder = (event: PointerEvent): string | null => {
-    const [, y] = pointer(event, element);
-    return drawn?.rows[Math.floor(y / rowHeight(drawn.colors.length))]?.key ?? null;
-  };
-  svg
-    .on('pointermove', (event: PointerEvent) => events.onCursor(keyUnder(event)))
-    .on('pointerleave', () => events.onCursor(null))
-    .on('click', (event: PointerEvent) => {
-      const key = keyUnder(event);
-      if (key !== null) events.onSelect(key);
-    });
+  const keyAt = (_x: number, y: number): string | null =>
+    drawn?.rows[Math.floor(y / rowHeight(drawn.colors.length))]?.key ?? null;
+  const stopFollowing = followPointer(element, keyAt, events);
   return {
     update(data) {
       drawn = data;
@@ -53,7 +41,7 @@ export function createCompareChart(element: SVGSVGElement, events: CompareEvents
       drawMarks(marks, marksOf(data));
     },
     destroy() {
-      svg.on('pointermove', null).on('pointerleave', null).on('click', null);
+      stopFollowing();
       svg.selectAll('*').remove();
     },
   };

@@ -1,5 +1,5 @@
 /** The log-log chart of a metric over threads or another parameter, with a line for each series. */
-import { pointer, type Selection, select } from 'd3-selection';
+import { type Selection, select } from 'd3-selection';
 import { line, symbol } from 'd3-shape';
 import { type LineLabel, labelLinePx, placeLineLabels } from '../model/line-labels.ts';
 import { nearestPoint, type ScalingGeometry, scalingGeometry } from '../model/scaling-geometry.ts';
@@ -8,6 +8,7 @@ import type { SweepAxis } from '../model/sweep-axis.ts';
 import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
 import { type DocumentCurveLine, drawDocumentCurves } from './document-curve-lines.ts';
+import { followPointer, type PointerEvents } from './follow-pointer.ts';
 import { drawGuides, type ReferenceLine } from './scaling-guides.ts';
 import {
   fontFamily,
@@ -52,11 +53,6 @@ export interface ScalingChartData extends Size {
   selected: string | null;
 }
 
-export interface ScalingChartEvents {
-  onCursor(key: string | null): void;
-  onSelect(key: string): void;
-}
-
 const margin = { top: 14, right: 18, bottom: 42, left: 50 };
 /** Room above a plot for the title of its panel. */
 const titleHeight = 18;
@@ -64,10 +60,7 @@ const panelGap = 14;
 const panelWidthMin = 250;
 const reachPx = 36;
 
-export function createScalingChart(
-  element: SVGSVGElement,
-  events: ScalingChartEvents,
-): Chart<ScalingChartData> {
+export function createScalingChart(element: SVGSVGElement, events: PointerEvents): Chart<ScalingChartData> {
   const svg = select(element).attr('font-family', fontFamily);
   const panels = svg.append('g').attr('data-part', 'panels');
   const axisTitle = svg
@@ -77,21 +70,14 @@ export function createScalingChart(
     .attr('font-size', 11);
   let drawn: { panel: ScalingPanel; geometry: ScalingGeometry }[] = [];
 
-  const pointUnder = (event: PointerEvent): ScalingPoint | null => {
-    const [x, y] = pointer(event, element);
+  const keyAt = (x: number, y: number): string | null => {
     for (const { panel, geometry } of drawn) {
       const point = nearestPoint(panel.series, geometry, { x, y, withinPx: reachPx });
-      if (point !== null) return point;
+      if (point !== null) return point.key;
     }
     return null;
   };
-  svg
-    .on('pointermove', (event: PointerEvent) => events.onCursor(pointUnder(event)?.key ?? null))
-    .on('pointerleave', () => events.onCursor(null))
-    .on('click', (event: PointerEvent) => {
-      const point = pointUnder(event);
-      if (point !== null) events.onSelect(point.key);
-    });
+  const stopFollowing = followPointer(element, keyAt, events);
 
   return {
     update(data) {
@@ -111,7 +97,7 @@ export function createScalingChart(
         .text(data.axis.title);
     },
     destroy() {
-      svg.on('pointermove', null).on('pointerleave', null).on('click', null);
+      stopFollowing();
       svg.selectAll('*').remove();
     },
   };

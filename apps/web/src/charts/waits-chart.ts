@@ -2,9 +2,10 @@
  * Active sessions by wait event: a stacked bar for each point, a panel for each group of points, and a line at the number of
  * cores. Coordinates are CSS pixels of the chart; `layoutWaits` has the only transform from values.
  */
-import { pointer, select } from 'd3-selection';
+import { select } from 'd3-selection';
 import { layoutWaits, type PlacedPanel, type WaitPanel } from '../model/waits-layout.ts';
 import type { Chart } from './chart.ts';
+import { followPointer, type PointerEvents } from './follow-pointer.ts';
 import { drawMarks, fitText, type Mark, sizeSvg } from './marks.ts';
 import { fontFamily, themeColor } from './visual-encoding.ts';
 import type { EventColor } from './waits-color.ts';
@@ -23,33 +24,21 @@ export interface WaitsChartData {
   against: string | null;
 }
 
-export interface WaitsChartEvents {
-  onCursor(key: string | null): void;
-  onSelect(key: string): void;
-}
-
-export function createWaitsChart(element: SVGSVGElement, events: WaitsChartEvents): Chart<WaitsChartData> {
+export function createWaitsChart(element: SVGSVGElement, events: PointerEvents): Chart<WaitsChartData> {
   const svg = select(element).attr('font-family', fontFamily);
   const back = svg.append('g').attr('data-part', 'axes').attr('font-size', 11);
   const bars = svg.append('g').attr('data-part', 'bars').attr('font-size', 11);
   const front = svg.append('g').attr('data-part', 'marks').attr('font-size', 11);
   let drawn: PlacedPanel[] = [];
 
-  const keyUnder = (event: PointerEvent): string | null => {
-    const [x, y] = pointer(event, element);
+  const keyAt = (x: number, y: number): string | null => {
     const panel = drawn.find(
       ({ plotTop, plotBottom, plotLeft, plotRight }) =>
         y >= plotTop && y <= plotBottom + 24 && x >= plotLeft && x <= plotRight,
     );
     return panel?.bars.find((bar) => x >= bar.x - 4 && x <= bar.x + bar.width + 4)?.key ?? null;
   };
-  svg
-    .on('pointermove', (event: PointerEvent) => events.onCursor(keyUnder(event)))
-    .on('pointerleave', () => events.onCursor(null))
-    .on('click', (event: PointerEvent) => {
-      const key = keyUnder(event);
-      if (key !== null) events.onSelect(key);
-    });
+  const stopFollowing = followPointer(element, keyAt, events);
 
   return {
     update(data) {
@@ -73,7 +62,7 @@ export function createWaitsChart(element: SVGSVGElement, events: WaitsChartEvent
       );
     },
     destroy() {
-      svg.on('pointermove', null).on('pointerleave', null).on('click', null);
+      stopFollowing();
       svg.selectAll('*').remove();
     },
   };

@@ -1,6 +1,7 @@
 import type { Run } from '@shardlab/contract';
 import { useCallback, useMemo, useRef, useState } from 'react';
-import { createWaitsChart, type WaitsChartEvents } from '../charts/waits-chart.ts';
+import type { PointerEvents } from '../charts/follow-pointer.ts';
+import { createWaitsChart } from '../charts/waits-chart.ts';
 import type { EventColor } from '../charts/waits-color.ts';
 import {
   type ActivityGroup,
@@ -36,7 +37,7 @@ export function ActiveSessions(props: ActiveSessionsProps) {
   const { run, groups, order, colors, unit, selected, against, onUnit, onSelect } = props;
   const [cursor, setCursor] = useState<string | null>(null);
   const { box, width } = useWidth();
-  const events = useRef<WaitsChartEvents>({ onCursor: setCursor, onSelect });
+  const events = useRef<PointerEvents>({ onCursor: setCursor, onSelect });
   events.current = { onCursor: setCursor, onSelect };
   const create = useCallback(
     (svg: SVGSVGElement) =>

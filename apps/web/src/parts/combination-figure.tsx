@@ -1,10 +1,7 @@
 import type { ProgramInfo, Run, Tick } from '@shardlab/contract';
 import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
-import {
-  type CombinationEvents,
-  combinationLegend,
-  createCombinationChart,
-} from '../charts/combination-chart.ts';
+import { combinationLegend, createCombinationChart } from '../charts/combination-chart.ts';
+import type { PointerEvents } from '../charts/follow-pointer.ts';
 import { lineStyles } from '../charts/line-styles.ts';
 import { themeColor } from '../charts/visual-encoding.ts';
 import { layoutCombinations } from '../model/combination-layout.ts';
@@ -45,7 +42,7 @@ export function CombinationFigure(props: CombinationFigureProps) {
   const { box, width: measured } = useWidth();
   const width = Math.max(measured, 240);
   const isMeasured = (key: string | null) => rows.some((row) => row.key === key && row.value !== null);
-  const events = useRef<CombinationEvents>({ onCursor: setCursor, onSelect: setCursor });
+  const events = useRef<PointerEvents>({ onCursor: setCursor, onSelect: setCursor });
   events.current = {
     onCursor: setCursor,
     onSelect: (key) => (onSelect !== undefined && isMeasured(key) ? onSelect(key) : setCursor(key)),

@@ -188,7 +188,7 @@ export const limits = {
   branchesMax: 1_000,
   /** What all prepared branches of an instance enqueue, bytes: it is in memory until they end. */
   preparedBytesMax: 256 * 1024 * 1024,
-  /** Rows of the application that a prepared branch changes, and about what they take in its row. Written at once when it commits. */
+  /** Rows of the application that one prepared branch may change, and their bytes in its row. Its commit writes all at once. */
   xaRowsMax: 10_000,
   xaRowBytesMax: 16 * 1024 * 1024,
   /** Keys of rows that all prepared branches of an instance have locked, about 200 bytes each in the writer's memory. */

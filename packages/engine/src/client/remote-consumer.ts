@@ -11,6 +11,7 @@ import type { DequeueOptions } from '../api/session.ts';
 import { validateMaxAndWait } from '../model/session-calls.ts';
 import { type ConsumerSettings, validateConsumer } from './consumer-settings.ts';
 import { ConsumerStream, type TransactedPart } from './consumer-stream.ts';
+import { MessageBuffer } from './message-buffer.ts';
 import { ConnectionLost } from './pending-requests.ts';
 import type { SessionAttachment } from './session-attachment.ts';
 
@@ -45,8 +46,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   /** While it is open at the instance. */
   #stream: ConsumerStream | undefined;
   #prefetching: boolean | undefined;
-  #buffer: Message[] = [];
-  #firstInBuffer = 0;
+  readonly #buffer = new MessageBuffer();
   /** Number of messages that the application was given and that are not acknowledged. */
   #unacknowledged = 0;
   /** Set if such messages were lost with a connection: they are delivered again. */
@@ -115,10 +115,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
 
   #onMessages(messages: Message[]): void {
     if (this.#isRecovering || this.#closing !== undefined) return;
-    if (this.#firstInBuffer === this.#buffer.length) {
-      this.#buffer = messages;
-      this.#firstInBuffer = 0;
-    } else for (const message of messages) this.#buffer.push(message);
+    this.#buffer.add(messages);
     this.#onChange?.();
     if (this.#listener !== undefined) void this.#dispatch(this.#listener);
   }
@@ -126,7 +123,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   #onEnded(stream: ConsumerStream, error: unknown): void {
     if (this.#stream !== stream) return;
     this.#stream = undefined;
-    this.#dropBuffer();
+    this.#buffer.clear();
     const hasLost = this.#unacknowledged > 0;
     if (hasLost) this.#hasLostMessages = true;
     this.#unacknowledged = 0;
@@ -140,11 +137,6 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     if (this.#listener === undefined || this.#closing !== undefined) return;
     if (error instanceof ConnectionLost) this.open().catch(this.#onError);
     else this.#onError(error);
-  }
-
-  #dropBuffer(): void {
-    this.#buffer = [];
-    this.#firstInBuffer = 0;
   }
 
   async #dispatch(listener: NonNullable<ConsumerOptions['listener']>): Promise<void> {
@@ -175,13 +167,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   }
 
   #shift(): Message | undefined {
-    if (this.#closing !== undefined || this.#firstInBuffer === this.#buffer.length) return undefined;
-    this.#firstInBuffer += 1;
-    return this.#buffer[this.#firstInBuffer - 1];
-  }
-
-  get #buffered(): number {
-    return this.#buffer.length - this.#firstInBuffer;
+    return this.#closing === undefined ? this.#buffer.shift() : undefined;
   }
 
   get #acknowledgesItself(): boolean {
@@ -199,7 +185,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
    */
   #acknowledgeHandedOut(): void {
     if (!this.#acknowledgesItself) return;
-    const isLazy = this.ackMode === 'dups-ok' && this.#buffered > 0;
+    const isLazy = this.ackMode === 'dups-ok' && this.#buffer.size > 0;
     if (isLazy && this.#unacknowledged < this.#settings.messagesMaximum / 2) return;
     this.#stream?.add({ acknowledged: this.#unacknowledged, credit: 0 });
     this.#unacknowledged = 0;
@@ -285,16 +271,13 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     signal: AbortSignal | undefined,
   ): Promise<Message[] | undefined> {
     // What is ready may be on its way: the answer comes behind it.
-    if (this.#buffered === 0 && waitMs === 0) await stream.settle();
-    else if (this.#buffered === 0) await this.#whenChanged(waitMs, signal);
+    if (this.#buffer.size === 0 && waitMs === 0) await stream.settle();
+    else if (this.#buffer.size === 0) await this.#whenChanged(waitMs, signal);
     if (this.#stream !== stream) {
       if (this.#failure !== undefined) throw this.#failure.error;
       return undefined;
     }
-    const end = Math.min(this.#buffer.length, this.#firstInBuffer + max);
-    const messages = this.#buffer.slice(this.#firstInBuffer, end);
-    this.#firstInBuffer = end;
-    return messages;
+    return this.#buffer.take(max);
   }
 
   /** Resolves when messages have come, the consumer has ended, or the wait has. */
@@ -368,7 +351,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     if (stream === undefined) return;
     const seen = this.#unacknowledged;
     this.#unacknowledged = 0;
-    this.#dropBuffer();
+    this.#buffer.clear();
     this.#isRecovering = true;
     try {
       await stream.recover(seen);
@@ -389,7 +372,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   async #close(): Promise<void> {
     this.#host.onClosed(this);
     const stream = this.#stream;
-    this.#dropBuffer();
+    this.#buffer.clear();
     queueMicrotask(() => this.#onChange?.());
     if (stream === undefined) return;
     try {

@@ -20,6 +20,7 @@ import { consumerModes } from '../wire/protocol.ts';
 import type { ConsumerSettings } from './consumer-settings.ts';
 import { ConsumerStream, type TransactedPart } from './consumer-stream.ts';
 import type { DeliveryRequest } from './delivery-request.ts';
+import { MessageBuffer } from './message-buffer.ts';
 import { ConnectionLost } from './pending-requests.ts';
 import type { SessionAttachment } from './session-attachment.ts';
 
@@ -62,8 +63,7 @@ export class SessionPrefetch implements TransactedPart {
   readonly #window: PipelineWindow;
   /** While it is open at the instance. */
   #stream: ConsumerStream | undefined;
-  #buffer: Message[] = [];
-  #firstInBuffer = 0;
+  readonly #buffer = new MessageBuffer();
   /** Messages of the open transaction that the instance has in the pipeline, in front of those in the buffer. */
   #taken = 0;
   #refilling: Promise<void> | undefined;
@@ -90,10 +90,6 @@ export class SessionPrefetch implements TransactedPart {
     this.#window = new PipelineWindow({ messagesMaximum, fair: true, clock });
   }
 
-  get #buffered(): number {
-    return this.#buffer.length - this.#firstInBuffer;
-  }
-
   /** Number of messages that the open transaction has taken. */
   get taken(): number {
     return this.#taken;
@@ -102,22 +98,13 @@ export class SessionPrefetch implements TransactedPart {
   /** Up to `max` of the messages that are here; undefined if there are none. */
   take(max: number): Message[] | undefined {
     this.#lastMax = max;
-    const count = Math.min(max, this.#buffered);
+    const messages = this.#buffer.take(max);
+    const count = messages.length;
     if (count === 0) return undefined;
-    const end = this.#firstInBuffer + count;
-    const isWhole = count === this.#buffer.length;
-    const messages = isWhole ? this.#buffer : this.#buffer.slice(this.#firstInBuffer, end);
-    if (end === this.#buffer.length) this.#dropBuffer();
-    else this.#firstInBuffer = end;
     this.#window.onTaken(count);
     this.#lastTakenAtMs = this.#session.attachment.link.ports.clock.monotonicMs();
     this.#onGiven(count);
     return messages;
-  }
-
-  #dropBuffer(): void {
-    this.#buffer = [];
-    this.#firstInBuffer = 0;
   }
 
   #onGiven(count: number): void {
@@ -192,7 +179,7 @@ export class SessionPrefetch implements TransactedPart {
   #empty(): void {
     this.#generation += 1;
     this.#taken = 0;
-    this.#dropBuffer();
+    this.#buffer.clear();
     this.#window.reset();
     this.#isMoreLikely = false;
   }
@@ -211,7 +198,7 @@ export class SessionPrefetch implements TransactedPart {
     this.#taken = 0;
     const stream = this.#stream;
     if (stream === undefined || !this.#isMoreLikely || this.#refilling !== undefined) return;
-    const buffered = this.#buffered;
+    const buffered = this.#buffer.size;
     const target = Math.max(this.#lastMax, Math.min(this.#window.size, limits.prefetchWindowMax));
     if (buffered >= Math.max(this.#lastMax, target / 2) || this.#window.room === 0) return;
     const room = this.#settings.messagesMaximum - buffered;
@@ -236,10 +223,7 @@ export class SessionPrefetch implements TransactedPart {
         return;
       }
       this.#skippedLast = 0;
-      if (this.#buffered === 0) {
-        this.#buffer = messages;
-        this.#firstInBuffer = 0;
-      } else for (const message of messages) this.#buffer.push(message);
+      this.#buffer.add(messages);
       this.#window.onSent(messages.length, payloadBytesOf(messages));
       this.#lastTakenAtMs = this.#session.attachment.link.ports.clock.monotonicMs();
       if (this.#idleTimer === undefined) this.#watchIdle(limits.prefetchIdleMs);
@@ -254,7 +238,7 @@ export class SessionPrefetch implements TransactedPart {
     const { timers, clock } = this.#session.attachment.link.ports;
     this.#idleTimer = timers.after(Math.ceil(ms), () => {
       this.#idleTimer = undefined;
-      if (this.#buffered === 0) return; // watched again with the next message
+      if (this.#buffer.size === 0) return; // watched again with the next message
       const leftMs = this.#lastTakenAtMs + limits.prefetchIdleMs - clock.monotonicMs();
       if (leftMs > 0 || this.#refilling !== undefined) this.#watchIdle(Math.max(leftMs, 1));
       else this.#returnUnseen();
@@ -262,7 +246,7 @@ export class SessionPrefetch implements TransactedPart {
   }
 
   #returnUnseen(): void {
-    this.#dropBuffer();
+    this.#buffer.clear();
     this.#window.reset();
     this.#stream?.returnUnseen(this.#taken).catch(() => undefined); // a lost connection returns them too
   }

@@ -6,7 +6,6 @@
  * A group's life: its members wait in `#pending`; it closes (messages are numbered and encoded) and is in flight; the
  * writer's answer applies it, or undoes it, after which the groups behind it fail too and their numbers become gaps.
  */
-
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { MessageLog } from '../log/message-log.ts';
@@ -19,7 +18,7 @@ import {
 } from '../model/commit-waits.ts';
 import type { SeqRange } from '../model/consumption.ts';
 import type { GroupResult } from '../model/group-message.ts';
-import type { PartitionPool } from '../model/partitions.ts';
+import { type PartitionPool, poolChangeCount } from '../model/partitions.ts';
 import type { Clock, Timers } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
@@ -35,7 +34,13 @@ import {
   noneFailed,
   type PendingMember,
 } from './group.ts';
-import { CallerResumption, hasReservation, isExclusive, takeMembers } from './group-members.ts';
+import {
+  CallerResumption,
+  CurrentReservation,
+  hasReservation,
+  isExclusive,
+  takeMembers,
+} from './group-members.ts';
 import { instanceFailed, stopReason } from './instance-failure.ts';
 import { applySqlResults } from './sql-results.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
@@ -72,11 +77,8 @@ export class GroupCommit {
   readonly #inFlight: InFlightGroup[] = [];
   readonly #callerResumption: CallerResumption;
   #gaps = new Map<MessageLog, SeqRange[]>();
-  /** The session whose transaction the writer has open: until it ends, only the group that commits it can close. */
-  #reservation: WriterReservation | undefined;
-  #reservedSinceMs = 0;
-  /** Total time of reservations that have ended. */
-  #reservedMs = 0;
+  /** Until it ends, only the group with its holder's transaction can close. */
+  readonly #reservation = new CurrentReservation();
   #scheduled = false;
   #nextGroupNumber: number;
   #generation = 0;
@@ -105,15 +107,7 @@ export class GroupCommit {
    * failed, with its own error if one of its statements did.
    */
   commit(transaction: StagedTransaction): Promise<void> {
-    const { reservation } = transaction;
-    if (reservation === undefined || reservation !== this.#reservation) return this.#submit(transaction);
-    const refusal = this.#refusalOf(transaction);
-    if (refusal !== undefined) return Promise.reject(refusal);
-    return new Promise((resolve, reject) => {
-      this.#endReservation();
-      this.#pending.unshift(this.#newMember(transaction, resolve, reject)); // others that wait share its group
-      this.#closeGroup();
-    });
+    return this.#submit(transaction);
   }
 
   /** Commits what the engine writes on its own account. Resolves and rejects as `commit` does. */
@@ -125,8 +119,15 @@ export class GroupCommit {
     const refusal = this.#refusalOf(content);
     if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
-      this.#pending.push(this.#newMember(content, resolve, reject));
-      this.schedule();
+      const member = this.#newMember(content, resolve, reject);
+      if (content.kind === 'transaction' && this.#reservation.isOf(content.reservation)) {
+        this.#reservation.end(member.submittedAtMs);
+        this.#pending.unshift(member); // others that wait share its group
+        this.#closeGroup();
+      } else {
+        this.#pending.push(member);
+        this.schedule();
+      }
     });
   }
 
@@ -144,7 +145,7 @@ export class GroupCommit {
   ): PendingMember {
     content.time?.begin(logFileSync);
     const submittedAtMs = this.#options.clock.monotonicMs();
-    const reservedMs = this.#reservedMsAt(submittedAtMs);
+    const reservedMs = this.#reservation.totalMsAt(submittedAtMs);
     return { content, reservation, submittedAtMs, reservedMs, resolve, reject };
   }
 
@@ -162,32 +163,16 @@ export class GroupCommit {
 
   /** Ends a reservation without a commit. Does nothing if it has ended already. */
   releaseWriter(reservation: WriterReservation): void {
-    if (this.#reservation !== reservation || this.#fatal !== undefined) return;
-    this.#endReservation();
+    if (!this.#reservation.isOf(reservation) || this.#fatal !== undefined) return;
+    this.#reservation.end(this.#options.clock.monotonicMs());
     this.#options.writer.rollbackReservation();
     if (this.#pending.length > 0 || this.#maintenanceDue) this.schedule();
     else this.#notifyIdle();
   }
 
-  #endReservation(): void {
-    this.#reservedMs = this.#reservedMsAt(this.#options.clock.monotonicMs());
-    this.#reservation = undefined;
-  }
-
-  #reservedMsAt(nowMs: number): number {
-    return this.#reservedMs + (this.#reservation === undefined ? 0 : nowMs - this.#reservedSinceMs);
-  }
-
-  #grantReservation({ reservation, submittedAtMs, resolve }: PendingMember): void {
-    this.#reservation = reservation;
-    this.#reservedSinceMs = this.#options.clock.monotonicMs();
-    this.#options.waits.record(writerReservation, this.#reservedSinceMs - submittedAtMs);
-    resolve();
-  }
-
   /** Closes a group at the end of this turn of the event loop, so that all that commit in it share the group. */
   schedule(): void {
-    if (this.#scheduled || this.#fatal !== undefined || this.#reservation !== undefined) return;
+    if (this.#scheduled || this.#fatal !== undefined || this.#reservation.isActive) return;
     if (this.#inFlight.length >= limits.groupsInFlightMax || this.#awaitingRefusals) return;
     if (isExclusive(this.#inFlight[0]?.members[0])) return;
     // While the writer has work, the next group waits for what all resumed callers commit next.
@@ -213,7 +198,7 @@ export class GroupCommit {
 
   /** Nothing is pending, in flight or reserved. */
   get isIdle(): boolean {
-    return this.#inFlight.length === 0 && this.#pending.length === 0 && this.#reservation === undefined;
+    return this.#inFlight.length + this.#pending.length === 0 && !this.#reservation.isActive;
   }
 
   /** Resolves when nothing is pending or in flight, and all callers are resumed. */
@@ -234,15 +219,19 @@ export class GroupCommit {
   }
 
   #closeGroup(): void {
-    if (this.#fatal !== undefined || this.#awaitingRefusals || this.#reservation !== undefined) return;
+    if (this.#fatal !== undefined || this.#awaitingRefusals || this.#reservation.isActive) return;
     const [first] = this.#pending;
     if (isExclusive(first) && this.#inFlight.length > 0) return; // scheduled again by the next result
     const members = takeMembers(this.#pending);
+    const nowMs = this.#options.clock.monotonicMs();
     if (members[0]?.reservation !== undefined) {
-      this.#grantReservation(members[0]);
+      const { reservation, submittedAtMs, resolve } = members[0];
+      this.#reservation.begin(reservation, nowMs);
+      this.#options.waits.record(writerReservation, nowMs - submittedAtMs);
+      resolve();
       return;
     }
-    const reservedMs = this.#reservedMsAt(this.#options.clock.monotonicMs());
+    const reservedMs = this.#reservation.totalMsAt(nowMs);
     for (const member of members) member.reservedMs = reservedMs - member.reservedMs;
     if (members.length === 0 && !this.#maintenanceDue) {
       this.#notifyIdle();
@@ -264,37 +253,24 @@ export class GroupCommit {
     }
     const gaps = this.#gaps;
     this.#gaps = new Map();
-    const group: InFlightGroup = {
-      ...built,
-      gaps,
-      groupNumber: this.#nextGroupNumber,
-      generation: this.#generation,
-      members,
-    };
+    const groupNumber = this.#nextGroupNumber;
+    const generation = this.#generation;
+    const group: InFlightGroup = { ...built, gaps, groupNumber, generation, members };
     this.#nextGroupNumber += 1;
     for (const { content } of members) {
       for (const run of content.runs)
         if (content.kind === 'system write' || run.log.tracesNew(run.firstSeq, run.count))
           traceNumbered(content, run, group);
     }
-    const { blocks, consumptionDeltas, tableWrites, sqlTransactions, poolChanges: pool } = built.message;
-    const poolChanges = pool.create.length + pool.assign.length + pool.truncate.length;
-    const writesNothing =
-      blocks.length + consumptionDeltas.length + tableWrites.length + sqlTransactions.length + poolChanges ===
-        0 && !hasReservation(members[0]);
     // Messages of nonpersistent queues are not written, nor is the outcome of a transaction that has no others.
-    if (writesNothing && this.#inFlight.length === 0) {
+    const hasWrites = !isEmptyMessage(built.message) || hasReservation(members[0]);
+    if (!hasWrites && this.#inFlight.length === 0) {
       group.outcomes?.onAppliedInMemory();
       this.#tryApply(group, { maintenanceMs: 0, commitMs: 0, unusablePartitions: [] }, noneFailed);
       if (this.#pending.length === 0) this.#notifyIdle();
     } else {
       this.#inFlight.push(group);
-      this.#options.writer.send({
-        kind: 'group',
-        groupNumber: group.groupNumber,
-        generation: group.generation,
-        ...built.message,
-      });
+      this.#options.writer.send({ kind: 'group', groupNumber, generation, ...built.message });
     }
     if (this.#pending.length > 0) this.schedule();
   }
@@ -303,11 +279,8 @@ export class GroupCommit {
   onResult(result: GroupResult): void {
     const group = this.#inFlight.shift();
     if (group === undefined || group.groupNumber !== result.groupNumber) {
-      this.fail(
-        new QueueError('INSTANCE_FAILED', {
-          message: `The writer answered group ${result.groupNumber} out of turn`,
-        }),
-      );
+      const message = `The writer answered group ${result.groupNumber} out of turn`;
+      this.fail(new QueueError('INSTANCE_FAILED', { message }));
       return;
     }
     if (result.failure === null) {
@@ -414,6 +387,12 @@ export class GroupCommit {
     this.#options.onFatal(error);
     this.#notifyIdle();
   }
+}
+
+function isEmptyMessage(message: BuiltGroup['message']): boolean {
+  const { blocks, consumptionDeltas, tableWrites, sqlTransactions, poolChanges } = message;
+  const contents = blocks.length + consumptionDeltas.length + tableWrites.length + sqlTransactions.length;
+  return contents + poolChangeCount(poolChanges) === 0;
 }
 
 /** Stands for a reservation among the pending members: it has the writer for itself. */

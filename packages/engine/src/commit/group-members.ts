@@ -10,6 +10,7 @@ import type { Timers } from '../model/ports.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { FailedMembers, PendingMember } from './group.ts';
 import type { GroupMember } from './system-write.ts';
+import type { WriterReservation } from './writer-reservation.ts';
 
 /** Takes as many of the pending members as one group may have: at least one, and an exclusive one alone. */
 export function takeMembers(pending: PendingMember[]): PendingMember[] {
@@ -40,6 +41,37 @@ export function isExclusive(member: PendingMember | undefined): boolean {
 /** Whether it is the transaction of the session that reserved the writer. */
 export function hasReservation(member: PendingMember | undefined): boolean {
   return member?.content.kind === 'transaction' && member.content.reservation !== undefined;
+}
+
+/** The session that has reserved the writer, if one has, and the time for which reservations keep other members waiting. */
+export class CurrentReservation {
+  #holder: WriterReservation | undefined;
+  #sinceMs = 0;
+  /** Total time of reservations that have ended. */
+  #endedMs = 0;
+
+  get isActive(): boolean {
+    return this.#holder !== undefined;
+  }
+
+  isOf(reservation: WriterReservation | undefined): boolean {
+    return reservation !== undefined && reservation === this.#holder;
+  }
+
+  begin(holder: WriterReservation, nowMs: number): void {
+    this.#holder = holder;
+    this.#sinceMs = nowMs;
+  }
+
+  end(nowMs: number): void {
+    this.#endedMs = this.totalMsAt(nowMs);
+    this.#holder = undefined;
+  }
+
+  /** Total time of all reservations. */
+  totalMsAt(nowMs: number): number {
+    return this.#endedMs + (this.#holder === undefined ? 0 : nowMs - this.#sinceMs);
+  }
 }
 
 interface WaitingCaller {

@@ -112,7 +112,10 @@ class OwnedSharedQueue implements SharedQueue {
     }
   }
 
-  /** The backlog of a subscriber counts messages for others until it passes over them; what it can browse is its own. Without delayed ones. */
+  /**
+   * Counts by browsing, which shows only messages for the subscriber: its backlog includes those for others that it has not
+   * passed over yet. Delayed messages do not count.
+   */
   async #countMessages(subscriber: string): Promise<number> {
     let count = 0;
     for (let after: string | null | undefined; after !== null; ) {

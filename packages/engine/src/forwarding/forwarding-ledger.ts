@@ -64,6 +64,15 @@ export class ForwardingLedger {
     this.#state = forwardingLife.next(this.#state, command);
   }
 
+  /**
+   * Throws once storage has failed. A row that `close` failed to write may be in the file all the same, and then names no
+   * receiver: messages of a batch sent after that would be delivered here as well once the instance is opened again.
+   */
+  assertRecorded(): void {
+    const { failure } = this.#group;
+    if (failure !== undefined) throw failure;
+  }
+
   /** Records this receiver as the one to ask after a crash, in place of any other. */
   async open(receiver: number): Promise<void> {
     if (this.#state !== 'closed' && this.#receiver === receiver) return;

@@ -235,6 +235,7 @@ export class OutboundForwarding implements DeliveryGate {
   }
 
   async #sendBatch(peer: Peer, messagesMax: number): Promise<SendResult> {
+    this.#ledger.assertRecorded();
     const deliveries = takeBatch(this.#cursors, messagesMax);
     if (deliveries.length === 0) return 'nothingReady';
     const batchNumber = this.#host.nextBatchNumber();

@@ -47,7 +47,7 @@ function putBackChunked(cursor: SubscriberCursor, from: number, out: Delivery[])
     const unchunked = countUnchunked(delivery);
     taken += unchunked;
     if (unchunked === delivery.count) continue;
-    cursor.cancelDelivery(out.splice(from));
+    cursor.deliveries.cancelDelivery(out.splice(from));
     if (taken === 0) return 0;
     return cursor.takeForForwarding({ max: taken, nextHoldNumber: withoutHoldNumber, out });
   }
@@ -67,5 +67,5 @@ function countUnchunked({ run, start, count }: Delivery): number {
 /** Makes the messages ready again, as if they had never been taken. */
 export function cancelDeliveries(deliveries: readonly Delivery[]): void {
   const byCursor = Map.groupBy(deliveries, (delivery) => delivery.cursor);
-  for (const [cursor, deliveriesOfCursor] of byCursor) cursor.cancelDelivery(deliveriesOfCursor);
+  for (const [cursor, ofCursor] of byCursor) cursor.deliveries.cancelDelivery(ofCursor);
 }

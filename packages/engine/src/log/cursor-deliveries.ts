@@ -38,6 +38,8 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   readonly #heldMemoryOnly = new Set<Run>();
   /** Held runs at or above the cursor's position: see `holdUnread`. */
   readonly #heldUnread = new Set<Run>();
+  /** The subscriber was removed or the queue dropped: what is settled from then on changes nothing. */
+  #disposed = false;
 
   constructor(log: CursorLog, subscriber: SubscriberId) {
     this.#log = log;
@@ -140,15 +142,20 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     this.#addReturned(deliveries);
   }
 
-  /** Ends deliveries that were not consumed. */
+  /** Ends deliveries that were not consumed: their messages are delivered next. */
   nack(deliveries: readonly Run[]): void {
+    if (this.#disposed) return;
     this.#applyToAll(deliveries, 'nack');
     this.#release(deliveries);
     this.#addReturned(deliveries);
   }
 
-  /** Cancels deliveries that no consumer has seen. Their delivery count is what it was before, unlike after a nack. */
+  /**
+   * Cancels deliveries that no consumer has seen. Their messages become ready with their delivery count unchanged, unlike after
+   * a nack.
+   */
   cancelDelivery(deliveries: readonly Run[]): void {
+    if (this.#disposed) return;
     this.#applyToAll(deliveries, 'cancelDelivery');
     this.#release(deliveries);
     this.#addReturned(
@@ -168,7 +175,10 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     this.held += delivery.count;
   }
 
-  /** Holds the returned messages of these numbers again, for whoever held them before the instance opened. */
+  /**
+   * Holds the returned messages of these numbers for a branch that was prepared before the instance opened. To be called after
+   * `recover`, before anything is delivered.
+   */
   holdReturned(seqs: ReadonlySet<number>): Run[] {
     const singles = this.#returned.splice(0).flatMap((returned) => [...singleDeliveries(returned)]);
     const held = singles.filter(({ firstSeq }) => seqs.has(firstSeq));
@@ -179,6 +189,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
 
   /** Ends a delivery whose messages wait for a retry delay, until `resume` and then `nack`. */
   pause(delivery: Run, untilMs: number): void {
+    if (this.#disposed) return;
     this.#apply(delivery, 'pause', untilMs);
     this.#paused.set(delivery, untilMs);
     this.held -= delivery.count;
@@ -186,6 +197,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   }
 
   resume(delivery: Run): void {
+    if (this.#disposed) return;
     this.#apply(delivery, 'resume');
     this.#paused.delete(delivery);
     this.held += delivery.count;
@@ -240,6 +252,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   }
 
   dispose(): void {
+    this.#disposed = true;
     this.#returned.length = 0;
     this.#paused.clear();
     this.#heldRedelivered.clear();

@@ -1,5 +1,5 @@
 /** What a cursor needs of the log that it reads. `MessageLog` implements it and creates the cursors. */
-import type { LogId, QueueId } from '../model/ids.ts';
+import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
 import type { InvariantViolation } from '../model/invariant.ts';
 import type { LogPartitions } from '../model/partitions.ts';
 import type { LogTrace } from './log-trace.ts';
@@ -19,4 +19,16 @@ export interface CursorLog extends CachedLog {
   readonly trace: LogTrace | undefined;
   /** Stops the instance and throws the violation. */
   stopInstance(violation: InvariantViolation): never;
+}
+
+export interface CursorStart<Log extends CursorLog> {
+  log: Log;
+  subscriber: SubscriberId;
+  /** The subscriber's name, which messages may list as a recipient; undefined for the cursor of a queue. */
+  name: string | undefined;
+  /** Whether its consumption is stored: a nondurable subscriber ends with its instance. */
+  durable: boolean;
+  firstSeq: number;
+  /** Lower numbers were committed when the instance opened, so some of them may be terminal. */
+  recoveredEndSeq: number;
 }

@@ -1,5 +1,5 @@
 /** A run of consecutive messages that one dequeue delivers together. */
-
+import type { EvacuatedRow } from '../model/evacuated-message.ts';
 import type { MessageState } from '../model/message-life.ts';
 import { recordEnd } from '../model/message-record.ts';
 import type { CachedRun } from './message-cache.ts';
@@ -51,3 +51,20 @@ export function* singleDeliveries<Run extends DeliveryRun>(delivery: Run): Gener
   }
   yield rest;
 }
+
+/** An evacuated message that the file holds. */
+export function recoveredDelivery({ seq, attempts, record }: EvacuatedRow, state: MessageState): DeliveryRun {
+  const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
+  const extent = { firstSeq: seq, count: 1, start: 0, end: buffer.length };
+  const run = { ...extent, buffer, fromDisk: true, retainCount: 0 };
+  return { ...extent, run, deliveryCount: attempts, holdNumber: 0, state };
+}
+
+/** Messages that are delivered without their records being read. */
+export function unreadDelivery(firstSeq: number, count: number, state: MessageState): DeliveryRun {
+  const extent = { firstSeq, count, start: 0, end: 0 };
+  const run = { ...extent, buffer: emptyBuffer, fromDisk: true, retainCount: 0 };
+  return { ...extent, run, deliveryCount: 1, holdNumber: 0, state };
+}
+
+const emptyBuffer = Buffer.alloc(0);

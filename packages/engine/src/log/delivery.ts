@@ -26,7 +26,7 @@ export function traceDelivery(event: MessageEventKind, delivery: Delivery, detai
     log.trace?.record(event, firstSeq, count, { subscriber, attempt, ...details });
 }
 
-/** The same of a hold that begins or is extended now, for `holdMs`. */
+/** Records that a hold of `holdMs` begins or is extended now, for those messages of the delivery that are traced. */
 export function traceHold(event: 'held' | 'extended', delivery: Delivery, holdMs: number): void {
   const { log } = delivery.cursor;
   if (!log.traces(delivery.firstSeq, delivery.count) || log.trace === undefined) return;

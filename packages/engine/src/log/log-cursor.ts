@@ -23,24 +23,10 @@ import { InvariantViolation } from '../model/invariant.ts';
 import { type MessageCommand, type MessageState, messageLife } from '../model/message-life.ts';
 import { readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
 import { CursorDeliveries, type DeliverRunOptions } from './cursor-deliveries.ts';
-import type { CursorLog } from './cursor-log.ts';
-import type { DeliveryRun } from './delivery-run.ts';
+import type { CursorLog, CursorStart } from './cursor-log.ts';
+import { type DeliveryRun, recoveredDelivery, unreadDelivery } from './delivery-run.ts';
 import { EarlierAttempts } from './earlier-attempts.ts';
 import { type CachedRun, CursorWindow } from './message-cache.ts';
-
-const emptyBuffer = Buffer.alloc(0);
-
-export interface CursorStart<Log extends CursorLog> {
-  log: Log;
-  subscriber: SubscriberId;
-  /** The subscriber's name, which messages may list as a recipient; undefined for the cursor of a queue. */
-  name: string | undefined;
-  /** Whether its consumption is stored: a nondurable subscriber ends with its instance. */
-  durable: boolean;
-  firstSeq: number;
-  /** Lower numbers were committed when the instance opened, so some of them may be terminal. */
-  recoveredEndSeq: number;
-}
 
 export interface CursorDelivery<Log extends CursorLog> extends DeliveryRun {
   readonly cursor: LogCursor<Log>;
@@ -58,6 +44,8 @@ export class LogCursor<Log extends CursorLog> {
   readonly subscriber: SubscriberId;
   readonly durable: boolean;
   readonly consumption: Consumption;
+  /** Those that are not settled. */
+  readonly deliveries: CursorDeliveries<CursorDelivery<Log>>;
   /** Messages that durable commits consumed since the instance opened. */
   dequeued = 0;
   /** First deliveries: of messages cached since their commit, and of messages read back from a partition. */
@@ -75,8 +63,10 @@ export class LogCursor<Log extends CursorLog> {
   readonly firstSeq: number;
   readonly name: string | undefined;
   readonly #window: CursorWindow;
-  readonly #deliveries: CursorDeliveries<CursorDelivery<Log>>;
-  /** Consumers here got nothing from it on. Set once the position can be past that, as it passes what is forwarded too. */
+  /**
+   * End of what consumers of this instance received. Undefined until the first message is forwarded: before, it equals the
+   * position.
+   */
   #deliveredHereEndSeq: number | undefined;
   /** Undefined while there are none. */
   #earlierAttempts: EarlierAttempts | undefined;
@@ -92,7 +82,7 @@ export class LogCursor<Log extends CursorLog> {
     this.consumption = new Consumption(firstSeq);
     this.firstSeq = firstSeq;
     this.#window = new CursorWindow(log, firstSeq);
-    this.#deliveries = new CursorDeliveries(log, subscriber);
+    this.deliveries = new CursorDeliveries(log, subscriber);
     this.#recoveredEndSeq = recoveredEndSeq;
   }
 
@@ -108,12 +98,12 @@ export class LogCursor<Log extends CursorLog> {
 
   /** Number of held messages. */
   get held(): number {
-    return this.#deliveries.held;
+    return this.deliveries.held;
   }
 
   /** Number of returned messages that wait for their retry delay. */
   get paused(): number {
-    return this.#deliveries.paused;
+    return this.deliveries.paused;
   }
 
   /** Number of messages that can be delivered, for the first time or again. */
@@ -123,7 +113,7 @@ export class LogCursor<Log extends CursorLog> {
 
   /** Enqueue time of the message that is delivered next, epoch ms; undefined if it is not in memory. */
   get oldestReadyAtMs(): number | undefined {
-    const returned = this.#deliveries.nextReturned;
+    const returned = this.deliveries.nextReturned;
     if (returned !== undefined) return readEnqueuedAtMs(returned.run.buffer, returned.start);
     return this.#window.nextEnqueuedAtMs;
   }
@@ -145,24 +135,12 @@ export class LogCursor<Log extends CursorLog> {
 
   /** Takes over evacuated messages of the file. All of them were delivered long ago, so they are delivered first. */
   recoverEvacuated(rows: readonly EvacuatedRow[]): void {
-    const deliveries = rows.map(({ seq, attempts, record }): CursorDelivery<Log> => {
-      const state = this.stateOf(seq);
-      const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
-      const extent = { firstSeq: seq, count: 1, start: 0, end: buffer.length };
-      const run = { ...extent, buffer, fromDisk: true, retainCount: 0 };
-      const deliveryCount = Math.max(attempts, this.#earlierAttempts?.of(seq) ?? 0);
-      return { cursor: this, ...extent, run, deliveryCount, holdNumber: 0, state };
+    const deliveries = rows.map((row) => {
+      const attempts = Math.max(row.attempts, this.#earlierAttempts?.of(row.seq) ?? 0);
+      return { cursor: this, ...recoveredDelivery({ ...row, attempts }, this.stateOf(row.seq)) };
     });
-    this.#deliveries.recover(deliveries);
+    this.deliveries.recover(deliveries);
     for (const { seq } of rows) this.evacuated.add(seq);
-  }
-
-  /**
-   * Holds evacuated messages for a branch that was prepared before the instance opened. To be called after
-   * `recoverEvacuated`, before anything is delivered.
-   */
-  holdEvacuated(seqs: ReadonlySet<number>): CursorDelivery<Log>[] {
-    return this.#deliveries.holdReturned(seqs);
   }
 
   /** Adds a committed run to the window if that reaches up to it and the cache is not full. */
@@ -192,18 +170,8 @@ export class LogCursor<Log extends CursorLog> {
   /** Adds the runs of a bulk read; numbers below `readEnd` that are not among them will never be messages. */
   addReadRuns(runs: readonly CachedRun[], readEnd: number): void {
     if (this.log.dropped || this.removed) return;
-    for (const run of runs) if (this.log.traces(run.firstSeq, run.count)) this.#traceRead(run);
+    for (const run of runs) if (this.log.traces(run.firstSeq, run.count)) this.log.trace?.read(run, this);
     this.#window.addReadRuns(runs, readEnd);
-  }
-
-  /** A block may begin with messages that were read before, or are terminal. */
-  #traceRead({ buffer, firstSeq, count, start }: CachedRun): void {
-    let at = start;
-    for (let seq = firstSeq; seq < firstSeq + count; seq += 1, at = recordEnd(buffer, at)) {
-      if (!this.log.traces(seq, 1) || seq < this.#window.nextSeq || !this.isLive(seq)) continue;
-      this.log.trace?.name(seq, buffer, at);
-      this.#trace('read', { firstSeq: seq, count: 1 });
-    }
   }
 
   /** Delivers up to `max` messages; returns how many. */
@@ -226,7 +194,7 @@ export class LogCursor<Log extends CursorLog> {
 
   #take(options: CursorDeliverOptions<Log>): number {
     if (this.log.dropped || this.removed) return 0;
-    const redelivered = this.#deliveries.redeliver(options);
+    const redelivered = this.deliveries.redeliver(options);
     return redelivered + this.#deliverNew(options, options.max - redelivered);
   }
 
@@ -255,7 +223,7 @@ export class LogCursor<Log extends CursorLog> {
         holdNumber: nextHoldNumber(),
         state: 'ready',
       };
-      this.#deliveries.hold(delivery, session);
+      this.deliveries.hold(delivery, session);
       out.push(delivery);
       if (currentRun.fromDisk) this.cacheMisses += count;
       else this.cacheHits += count;
@@ -310,29 +278,6 @@ export class LogCursor<Log extends CursorLog> {
     this.#earlierAttempts.set(seq, attempts);
   }
 
-  /** Replaces a delivery by one delivery per message, so that each can be settled separately. */
-  holdIndividually(delivery: CursorDelivery<Log>): CursorDelivery<Log>[] {
-    return this.#deliveries.holdIndividually(delivery);
-  }
-
-  /** Replaces a delivery by that of its first `count` messages and that of the rest, so that each can be settled separately. */
-  splitHeld(delivery: CursorDelivery<Log>, count: number): [CursorDelivery<Log>, CursorDelivery<Log>] {
-    return this.#deliveries.splitHeld(delivery, count);
-  }
-
-  /**
-   * Cancels deliveries that no consumer has seen. The messages become ready with their delivery count unchanged, unlike
-   * after a nack.
-   */
-  cancelDelivery(deliveries: readonly CursorDelivery<Log>[]): void {
-    if (!this.removed) this.#deliveries.cancelDelivery(deliveries);
-  }
-
-  /** Ends deliveries that were not consumed: their messages are delivered next. */
-  nack(deliveries: readonly CursorDelivery<Log>[]): void {
-    if (!this.removed) this.#deliveries.nack(deliveries);
-  }
-
   /**
    * Holds messages that were forwarded before the instance opened, without reading their records. Nothing may have been
    * delivered since.
@@ -341,29 +286,9 @@ export class LogCursor<Log extends CursorLog> {
     const end = firstSeq + count;
     if (this.#recoveredTerminal !== undefined || end > this.#recoveredEndSeq)
       this.#reject(firstSeq, 'holdUnread');
-    const run = { firstSeq, count, buffer: emptyBuffer, start: 0, end: 0, fromDisk: true, retainCount: 0 };
-    const delivery: CursorDelivery<Log> = {
-      cursor: this,
-      firstSeq,
-      count,
-      run,
-      start: 0,
-      end: 0,
-      deliveryCount: 1,
-      holdNumber: 0,
-      state: this.stateOf(firstSeq),
-    };
-    this.#deliveries.holdUnread(delivery);
+    const delivery = { cursor: this, ...unreadDelivery(firstSeq, count, this.stateOf(firstSeq)) };
+    this.deliveries.holdUnread(delivery);
     return delivery;
-  }
-
-  /** Ends a delivery whose messages wait for a retry delay, until `resume` and then `nack`. */
-  pause(delivery: CursorDelivery<Log>, untilMs: number): void {
-    if (!this.removed) this.#deliveries.pause(delivery, untilMs);
-  }
-
-  resume(delivery: CursorDelivery<Log>): void {
-    if (!this.removed) this.#deliveries.resume(delivery);
   }
 
   /**
@@ -379,14 +304,16 @@ export class LogCursor<Log extends CursorLog> {
     let messages = 0;
     for (const [start, end] of ranges) messages += end - start;
     this.dequeued += messages;
-    const memoryOnly = this.#deliveries.consume(deliveries, messages, groupNumber);
+    const memoryOnly = this.deliveries.consume(deliveries, messages, groupNumber);
     const { inPartitions, evacuated } = this.splitEvacuated(ranges);
     for (const [start, end] of inPartitions) this.#markTerminal(start, end);
     for (const { seq } of evacuated) this.evacuated.delete(seq);
     for (const { run, count } of memoryOnly) this.log.releaseCached(run, count);
   }
 
-  /** Number of the message that is delivered next if none was returned. */
+  /**
+   * Number of the message that is delivered next if none was returned: all below it were delivered or are addressed to others.
+   */
   get position(): number {
     return this.#window.nextSeq;
   }
@@ -401,13 +328,8 @@ export class LogCursor<Log extends CursorLog> {
     if (!this.isLive(seq)) return 'terminal';
     if (seq >= this.log.committedEndSeq) return 'uncommitted';
     const isDelivered = seq < this.#window.nextSeq || this.evacuated.has(seq);
-    if (isDelivered) return this.#deliveries.stateOf(seq);
-    return this.#deliveries.isHeldUnread(seq) ? 'held' : 'ready';
-  }
-
-  /** Whether all messages below `end` were delivered or are addressed to others. */
-  hasDeliveredBelow(end: number): boolean {
-    return this.#window.nextSeq >= end;
+    if (isDelivered) return this.deliveries.stateOf(seq);
+    return this.deliveries.isHeldUnread(seq) ? 'held' : 'ready';
   }
 
   /** All messages from this number on were never delivered. */
@@ -458,22 +380,14 @@ export class LogCursor<Log extends CursorLog> {
   statusOf(seq: number): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
     if (seq >= this.#window.nextSeq)
       return { state: 'ready', deliveryCount: this.#earlierAttempts?.of(seq) ?? 0 };
-    return this.#deliveries.statusOf(seq);
-  }
-
-  /** Messages that are delivered before this one, which is ready. O(unsettled deliveries). */
-  readyBefore(seq: number): number {
-    const { nextSeq } = this.#window;
-    const returned = this.#deliveries.returnedBefore(seq);
-    if (seq <= nextSeq) return returned;
-    return returned + seq - nextSeq - this.consumption.terminalCountBetween(nextSeq, seq);
+    return this.deliveries.statusOf(seq);
   }
 
   /** All live messages of a nonpersistent log in order, as runs: those delivered and not settled, then the window. */
   get cachedLiveRuns(): CachedRun[] {
     const window = this.#window.remainingRuns;
     const windowStart = window[0]?.firstSeq ?? Number.POSITIVE_INFINITY;
-    const delivered = this.#deliveries.memoryOnly
+    const delivered = this.deliveries.memoryOnly
       .filter(({ firstSeq }) => firstSeq < windowStart)
       .sort((a, b) => a.firstSeq - b.firstSeq)
       .map(({ run, firstSeq, count, start, end }) => ({ ...run, firstSeq, count, start, end }));
@@ -517,8 +431,8 @@ export class LogCursor<Log extends CursorLog> {
   dispose(): void {
     this.removed = true;
     this.#window.dispose();
-    for (const { run, count } of this.#deliveries.memoryOnly) this.log.releaseCached(run, count);
-    this.#deliveries.dispose();
+    for (const { run, count } of this.deliveries.memoryOnly) this.log.releaseCached(run, count);
+    this.deliveries.dispose();
     this.evacuated.clear();
   }
 }

@@ -11,7 +11,7 @@ import type { GroupNumber, LogId, QueueId, SubscriberId } from '../model/ids.ts'
 import { readName } from '../model/inspect-record.ts';
 import { delayedLogId, originalLogId, owningInstance } from '../model/log-id.ts';
 import type { MessageCommand } from '../model/message-life.ts';
-import { readEnqueuedAtMs } from '../model/message-record.ts';
+import { readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
 import type { LogPartitions } from '../model/partitions.ts';
 import { eventOfCommand, type MessageName } from '../model/trace-events.ts';
 import type { TraceDetails, TraceRing } from '../model/trace-ring.ts';
@@ -44,6 +44,13 @@ export interface TracedLog {
   readonly persistent: boolean;
   readonly partitions: LogPartitions;
   /** Whether the message is not terminal for at least one cursor. */
+  isLive(seq: number): boolean;
+}
+
+/** The cursor that messages are read for. */
+export interface TracedReader {
+  readonly subscriber: SubscriberId;
+  readonly position: number;
   isLive(seq: number): boolean;
 }
 
@@ -119,6 +126,20 @@ export class LogTrace {
     if (count > this.#named.size) {
       for (const seq of this.#named.keys()) if (firstSeq <= seq && seq < end) yield seq;
     } else for (let seq = firstSeq; seq < end; seq += 1) if (this.#named.has(seq)) yield seq;
+  }
+
+  /**
+   * Records that messages were read back for a cursor. A block may begin with some that it has passed, or that are terminal.
+   */
+  read({ buffer, firstSeq, count, start }: CachedRun, reader: TracedReader): void {
+    const { subscriber } = reader;
+    let at = start;
+    for (let seq = firstSeq; seq < firstSeq + count; seq += 1, at = recordEnd(buffer, at)) {
+      const mayBeTraced = this.#isChosen(seq) || this.namedCount > 0;
+      if (!mayBeTraced || seq < reader.position || !reader.isLive(seq)) continue;
+      this.name(seq, buffer, at);
+      this.record('read', seq, 1, { subscriber });
+    }
   }
 
   /** Notes the id of a record that brings one from elsewhere: that id decides whether the message is traced, not `seq`. */

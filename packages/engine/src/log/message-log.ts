@@ -8,8 +8,8 @@
 import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
 import { InvariantViolation } from '../model/invariant.ts';
 import { LogPartitions, type Partition } from '../model/partitions.ts';
-import type { CursorLog } from './cursor-log.ts';
-import { type CursorStart, LogCursor } from './log-cursor.ts';
+import type { CursorLog, CursorStart } from './cursor-log.ts';
+import { LogCursor } from './log-cursor.ts';
 import { type CommittedGroup, LogTrace, type QueueTrace } from './log-trace.ts';
 import type { CachedRun, CacheShare } from './message-cache.ts';
 

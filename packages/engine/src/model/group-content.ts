@@ -1,4 +1,4 @@
-/** What of a group is to be written, once it is known how the application's statements in it ended. */
+/** The parts of a group that are written: of a transaction whose statements failed, only its gaps. */
 import { decodeRanges, encodeRanges, mergeRanges } from './consumption.ts';
 import type {
   ConsumptionDelta,

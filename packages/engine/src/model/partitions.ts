@@ -230,6 +230,10 @@ export class LogPartitions {
   }
 }
 
+export function poolChangeCount({ create, assign, truncate }: PoolChanges): number {
+  return create.length + assign.length + truncate.length;
+}
+
 /** More partitions than the largest group can fill, a few for each log that it touches. */
 const partitionsPerGroupMax = 4_096;
 
@@ -256,8 +260,7 @@ export class PartitionPool {
 
   /** Whether there are changes that no group carries yet. */
   get hasPendingChanges(): boolean {
-    const { create, assign, truncate } = this.#changes;
-    return create.length + assign.length + truncate.length > 0;
+    return poolChangeCount(this.#changes) > 0;
   }
 
   /** Assigns a free partition to a log, and has new ones created before they run out. */

@@ -10,7 +10,10 @@ export interface Clock {
   monotonicMs(): number;
 }
 
-/** A clock that nobody sets and all processes of a boot share: for what they tell each other, leases and times of sending. */
+/**
+ * A monotonic clock that all processes share until the machine restarts. Leases and send times use it, because other processes
+ * compare them.
+ */
 export interface MachineClock {
   /** Milliseconds, with fractions. */
   nowMs(): number;

@@ -42,7 +42,7 @@ export const queueSettings = {
   forwarding: flag(true),
   /** Bytes of each instance's message cache that are reserved for the queue. */
   cacheBytesMin: wholeNumber({ min: 0, max: limits.cacheBytesMax, default: 0 }),
-  /** Bytes of the cache that the queue may fill; null: all that are free. */
+  /** Most bytes of the message cache that the queue may use; null: as many as are free. */
   cacheBytesMax: orNull(wholeNumber({ min: 1, max: limits.cacheBytesMax })),
   /** Its partitions have local indexes on correlation ids. */
   correlationIndex: flag(false),

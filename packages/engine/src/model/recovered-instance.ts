@@ -27,7 +27,7 @@ export interface RecoveredPartition {
   attempts: AttemptRow[];
   /** Why it cannot be relied on, in words; null while all is well. */
   damageReason: string | null;
-  /** Of a damaged one that was filling: nothing is known of this number and those above it. */
+  /** Set if it was still filling when it was damaged: whether this number and those above it are messages is not known. */
   unknownFromSeq: number | null;
 }
 

@@ -26,7 +26,7 @@ export function changesSchema(keyword: StatementKeyword): boolean {
 /** What may follow `CREATE` and `DROP`. */
 const schemaObjects = ['TABLE', 'INDEX', 'UNIQUE', 'VIEW'];
 
-/** What SQLite skips between words: white space (a vertical tab is none, a byte order mark is) and comments. */
+/** What SQLite skips between tokens: comments and white space, which includes a byte order mark but no vertical tab. */
 const blankPattern = /^(?:[ \t\n\f\r\uFEFF]|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/;
 
 /** Throws `SQL_INVALID` and `SQL_REFUSED`. */

@@ -15,7 +15,7 @@ export function validateRecord(source: Buffer, start: number, end: number): numb
   return start + length;
 }
 
-/** A record says what it holds if what is read from it makes a record of the same length. */
+/** Reads the record and encodes it again: only a well-formed record has the same length both times. */
 function validateFields(source: Buffer, start: number, length: number): void {
   if (!hasOnlyEnqueueFlags(source, start)) throw invalidRecordError();
   let fields: RecordFields;

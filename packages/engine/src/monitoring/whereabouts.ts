@@ -44,13 +44,20 @@ function readiness(
   seq: number,
   { dequeueEnabled, subscription, backlogReader }: WhereaboutsSources,
 ): Readiness {
-  const ahead = subscription.readyInMoreUrgentLanes(cursor) + cursor.readyBefore(seq);
+  const ahead = subscription.readyInMoreUrgentLanes(cursor) + readyBefore(cursor, seq);
   if (!dequeueEnabled) return { reason: 'dequeue-stopped', ahead };
   if (backlogReader.damageAhead(cursor) !== undefined) return { reason: 'partition-damaged', ahead };
   if (cursor.deliveryGate?.canDeliver(cursor) === false) return { reason: 'elsewhere-first', ahead };
   if (ahead > 0) return { reason: 'behind-others', ahead };
   if (!subscription.hasWaiters) return { reason: 'no-consumer', ahead };
   return { reason: cursor.needsRead ? 'being-read' : 'next', ahead };
+}
+
+/** Messages that the cursor delivers before this one. */
+function readyBefore({ position, deliveries, consumption }: SubscriberCursor, seq: number): number {
+  const returned = deliveries.returnedBefore(seq);
+  if (seq <= position) return returned;
+  return returned + seq - position - consumption.terminalCountBetween(position, seq);
 }
 
 type PartitionFate = Omit<Extract<MessageWhereabouts, { state: 'consumed' }>, 'state'>;

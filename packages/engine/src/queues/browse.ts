@@ -148,7 +148,7 @@ async function* processedEntries(
   }
 }
 
-/** The queue or the subscriber may be gone since the last read, and the partitions with it. */
+/** Since the last read the queue may have been dropped or the subscriber removed, and its partitions truncated. */
 function assertPresent(cursor: SubscriberCursor): void {
   if (cursor.log.dropped) throw new QueueError('QUEUE_DROPPED');
   if (cursor.removed) throw new QueueError('SUBSCRIBER_NOT_FOUND');

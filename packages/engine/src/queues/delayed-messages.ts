@@ -3,7 +3,6 @@
  * time when the next one is due. A due message is appended to its log in the same commit that deletes its row. Times are of
  * `model/delay-clock.ts`, so that setting the wall clock changes no delay.
  */
-
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import { newStagedRun, type StagedRun, stageRecord } from '../commit/staged-transaction.ts';
@@ -12,6 +11,7 @@ import { type DelayClock, recordedEveryMs } from '../model/delay-clock.ts';
 import type { DelayedRow, DueMessages } from '../model/delayed-message.ts';
 import type { LogId, QueueId } from '../model/ids.ts';
 import { delayedLogId } from '../model/log-id.ts';
+import { type RecordContent, writeRecord } from '../model/message-record.ts';
 import type { Timer, Timers } from '../model/ports.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import { StagedPayloads } from './payloads/staged-payloads.ts';
@@ -59,10 +59,20 @@ export class DelayedMessages {
     if (this.total > 0) this.#scheduleMoment();
   }
 
-  /** The id of a new delayed message, unique in the instance. */
-  nextId(): number {
+  /** The row of a new message, which `add` counts once it is durable. `bytesNeeded`: for its record. */
+  newRow(
+    { id, queueId }: MessageLog,
+    message: RecordContent,
+    { bytesNeeded, enqueuedAtMs }: { bytesNeeded: number; enqueuedAtMs: number },
+  ): DelayedRow {
     this.#lastId += 1;
-    return this.#lastId;
+    const delayedId = this.#lastId;
+    const stamp = { enqueuedAtMs, id: `${delayedLogId(id)}.${delayedId}` };
+    // not part of a pooled buffer, all of which would be copied to the writer
+    const buffer = Buffer.allocUnsafeSlow(bytesNeeded);
+    const record = buffer.subarray(0, writeRecord(buffer, 0, message, stamp));
+    const dueAtMs = this.#options.delayClock.nowMs() + message.delayMs!;
+    return { dueAtMs, delayedId, queueId, shard: id, record };
   }
 
   countOf(queueId: QueueId): number {
@@ -92,7 +102,10 @@ export class DelayedMessages {
     this.#counts.delete(queueId);
   }
 
-  /** Stores the moment from time to time while messages are delayed. A failed write is made up for by the next one. */
+  /**
+   * Stores the present moment at intervals while messages are delayed. A write that fails is not repeated: the next one
+   * replaces it.
+   */
   #scheduleMoment(): void {
     if (this.#closed || this.#momentTimer !== undefined) return;
     this.#momentTimer = this.#options.timers.after(recordedEveryMs, () => {

@@ -177,7 +177,7 @@ export class Dispatcher implements MessageReceiver {
     const max = Math.min(options.max, holds.assertCapacity());
     const messages: Message[] = [];
     await this.deliver(queue, { ...options, max }, (delivery) => {
-      for (const single of delivery.cursor.holdIndividually(delivery)) {
+      for (const single of delivery.cursor.deliveries.holdIndividually(delivery)) {
         const name = deliveryName(single, epoch);
         const receipt = holds.add({ queue: queue.row, delivery: single, name }, options.holdMs);
         messages.push(new HeldMessage(single, this.#options, receipt));
@@ -223,7 +223,7 @@ export class Dispatcher implements MessageReceiver {
     for (const [cursor, ofCursor] of Map.groupBy(unseen, (delivery) => delivery.cursor)) {
       const queue = this.#options.queueOfLog(cursor.log);
       if (queue === undefined) continue; // dropped meanwhile
-      cursor.cancelDelivery(ofCursor);
+      cursor.deliveries.cancelDelivery(ofCursor);
       queues.add(queue);
     }
     this.nack(seen);

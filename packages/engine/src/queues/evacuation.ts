@@ -57,7 +57,7 @@ function liveSeqsOf(log: MessageLog, partition: Partition): Map<SubscriberCursor
   const live = new Map<SubscriberCursor, number[]>();
   let count = 0;
   for (const cursor of log.cursors) {
-    if (!cursor.hasDeliveredBelow(endSeq)) return undefined;
+    if (cursor.position < endSeq) return undefined;
     const countMax = limits.evacuatedPerPartitionMax - count;
     const seqs = cursor.consumption.liveBetween(partition.firstSeq, endSeq, countMax);
     if (seqs === undefined || !cursor.canEvacuate(seqs.length)) return undefined;

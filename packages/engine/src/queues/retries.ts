@@ -111,7 +111,7 @@ export class Retries {
   #return(retry: DeliveryRetry, command: 'return' | 'resume'): void {
     this.#apply(retry, command);
     for (const [cursor, ofCursor] of Map.groupBy(retry.deliveries, (delivery) => delivery.cursor))
-      cursor.nack(ofCursor);
+      cursor.deliveries.nack(ofCursor);
   }
 
   #pause(retry: DeliveryRetry, command: 'delay' | 'failMove', ms: number): void {
@@ -119,11 +119,11 @@ export class Retries {
     const { queue, deliveries } = retry;
     const { clock, timers } = this.#options.ports;
     const untilMs = clock.epochMs() + ms;
-    for (const delivery of deliveries) delivery.cursor.pause(delivery, untilMs);
+    for (const delivery of deliveries) delivery.cursor.deliveries.pause(delivery, untilMs);
     if (command === 'delay') this.#tell('withheld', retry);
     const timer = timers.after(ms, () => {
       this.#timers.delete(timer);
-      for (const delivery of deliveries) delivery.cursor.resume(delivery);
+      for (const delivery of deliveries) delivery.cursor.deliveries.resume(delivery);
       this.#return(retry, 'resume');
       this.#options.onReady(queue);
       this.#tell('returned', retry);
@@ -166,13 +166,18 @@ export class Retries {
     for (const delivery of deliveries) traceDelivery('diverted', delivery);
     const bytes = run.segments.reduce((sum, { start, end }) => sum + end - start, 0);
     const sync = queue.row.durability === 'durable' ? 'FULL' : 'NORMAL';
-    groupCommit.write({ runs: [run], deliveries, bytes, sync, ...staged.hooks }).then(
-      () => {
-        this.#apply(retry, 'finishMove');
-        this.#tell('moved', retry);
-      },
-      () => this.#pause(retry, 'failMove', moveRetryMs),
-    );
+    groupCommit
+      .write({ runs: [run], deliveries, bytes, sync, ...staged.hooks })
+      .then(
+        () => {
+          this.#apply(retry, 'finishMove');
+          this.#tell('moved', retry);
+        },
+        () => this.#pause(retry, 'failMove', moveRetryMs),
+      )
+      .catch((error) => {
+        if (!(error instanceof InvariantViolation)) throw error; // that one has stopped the instance, and no caller waits
+      });
   }
 
   close(): void {

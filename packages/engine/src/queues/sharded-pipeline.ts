@@ -87,7 +87,8 @@ export class ShardedPipeline implements DeliveryPipeline {
     }
     const taken = this.#deliveries.splice(0, whole);
     if (missing > 0) {
-      const [first, rest] = this.#deliveries[0]!.cursor.splitHeld(this.#deliveries[0]!, missing);
+      const held = this.#deliveries[0]!;
+      const [first, rest] = held.cursor.deliveries.splitHeld(held, missing);
       taken.push(first);
       this.#deliveries[0] = rest;
     }

@@ -12,7 +12,6 @@ import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { hashGroupKey } from '../model/group-key.ts';
 import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
-import type { InvariantViolation } from '../model/invariant.ts';
 import { priorityOfLog } from '../model/log-id.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { TraceRing } from '../model/trace-ring.ts';
@@ -87,14 +86,10 @@ export class ShardedQueue {
   }
 
   /** Keeps messages for a subscriber from now on: in each log from `firstSeqOf` it. */
-  addSubscription(
-    { id, name, durable }: SubscriberIdentity,
-    firstSeqOf: (log: MessageLog) => number,
-  ): Subscription {
-    const subscription = new Subscription({ id, name, durable }, this.#waits, this.#ports);
-    for (const log of this.logs)
-      subscription.add(log.addCursor({ subscriber: id, name, durable, firstSeq: firstSeqOf(log) }));
-    this.#subscriptions.set(name, subscription);
+  addSubscription(identity: SubscriberIdentity, firstSeqOf: (log: MessageLog) => number): Subscription {
+    const subscription = new Subscription(identity, this.#waits, this.#ports);
+    for (const log of this.logs) subscription.follow(log, firstSeqOf(log));
+    this.#subscriptions.set(identity.name, subscription);
     return subscription;
   }
 
@@ -113,9 +108,7 @@ export class ShardedQueue {
   subscription(name: string | undefined): Subscription {
     const subscription = this.#subscriptions.get(name);
     if (subscription !== undefined) return subscription;
-    throw new QueueError('SUBSCRIBER_NOT_FOUND', {
-      details: { queue: this.row.name, subscriber: name },
-    });
+    throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { queue: this.row.name, subscriber: name } });
   }
 
   hasSubscription(name: string): boolean {
@@ -136,8 +129,7 @@ export class ShardedQueue {
     const known = this.findLog(logId);
     if (known !== undefined) return known;
     const log = this.#logs.create(logId);
-    const { id: subscriber, name, durable } = queueSubscription;
-    this.subscription(name).add(log.addCursor({ subscriber, name, durable, firstSeq: log.firstSeq }));
+    this.subscription(queueSubscription.name).follow(log, log.firstSeq);
     this.forwarding?.onLogAdded(logId);
     return log;
   }
@@ -260,9 +252,12 @@ export class Subscription {
     this.#ports = ports;
   }
 
-  add(cursor: SubscriberCursor): void {
+  /** Delivers the messages of a log as well, from `firstSeq` on. */
+  follow(log: MessageLog, firstSeq: number): void {
+    const { id: subscriber, name, durable } = this;
+    const cursor = log.addCursor({ subscriber, name, durable, firstSeq });
     this.cursors.push(cursor);
-    const priority = priorityOfLog(cursor.log.id);
+    const priority = priorityOfLog(log.id);
     const lane = this.#lanes.find(([first]) => priorityOfLog(first!.log.id) === priority);
     if (lane !== undefined) lane.push(cursor);
     else {
@@ -280,12 +275,8 @@ export class Subscription {
     let delivered = 0;
     for (const lane of this.#lanes) {
       for (let i = 0; i < lane.length && delivered < max; i += 1) {
-        delivered += lane[(this.#nextIndex + i) % lane.length]!.deliver({
-          max: max - delivered,
-          session,
-          nextHoldNumber,
-          out,
-        });
+        const rest = { max: max - delivered, session, nextHoldNumber, out };
+        delivered += lane[(this.#nextIndex + i) % lane.length]!.deliver(rest);
       }
       // Nothing less urgent is delivered while more urgent messages are read from disk.
       if (delivered < max && this.#lanes.length > 1 && lane.some((cursor) => cursor.needsRead))
@@ -322,22 +313,11 @@ export class Subscription {
   }
 }
 
-export interface ShardedQueuesOptions {
-  instance: number;
-  epoch: number;
-  cache: MessageCache;
-  waits: WaitRecorder;
-  ports: WaiterPorts;
-  traceRing: TraceRing;
-  partitionMessagesMax: number;
-  /** By queue: how many messages ended with the opening before. */
-  lostMessages: ReadonlyMap<QueueId, number>;
+export interface ShardedQueuesOptions extends Omit<ShardedQueueOptions, 'row' | 'recovered'> {
   /** From the catalog. */
   queueById(queueId: QueueId | null): QueueRow | undefined;
   /** A message of a topic turned out not to be addressed to a subscriber that reached it. */
   onNotForSubscriber(log: MessageLog, seq: number): void;
-  /** Stops the instance. */
-  onInvariantBroken(violation: InvariantViolation): void;
   /** Called for each queue that is created, not for one that is recovered. */
   onCreated(queue: ShardedQueue): void;
 }

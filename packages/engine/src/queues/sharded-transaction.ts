@@ -17,14 +17,7 @@ import type { WriterReservation } from '../commit/writer-reservation.ts';
 import { type Delivery, isDeliveryOf, traceDelivery } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
-import type { DelayClock } from '../model/delay-clock.ts';
-import { delayedLogId } from '../model/log-id.ts';
-import {
-  type ChunkedPayload,
-  type RecordContent,
-  type RecordRun,
-  writeRecord,
-} from '../model/message-record.ts';
+import type { ChunkedPayload, RecordContent, RecordRun } from '../model/message-record.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { ServiceStateRow } from '../model/service-rows.ts';
@@ -64,7 +57,6 @@ export interface ShardedTransactionContext {
   holds: TimedHolds<Delivery>;
   payloads: PayloadStore;
   delayed: DelayedMessages;
-  delayClock: DelayClock;
   groupCommit: GroupCommit;
   rowLockWaits: RowLockWaits;
   idempotencyKeys: IdempotencyKeys;
@@ -136,7 +128,7 @@ export class ShardedTransaction implements QueueTransaction {
     this.#assertWithinLimits(1, bytesNeeded);
     const { slab, clock } = this.#context;
     const log = this.#logFor(queue, message);
-    if ((message.delayMs ?? 0) > 0) this.#stageDelayed(queue, log, message, bytesNeeded);
+    if ((message.delayMs ?? 0) > 0) this.#stageDelayed(log, message, bytesNeeded);
     else {
       const index = this.#runIndexFor(log);
       const run = this.#staged.runs[index]!;
@@ -180,23 +172,13 @@ export class ShardedTransaction implements QueueTransaction {
     return runs.push(newStagedRun(log)) - 1;
   }
 
-  #stageDelayed({ queueId }: QueueRow, log: MessageLog, message: RecordContent, bytesNeeded: number): void {
-    const { delayed, delayClock, clock } = this.#context;
-    const delayedId = delayed.nextId();
-    const enqueuedAtMs = clock.epochMs();
-    const stamp = { enqueuedAtMs, id: `${delayedLogId(log.id)}.${delayedId}` };
-    // not part of a pooled buffer, all of which would be copied to the writer
-    const buffer = Buffer.allocUnsafeSlow(bytesNeeded);
-    const record = buffer.subarray(0, writeRecord(buffer, 0, message, stamp));
-    const dueAtMs = delayClock.nowMs() + message.delayMs!;
-    if (message.chunked !== undefined) {
-      const { payloadId, bytes } = message.chunked;
-      const reference = { queueId, shard: delayedLogId(log.id), seq: delayedId, payloadId, bytes };
-      this.#stagedPayloads(message.chunked).addDelayed(reference);
-    }
+  #stageDelayed(log: MessageLog, message: RecordContent, bytesNeeded: number): void {
+    const { delayed, clock } = this.#context;
+    const row = delayed.newRow(log, message, { bytesNeeded, enqueuedAtMs: clock.epochMs() });
+    if (message.chunked !== undefined) this.#stagedPayloads(message.chunked).addDelayed(row, message.chunked);
     this.#staged.delayed ??= [];
-    this.#staged.delayed.push({ dueAtMs, delayedId, queueId, shard: log.id, record });
-    this.#staged.bytes += record.byteLength;
+    this.#staged.delayed.push(row);
+    this.#staged.bytes += row.record.byteLength;
     this.#runOfCall.push(-this.#staged.delayed.length);
   }
 

@@ -15,7 +15,7 @@ export interface PreparableContent {
   statements: readonly SqlStatement[];
 }
 
-/** What of a transaction has taken effect already, before its commit. */
+/** Effects of a transaction that a rollback of its staged content does not undo. */
 export interface EarlyEffects {
   /** Statements that were answered. */
   queryCount: number;

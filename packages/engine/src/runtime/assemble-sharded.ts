@@ -270,7 +270,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     lockMsMax: options.sqlLockMsMax,
     isHeld: (branch) => branches.has(branch),
   });
-  const shared = { queues, holds, payloads, delayed, delayClock, groupCommit };
+  const shared = { queues, holds, payloads, delayed, groupCommit };
   const immediateCommit = new ImmediateCommit({
     groupCommit,
     onVisible: (log) => queues.queueOfLog(log)?.serveWaiters(),

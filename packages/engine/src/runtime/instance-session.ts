@@ -7,7 +7,6 @@ import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { RecordRun } from '../model/message-record.ts';
-import type { QueueRow } from '../model/queue-row.ts';
 import type { ServiceStateRow } from '../model/service-rows.ts';
 import {
   LazyCommitResult,
@@ -17,19 +16,14 @@ import {
   validateHoldMs,
   validateIdempotencyKey,
   validateMessage,
-  validateSubscriber,
   validateVisibility,
 } from '../model/session-calls.ts';
 import { validateStatement } from '../model/sql-statement.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
 import type {
   Acknowledgement,
-  ImmediateCalls,
-  MaybeLater,
   QueueEngine,
   QueueTransaction,
-  SendContent,
-  SendOptions,
   TransactionStatements,
   ValidDequeueOptions,
 } from '../queues/queue-engine.ts';
@@ -38,7 +32,8 @@ import type { BranchWork } from '../xa/branch.ts';
 import { ServedBranches } from '../xa/served-branches.ts';
 import { SessionBranches } from '../xa/session-branches.ts';
 import { PayloadUploads, streamsOf } from './payload-uploads.ts';
-import type { FoundQueue, SessionContext } from './served-queues.ts';
+import { findForDequeue, findForEnqueue, type SessionContext } from './served-queues.ts';
+import { SessionImmediateCalls } from './session-immediate-calls.ts';
 import { SessionPipeline } from './session-pipeline.ts';
 
 export class InstanceSession implements Session {
@@ -55,6 +50,7 @@ export class InstanceSession implements Session {
   #hasEnqueues = false;
   readonly #guard: SessionGuard;
   #branches: SessionBranches | undefined;
+  #immediate: SessionImmediateCalls | undefined;
   #uploads: PayloadUploads | undefined;
 
   constructor(instance: number, sessionNumber: number, context: SessionContext, time: RecordedTime) {
@@ -121,33 +117,17 @@ export class InstanceSession implements Session {
   }
 
   async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<LazyCommitResult> {
-    const { row, immediate } = this.#findForEnqueueNow(queue);
-    for (const message of messages) validateMessage(row, message);
-    return this.#busyUntil(immediate.enqueue(row, this.#sessionNumber, messages));
+    return this.immediate.enqueue(queue, messages);
   }
 
-  /** The same as `enqueueNow` for messages that `enqueueRecords` would take. */
-  async enqueueRecordsNow(queue: string, records: RecordRun): Promise<LazyCommitResult> {
-    const { row, immediate } = this.#findForEnqueueNow(queue);
-    return this.#busyUntil(immediate.enqueueRecords(row, this.#sessionNumber, records));
-  }
-
-  /** Enqueues to a queue with immediate visibility, beside whatever call is under way; waits for room if it may. */
-  send(queue: string, content: SendContent, options: SendOptions): MaybeLater<LazyCommitResult> {
-    this.#guard.assertOpen();
-    const { row, immediate } = withImmediate(this.#findForEnqueueAlways(queue));
-    if (Array.isArray(content)) for (const message of content) validateMessage(row, message);
-    return immediate.send(row, this.#sessionNumber, content, options);
-  }
-
-  #busyUntil<T>(call: MaybeLater<T>): MaybeLater<T> {
-    return call instanceof Promise ? this.#guard.run(call) : call;
-  }
-
-  #findForEnqueueNow(queue: string): { row: QueueRow; immediate: ImmediateCalls } {
-    this.#guard.assertFree();
-    this.#guard.countCall();
-    return withImmediate(this.#findForEnqueueAlways(queue));
+  get immediate(): SessionImmediateCalls {
+    this.#immediate ??= new SessionImmediateCalls({
+      sessionNumber: this.#sessionNumber,
+      guard: this.#guard,
+      context: this.#context,
+      validateDequeue: (options) => this.#ofSession(validateDequeueOptions(options)),
+    });
+    return this.#immediate;
   }
 
   /** Stages messages that a client sent as records: validated (`validateRecord`) and without routing fields. */
@@ -167,7 +147,7 @@ export class InstanceSession implements Session {
   get uploads(): PayloadUploads {
     this.#uploads ??= new PayloadUploads({
       guard: this.#guard,
-      findForEnqueue: (queue) => this.#findForEnqueueAlways(queue),
+      findForEnqueue: (queue) => findForEnqueue(this.#context, queue),
       stage: ({ row, engine }, content) => {
         this.#transactionOf(engine).enqueue(row, content);
         this.#hasEnqueues = true;
@@ -186,19 +166,12 @@ export class InstanceSession implements Session {
 
   #findForEnqueueWhenFree(queue: string) {
     this.#guard.assertFree();
-    return this.#findForEnqueueAlways(queue);
-  }
-
-  #findForEnqueueAlways(queue: string) {
-    const found = this.#context.findQueue(queue);
-    if (!found.row.enqueueEnabled) throw new QueueError('ENQUEUE_STOPPED', { details: { queue } });
-    this.#context.assertAcceptsMessages();
-    return found;
+    return findForEnqueue(this.#context, queue);
   }
 
   async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     this.#assertWriterFree('dequeue');
-    const { row, engine } = this.#findForDequeue(queue, options.subscriber);
+    const { row, engine } = findForDequeue(this.#context, queue, options.subscriber);
     validateVisibility(row, 'commit');
     const validated = validateDequeueOptions(options);
     const transaction = this.#transactionOf(engine);
@@ -218,15 +191,12 @@ export class InstanceSession implements Session {
 
   async dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     this.#assertWriterFree('dequeueNow');
-    const { row, immediate } = withImmediate(this.#findForDequeue(queue, options.subscriber));
-    const validated = this.#ofSession(validateDequeueOptions(options));
-    this.#guard.countCall();
-    return await this.#guard.run(immediate.dequeue(row, this.#sessionNumber, validated));
+    return await this.immediate.dequeue(queue, options);
   }
 
   async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
     this.#assertWriterFree('receive');
-    const { row, engine } = this.#findForDequeue(queue, options.subscriber);
+    const { row, engine } = findForDequeue(this.#context, queue, options.subscriber);
     const holdMs = validateHoldMs(options.holdMs ?? limits.holdMsDefault);
     const validated = validateDequeueOptions(options);
     this.#guard.countCall();
@@ -266,7 +236,7 @@ export class InstanceSession implements Session {
    */
   openPipeline(queue: string, subscriber: string | undefined): SessionPipeline {
     this.#guard.assertOpen();
-    const find = () => this.#findForDequeue(queue, subscriber);
+    const find = () => findForDequeue(this.#context, queue, subscriber);
     const { engine } = find();
     if (engine.pipelines === undefined) throw new QueueError('CONSUMER_UNSUPPORTED');
     return new SessionPipeline({
@@ -389,13 +359,6 @@ export class InstanceSession implements Session {
     if (this.#transaction?.hasReservedWriter) throw new QueueError('SQL_HOLDS_WRITER', { details: { call } });
   }
 
-  #findForDequeue(queue: string, subscriber: string | undefined) {
-    const found = this.#context.findQueue(queue);
-    validateSubscriber(found.row, subscriber);
-    if (!found.row.dequeueEnabled) throw new QueueError('DEQUEUE_STOPPED', { details: { queue } });
-    return found;
-  }
-
   /** `home`: of a tightly coupled branch, which can have its statements run there. */
   #statements(home?: number): TransactionStatements {
     const { statements } = this.#transactionOf(this.#context.sqlEngine(home));
@@ -429,11 +392,4 @@ export class InstanceSession implements Session {
     if (options.waitMs > 0) options.signal = this.#guard.waitSignal(options.signal);
     return ofSession;
   }
-}
-
-/** Throws `VISIBILITY_MISMATCH`. */
-function withImmediate({ row, engine }: FoundQueue): { row: QueueRow; immediate: ImmediateCalls } {
-  validateVisibility(row, 'immediate');
-  if (engine.immediate === undefined) throw new QueueError('VISIBILITY_MISMATCH');
-  return { row, immediate: engine.immediate };
 }

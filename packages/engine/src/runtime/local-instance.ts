@@ -25,6 +25,7 @@ import { ServedBranches } from '../xa/served-branches.ts';
 import type { HomeCaller } from '../xa/tight/home-caller.ts';
 import type { ShardedParts } from './assemble-sharded.ts';
 import { followTopic, type TopicChange } from './follow-topic.ts';
+import { InstanceEnd } from './instance-end.ts';
 import { InstanceReport } from './instance-report.ts';
 import type { InstanceSession } from './instance-session.ts';
 import { InstanceTraces } from './instance-traces.ts';
@@ -76,7 +77,6 @@ export class LocalInstance implements Instance {
   readonly #sharded: ShardedParts;
   readonly #unsharded: UnshardedEngine;
   readonly #grouped: UnshardedEngine;
-  readonly #scrubber: Scrubber;
   readonly #services: ServiceHost;
   readonly #subscribers: TopicSubscribers;
   readonly #queues: ServedQueues;
@@ -84,9 +84,7 @@ export class LocalInstance implements Instance {
   readonly #sessions: OpenSessions;
   readonly #report: InstanceReport;
   readonly #peers: PeerInstances;
-  readonly #onEnded: LocalInstanceParts['onEnded'];
-  readonly #onClosed: LocalInstanceParts['onClosed'];
-  #closing: Promise<void> | undefined;
+  readonly #end: InstanceEnd;
   readonly #catalogTimer: Timer;
 
   constructor(parts: LocalInstanceParts) {
@@ -101,7 +99,6 @@ export class LocalInstance implements Instance {
     this.#sharded = parts.sharded;
     this.#unsharded = parts.unsharded;
     this.#grouped = parts.grouped;
-    this.#scrubber = parts.scrubber;
     this.#peers = new PeerInstances({ instance: parts.id, catalog: parts.catalog, sharded: parts.sharded });
     this.#subscribers = new TopicSubscribers({
       instance: parts.id,
@@ -135,9 +132,14 @@ export class LocalInstance implements Instance {
       engines: [parts.sharded.engine, parts.unsharded, parts.grouped],
       scrubber: parts.scrubber,
     });
-    this.#onEnded = parts.onEnded;
-    this.#onClosed = parts.onClosed;
     this.#services = parts.createServices(this);
+    this.#end = new InstanceEnd({
+      ...parts,
+      instance: parts.id,
+      queues: this.#queues,
+      sessions: this.#sessions,
+      services: this.#services,
+    });
     this.#queues.read();
     this.#catalogTimer = parts.ports.timers.every(catalogPollMs, () => this.#refreshCatalogInBackground());
   }
@@ -370,58 +372,21 @@ export class LocalInstance implements Instance {
 
   /** Storage failed: nothing more is served until the instance is opened again, which recovers. */
   fail(error: QueueError): void {
-    if (error.code === 'INSTANCE_FENCED') this.fence(error);
-    else if (error.code === 'INSTANCE_FAILED' || error.code === 'INVARIANT_BROKEN') this.#end(error);
-    else this.#end(new QueueError('INSTANCE_FAILED', { cause: error, details: { cause: error.code } }));
+    this.#end.fail(error);
   }
 
   /** Another process hosts the instance. Commits in progress still go to the writer: the epoch in the file refuses them. */
   fence(error: QueueError): void {
-    this.#end(error);
-  }
-
-  #end(error: QueueError): void {
-    if (this.endReason !== undefined) return;
-    this.#queues.endReason = error;
-    void this.#services.stop(); // never rejects
-    this.#sharded.queues.rejectWaiters(error);
-    this.#sharded.rowLockWaits.close(error);
-    this.#sharded.homes.end(error);
-    this.#unsharded.rejectWaiters(error);
-    this.#grouped.rejectWaiters(error);
-    this.#onEnded?.(error);
+    this.#end.end(error);
   }
 
   /** Whether storage failed. Whether commits in progress at that time are durable, only recovery can tell. */
   get failed(): boolean {
-    const code = this.endReason?.code;
-    return code === 'INSTANCE_FAILED' || code === 'INVARIANT_BROKEN';
+    return this.#end.failed;
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
     this.#catalogTimer.cancel();
-    this.#sessions.refuse();
-    const closed = new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
-    const fenced = this.endReason?.code === 'INSTANCE_FENCED';
-    try {
-      this.#sharded.rowLockWaits.close(closed); // a session that waits would not close
-      await this.#services.stop();
-      await this.#scrubber.close();
-      await this.#sessions.closeAll();
-      this.#queues.endReason = closed;
-      await this.#sharded.close();
-      await this.#unsharded.close();
-      await this.#grouped.close();
-      if (!fenced) this.#catalog.subscribers.removeOfInstance(this.id); // else they belong to the process that took over
-    } finally {
-      this.#queues.endReason = closed;
-      this.#catalog.close();
-      this.#onClosed();
-    }
+    return this.#end.close();
   }
 }

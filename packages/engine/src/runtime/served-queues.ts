@@ -2,13 +2,13 @@
  * The queues of an instance as the catalog has them, and whether they are served: found by name for the calls of sessions,
  * and created, stopped, started and dropped.
  */
-
 import { QueueError } from '../api/errors.ts';
 import type { QueueInfo, QueueSpec } from '../api/queue.ts';
 import type { MessageCache } from '../log/message-cache.ts';
 import type { QueueId } from '../model/ids.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { pickQueueSettings } from '../model/queue-settings.ts';
+import { validateSubscriber } from '../model/session-calls.ts';
 import { sqlElsewhere } from '../model/sql-statement.ts';
 import type { GoneCode, QueueCounts, QueueEngine } from '../queues/queue-engine.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
@@ -35,6 +35,26 @@ export interface SessionContext {
 export interface FoundQueue {
   row: QueueRow;
   engine: QueueEngine;
+}
+
+/** Throws `ENQUEUE_STOPPED`, `INSTANCE_LEAVING`, and what `findQueue` throws. */
+export function findForEnqueue(context: SessionContext, queue: string): FoundQueue {
+  const found = context.findQueue(queue);
+  if (!found.row.enqueueEnabled) throw new QueueError('ENQUEUE_STOPPED', { details: { queue } });
+  context.assertAcceptsMessages();
+  return found;
+}
+
+/** Throws `DEQUEUE_STOPPED`, and what `findQueue` and `validateSubscriber` throw. */
+export function findForDequeue(
+  context: SessionContext,
+  queue: string,
+  subscriber: string | undefined,
+): FoundQueue {
+  const found = context.findQueue(queue);
+  validateSubscriber(found.row, subscriber);
+  if (!found.row.dequeueEnabled) throw new QueueError('DEQUEUE_STOPPED', { details: { queue } });
+  return found;
 }
 
 export interface ServedQueuesOptions {

@@ -48,7 +48,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
     this.#session = instance.openSession();
     this.uploads = new SessionUploads(this.#session);
     this.consumers = new SessionConsumers(this.#session, ports);
-    this.sends = new SessionSends(this.#session);
+    this.sends = new SessionSends(this.#session.immediate);
     try {
       const { entry, replaced } = this.#outcomes.attach({ ...client, owner: this });
       this.#outcomeEntry = entry;
@@ -169,7 +169,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
     if (this.#previousEnded !== undefined) return this.#afterPrevious(() => this.enqueueNow(body));
     const { queue, records } = readEnqueue(body);
     return validateRecords(records).arePlain
-      ? this.#session.enqueueRecordsNow(queue, records)
+      ? this.#session.immediate.enqueueRecords(queue, records)
       : this.#session.enqueueNow(queue, ...readRecords(records));
   }
 

@@ -4,7 +4,7 @@
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { InstanceSession } from '../runtime/instance-session.ts';
+import type { SessionImmediateCalls } from '../runtime/session-immediate-calls.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
 import { protocolError } from '../wire/protocol.ts';
 import { readEnqueue } from './read-operations.ts';
@@ -20,12 +20,12 @@ interface Sends {
 }
 
 export class SessionSends {
-  readonly #session: Pick<InstanceSession, 'send'>;
+  readonly #calls: Pick<SessionImmediateCalls, 'send'>;
   readonly #byProducer = new Map<number, Sends>();
   readonly #ending = new AbortController();
 
-  constructor(session: Pick<InstanceSession, 'send'>) {
-    this.#session = session;
+  constructor(calls: Pick<SessionImmediateCalls, 'send'>) {
+    this.#calls = calls;
   }
 
   /**
@@ -77,7 +77,7 @@ export class SessionSends {
     if (blockMs > limits.waitMsMax) throw protocolError('A send waits too long for room');
     const { queue, records } = readEnqueue(body);
     const content = validateRecords(records).arePlain ? records : readRecords(records);
-    return this.#session.send(queue, content, { blockMs, signal: this.#ending.signal });
+    return this.#calls.send(queue, content, { blockMs, signal: this.#ending.signal });
   }
 
   /** Sends that wait for room end. Resolves when those that had room are enqueued. */

@@ -52,7 +52,7 @@ export class BranchWrites {
     for (const key of absorbed) branch.absorbed.add(key);
     for (const { queueId, log, subscriber, ranges } of consumed) {
       const cursor = this.#findLog(queueId, log)?.cursorOf(subscriber);
-      if (cursor !== undefined) deliveries.push(...cursor.holdEvacuated(new Set(seqsIn(ranges))));
+      if (cursor !== undefined) deliveries.push(...cursor.deliveries.holdReturned(new Set(seqsIn(ranges))));
     }
     branch.prepared = { content, hasRows: ofApplication !== '', deliveries };
   }

@@ -126,7 +126,7 @@ export class SessionBranches implements XaSession {
     }
   }
 
-  /** A call about the branch has failed, and the branch with it. */
+  /** Rolls the branch back because a call in it has failed. */
   async #rollBackWorkOf(branch: Branch, work: BranchWork, error: unknown): Promise<void> {
     const branches = this.#known!;
     branch.apply('fail');

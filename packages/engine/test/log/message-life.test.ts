@@ -21,8 +21,8 @@ function messageThatIs(state: MessageState): Subject {
   if (state === 'uncommitted') log.nextSeq = seq + 1;
   if (state === 'uncommitted' || state === 'ready') return subject;
   const delivery = deliver()!;
-  if (state === 'returned') cursor.nack([delivery]);
-  if (state === 'paused') cursor.pause(delivery, 1_000);
+  if (state === 'returned') cursor.deliveries.nack([delivery]);
+  if (state === 'paused') cursor.deliveries.pause(delivery, 1_000);
   if (state === 'terminal') cursor.consume([delivery], [range]);
   return { ...subject, delivery };
 }
@@ -62,10 +62,10 @@ const commands: Record<MessageCommand, (subject: Subject) => void> = {
   passOver: ({ deliver }) => expect(deliver()).toBeUndefined(),
   deliver: ({ deliver }) => void deliver(),
   holdUnread: ({ cursor }) => void cursor.holdUnread(seq, 1),
-  nack: (subject) => subject.cursor.nack([deliveryOf(subject)]),
-  cancelDelivery: (subject) => subject.cursor.cancelDelivery([deliveryOf(subject)]),
-  pause: (subject) => subject.cursor.pause(deliveryOf(subject), 1_000),
-  resume: (subject) => subject.cursor.resume(deliveryOf(subject)),
+  nack: (subject) => subject.cursor.deliveries.nack([deliveryOf(subject)]),
+  cancelDelivery: (subject) => subject.cursor.deliveries.cancelDelivery([deliveryOf(subject)]),
+  pause: (subject) => subject.cursor.deliveries.pause(deliveryOf(subject), 1_000),
+  resume: (subject) => subject.cursor.deliveries.resume(deliveryOf(subject)),
   consume: (subject) => subject.cursor.consume([deliveryOf(subject)], [range]),
   evacuate: ({ cursor }) => cursor.markEvacuated([range]),
   recoverEvacuated: ({ cursor }) => cursor.recoverEvacuated([evacuatedRow]),
@@ -113,7 +113,7 @@ describe('the life of a message', () => {
   it('refuses a delivery that was settled before, whatever became of its message since', () => {
     const { cursor, deliver, violations } = cursorOver(['a']);
     const first = deliver()!;
-    cursor.nack([first]);
+    cursor.deliveries.nack([first]);
     const second = deliver()!;
     expect(() => cursor.consume([first], [range])).toThrow(InvariantViolation);
     expect(violations).toHaveLength(1);

@@ -6,7 +6,7 @@ import { cursorOver } from './log-fixture.ts';
 it('gives a redelivered message a hold number of its own, so that the earlier receipt is stale', () => {
   const { cursor, deliver } = cursorOver(['a']);
   const first = deliver()!;
-  cursor.nack([first]);
+  cursor.deliveries.nack([first]);
   const second = deliver()!;
   expect(second).toMatchObject({ firstSeq: 1, deliveryCount: 2 });
   expect(deliveryName(second, 1)).not.toBe(deliveryName(first, 1));
@@ -14,10 +14,10 @@ it('gives a redelivered message a hold number of its own, so that the earlier re
 
 it('counts a nack as a delivery, and a cancelled delivery not', () => {
   const { cursor, deliver } = cursorOver(['a']);
-  cursor.cancelDelivery([deliver()!]);
+  cursor.deliveries.cancelDelivery([deliver()!]);
   const first = deliver()!;
   expect(first.deliveryCount).toBe(1);
-  cursor.nack([first]);
+  cursor.deliveries.nack([first]);
   expect(deliver()!.deliveryCount).toBe(2);
 });
 
@@ -31,7 +31,7 @@ it('does not count messages as delivered that were taken for another instance an
   };
   const taken = take(3);
   expect(cursor.deliveredEndSeq).toBe(2);
-  cursor.cancelDelivery(taken);
+  cursor.deliveries.cancelDelivery(taken);
   expect(cursor.deliveredEndSeq).toBe(2);
   expect(deliver(2)).toMatchObject({ firstSeq: 2, deliveryCount: 1 });
   expect(cursor.deliveredEndSeq).toBe(4);

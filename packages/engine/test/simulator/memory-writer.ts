@@ -10,7 +10,8 @@ import type {
 import type { FileReader, ReadOperation, ReadResults } from '../../src/model/read-request.ts';
 import type { StorageFailure } from '../../src/model/storage-failure.ts';
 import type { WriterListener } from '../../src/storage/threads/writer-thread-client.ts';
-import type { MemoryFile, WrittenGroup } from './memory-file.ts';
+import type { MemoryFile } from './memory-file.ts';
+import type { WrittenGroup } from './memory-tables.ts';
 import type { Chance, SimulatedPorts } from './scheduler.ts';
 import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
@@ -165,13 +166,15 @@ function toWritten(group: Group): WrittenGroup {
       return { partition, firstSeq, count, body: copy(offset, length) };
     });
   const deltasOf = (deltas: readonly ConsumptionDelta[]) =>
-    deltas.map(({ partition, ranges }) => ({ partition, ranges: Uint8Array.from(ranges) }));
+    deltas.map(({ partition, subscriber, ranges }) => {
+      return { partition, subscriber, ranges: Uint8Array.from(ranges) };
+    });
   return {
     groupNumber: group.groupNumber,
     poolChanges: group.poolChanges,
     blocks: blocksOf(group.blocks),
-    deltas: group.consumptionDeltas.map(({ partition, offset, length }) => {
-      return { partition, ranges: copy(offset, length) };
+    deltas: group.consumptionDeltas.map(({ partition, subscriber, offset, length }) => {
+      return { partition, subscriber, ranges: copy(offset, length) };
     }),
     tableWrites: group.tableWrites,
     sqlTransactions: group.sqlTransactions.map((transaction) => ({

@@ -1,73 +1,19 @@
 /**
  * What must be true of every message, kept beside the engine from what its sessions were told. It knows nothing of logs or
- * groups. Each broken rule throws a `SimulationFailure` that names the invariant of the design.
+ * groups. Each broken rule throws a `SimulationFailure` that names the invariant of the design. Of topics it knows only what
+ * was enqueued: the history judges who gets that.
  */
-import type { Message } from '../../src/api/message.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
+import {
+  type Hold,
+  holdsOf,
+  type KnownMessage,
+  type KnownTransaction,
+  newMessage,
+  type SeenDelivery,
+  type StoredMessage,
+} from './known-message.ts';
 import { expectThat } from './simulation-failure.ts';
-
-export interface KnownTransaction {
-  instance: number;
-  enqueued: KnownMessage[];
-  /** Delivered to it by a dequeue. */
-  dequeued: Hold[];
-  /** Acknowledged by receipt. */
-  acknowledged: Hold[];
-  /** It acknowledges a receipt that is stale for certain. */
-  hasStaleReceipt: boolean;
-  /** It acknowledges a receipt that a commit under way acknowledges already, so it must be refused. */
-  hasRival: boolean;
-  /** Its messages were seen before its commit was answered. */
-  visible: boolean;
-  durable: boolean;
-  state: 'open' | 'pending' | 'committed' | 'unknown' | 'refused';
-}
-
-export interface Hold {
-  message: KnownMessage;
-  instance: number;
-  receipt: string;
-  /** Undefined: as long as the transaction is open. */
-  expiresAtMs: number | undefined;
-  /** The transaction whose commit consumes it, while that is under way. */
-  committing: KnownTransaction | undefined;
-  ended: boolean;
-}
-
-export interface KnownMessage {
-  payload: string;
-  queue: QueueRow;
-  transaction: KnownTransaction;
-  /** Messages of one session to one queue in the order of their commits; undefined where no order is promised. */
-  sequence: KnownMessage[] | undefined;
-  /** When its delay ends, in simulated time; it holds as long as nothing is killed, since a restart goes by the wall clock. */
-  dueAtMs: number;
-  killsAtEnqueue: number;
-  delivered: boolean;
-  deliveryCount: number;
-  /** How many kills there had been at its last delivery. */
-  killsAtDelivery: number;
-  hold: Hold | undefined;
-  consumed: 'no' | 'pending' | 'yes';
-  consumedAt: number;
-  /** The message that carries on in the exception queue. */
-  exception: KnownMessage | undefined;
-}
-
-export interface SeenDelivery {
-  instance: number;
-  queue: QueueRow;
-  message: Message;
-  transaction: KnownTransaction | undefined;
-  expiresAtMs: number | undefined;
-}
-
-/** A message in the tables of an instance. */
-export interface StoredMessage {
-  queueId: number;
-  payload: string;
-  live: boolean;
-}
 
 export class Oracle {
   readonly messages = new Map<string, KnownMessage>();
@@ -114,7 +60,7 @@ export class Oracle {
     list?.push(message);
     transaction.enqueued.push(message);
     if (queue.durability === 'durable') transaction.durable = true;
-    this.messages.set(payload, message);
+    if (queue.type === 'queue') this.messages.set(payload, message);
   }
 
   /** The session asked for the commit. */
@@ -202,7 +148,7 @@ export class Oracle {
   }
 
   #deliver(delivery: SeenDelivery, nowMs: number, first: KnownMessage[]): Hold {
-    const { instance, queue, transaction, expiresAtMs } = delivery;
+    const { instance, queue, transaction, expiresAtMs, part } = delivery;
     const { receipt, deliveryCount } = delivery.message;
     const payload = delivery.message.payload.toString();
     const message = this.#find(payload, queue);
@@ -246,7 +192,15 @@ export class Oracle {
     message.delivered = true;
     message.deliveryCount = deliveryCount;
     message.killsAtDelivery = this.#kills;
-    const hold: Hold = { message, instance, receipt, expiresAtMs, committing: undefined, ended: false };
+    const hold: Hold = {
+      message,
+      instance,
+      receipt,
+      expiresAtMs,
+      committing: undefined,
+      ended: false,
+      part,
+    };
     message.hold = hold;
     transaction?.dequeued.push(hold);
     return hold;
@@ -380,31 +334,4 @@ export class Oracle {
       if (life.consumed !== 'yes') yield life;
     }
   }
-}
-
-function newMessage(
-  payload: string,
-  queue: QueueRow,
-  transaction: KnownTransaction,
-  sequence: KnownMessage[] | undefined,
-): KnownMessage {
-  return {
-    payload,
-    queue,
-    transaction,
-    sequence,
-    dueAtMs: 0,
-    killsAtEnqueue: 0,
-    delivered: false,
-    deliveryCount: 0,
-    killsAtDelivery: -1,
-    hold: undefined,
-    consumed: 'no',
-    consumedAt: 0,
-    exception: undefined,
-  };
-}
-
-export function holdsOf({ dequeued, acknowledged }: KnownTransaction): Hold[] {
-  return [...dequeued, ...acknowledged];
 }

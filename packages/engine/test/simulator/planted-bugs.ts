@@ -10,9 +10,12 @@ import { LogCursor } from '../../src/log/log-cursor.ts';
 import { LogPartitions } from '../../src/model/partitions.ts';
 import { MemoryFile } from './memory-file.ts';
 import { MemoryWriter } from './memory-writer.ts';
+import { SimulatedLease } from './simulated-instance.ts';
 
 export interface PlantedBug {
   name: string;
+  /** The oracle knows nothing of what it breaks. */
+  onlyInHistory?: true;
   /** Returns what takes the bug out again. */
   plant(): () => void;
 }
@@ -64,6 +67,37 @@ export const plantedBugs: readonly PlantedBug[] = [
             return taken;
           },
       ),
+  },
+  {
+    name: 'new messages pass those that were returned',
+    onlyInHistory: true,
+    plant: () => {
+      let redelivers = true;
+      const removeRedeliver = replace(
+        CursorDeliveries.prototype,
+        'redeliver',
+        (original) =>
+          function (this: unknown, options) {
+            return redelivers ? original.call(this, options) : 0;
+          },
+      );
+      const removeDeliver = replace(
+        LogCursor.prototype,
+        'deliver',
+        (original) =>
+          function (this: unknown, options) {
+            const all = options as { max: number };
+            redelivers = false;
+            const fresh = original.call(this, all) as number;
+            redelivers = true;
+            return fresh + (original.call(this, { ...all, max: all.max - fresh }) as number);
+          },
+      );
+      return () => {
+        removeDeliver();
+        removeRedeliver();
+      };
+    },
   },
   {
     name: 'a restart forgets that messages were delivered',
@@ -123,6 +157,10 @@ export const plantedBugs: readonly PlantedBug[] = [
             return original.call(this, { ...(result as object), failure: null });
           },
       ),
+  },
+  {
+    name: 'messages are delivered after the lease has lapsed',
+    plant: () => replace(SimulatedLease.prototype, 'isHeld', () => () => true),
   },
   {
     name: 'the session thread writes before the writer thread has stopped',

@@ -1,6 +1,9 @@
 /** Bugs that the simulator found, each with the seed at which it did. */
 import { expect, it } from 'vitest';
 import { QueueError } from '../../src/api/errors.ts';
+import type { GroupCommit } from '../../src/commit/group-commit.ts';
+import type { Peer } from '../../src/forwarding/interconnect.ts';
+import { OutboundForwarding, type OutboundForwardingHost } from '../../src/forwarding/outbound-forwarding.ts';
 import { Chance, Scheduler } from './scheduler.ts';
 import { SimulatedInstance } from './simulated-instance.ts';
 import { SimulatedNetwork } from './simulated-interconnect.ts';
@@ -28,4 +31,27 @@ it('tells a sender nothing of what it received once storage has failed (seed 188
   expect(await report()).toMatchObject({ batchNumber: 0 });
   groupCommit.fail(new QueueError('STORAGE_FAILED'));
   await expect(report()).rejects.toMatchObject({ code: 'INSTANCE_FAILED' });
+});
+
+// The commit that closes a forwarding failed with its sync and was in the file all the same. The next batch was sent without a
+// commit, as the forwarding was still open in memory: after a crash nobody asked the receiver, and both delivered its messages.
+it('sends no batch once storage has failed (seed 804)', async () => {
+  const group: { failure: QueueError | undefined; write(): Promise<void> } = {
+    failure: undefined,
+    write: async () => {},
+  };
+  const outbound = new OutboundForwarding({
+    shardKey: { queueId: 1, shard: 100 },
+    group: group as unknown as GroupCommit,
+    sync: 'FULL',
+    rows: [],
+    returnsToOwner: false,
+    host: { onChange: () => {} } as OutboundForwardingHost,
+  });
+  const receiver = { instance: 2 } as Peer;
+
+  expect(await outbound.forwardBatch(receiver, 10)).toBe('nothingReady');
+  expect(outbound.state).toBe('open');
+  group.failure = new QueueError('STORAGE_FAILED');
+  await expect(outbound.forwardBatch(receiver, 10)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
 });

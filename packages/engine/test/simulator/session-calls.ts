@@ -2,19 +2,23 @@
  * What the sessions of a run ask of the engine, drawn from its seed, and what the oracle is told of the answers. A session has
  * one call under way at a time.
  */
+import type { Operation, Outcome } from '@shardlab/history';
 import { QueueError } from '../../src/api/errors.ts';
 import type { Message, NewMessage } from '../../src/api/message.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
 import type { InstanceSession } from '../../src/runtime/instance-session.ts';
-import type { Hold, KnownTransaction, Oracle, SeenDelivery } from './oracle.ts';
+import type { Hold, KnownTransaction, SeenDelivery } from './known-message.ts';
+import type { Oracle } from './oracle.ts';
 import type { Chance, Scheduler } from './scheduler.ts';
+import { newWork, type RecordedWork, type SimulatedHistory } from './simulated-history.ts';
 import type { Opening, SimulatedInstance } from './simulated-instance.ts';
-import { alerts, events, failures, jobs, orders } from './simulated-queues.ts';
+import { alerts, events, failures, jobs, news, newsSubscribers, orders } from './simulated-queues.ts';
 import { expectThat } from './simulation-failure.ts';
 
 /** Those that sessions enqueue to, the more often the more often they are listed. */
-const enqueueQueues = [orders, orders, orders, events, jobs, alerts];
-const dequeueQueues = [orders, orders, orders, orders, events, jobs, jobs, failures, alerts];
+const enqueueQueues = [orders, orders, orders, events, jobs, alerts, news];
+const dequeueQueues = [orders, orders, orders, orders, events, jobs, jobs, failures, alerts, news, news];
+const receiveQueues = dequeueQueues.filter((queue) => queue !== news);
 /** Messages that are delivered a first time in the order of their commits. */
 const orderedQueues = new Set([orders, events]);
 
@@ -28,6 +32,8 @@ export class Actor {
   /** Its instance was killed. */
   gone = false;
   transaction: KnownTransaction | undefined;
+  /** The same transaction in the history. */
+  work: RecordedWork = newWork();
   /** Messages that it received under timed holds, those that ended included. */
   holds: Hold[] = [];
 
@@ -43,6 +49,7 @@ interface Surroundings {
   chance: Chance;
   scheduler: Scheduler;
   oracle: Oracle;
+  history: SimulatedHistory;
   trace(line: string): void;
   /** The sessions of instances that are open. */
   actors(): readonly Actor[];
@@ -52,17 +59,21 @@ export class SessionCalls {
   readonly #chance: Chance;
   readonly #scheduler: Scheduler;
   readonly #oracle: Oracle;
+  readonly #history: SimulatedHistory;
   readonly #trace: (line: string) => void;
   readonly #actors: () => readonly Actor[];
   #lastPayload = 0;
+  /** Messages that sessions got. */
+  delivered = 0;
   /** What calls came to since the last report; commits are told to the oracle before deliveries. */
   #settled: (() => void)[] = [];
   #deliveries: { seen: SeenDelivery[]; onHolds(holds: Hold[]): void }[] = [];
 
-  constructor({ chance, scheduler, oracle, trace, actors }: Surroundings) {
+  constructor({ chance, scheduler, oracle, history, trace, actors }: Surroundings) {
     this.#chance = chance;
     this.#scheduler = scheduler;
     this.#oracle = oracle;
+    this.#history = history;
     this.#trace = trace;
     this.#actors = actors;
   }
@@ -128,7 +139,7 @@ export class SessionCalls {
 
   #enqueue(actor: Actor): void {
     const chance = this.#chance;
-    const queue = chance.pick(enqueueQueues);
+    const queue = this.#pickFor(actor, enqueueQueues);
     const count = chance.between(1, 4);
     for (let i = 0; i < count; i += 1) {
       this.#lastPayload += 1;
@@ -136,15 +147,24 @@ export class SessionCalls {
       const message: NewMessage = { payload };
       if (queue.priorities) message.priority = chance.below(3);
       if (chance.percent(8)) message.delayMs = chance.pick([5, 100, 2_000]);
+      if (queue === news && chance.percent(25)) message.recipients = [chance.pick(newsSubscribers).name];
       actor.session.enqueue(queue.name, message);
-      const ordered = orderedQueues.has(queue) && message.delayMs === undefined;
+      const { priority, recipients, delayMs = 0 } = message;
       this.#oracle.enqueue(this.#transactionOf(actor), queue, {
         payload,
-        dueAtMs: this.#scheduler.nowMs + (message.delayMs ?? 0),
-        sequence: ordered ? actor.name : undefined,
+        dueAtMs: this.#scheduler.nowMs + delayMs,
+        sequence: orderedQueues.has(queue) && delayMs === 0 ? actor.name : undefined,
       });
+      const stream = delayMs === 0 ? actor.name : undefined;
+      this.#history.enqueue(actor.work, queue, { message: payload, stream, priority, recipients, delayMs });
     }
     this.#trace(`${actor.name} enqueue ${queue.name} ${count}`);
+  }
+
+  /** Nothing is done with a topic before its subscribers are known. */
+  #pickFor({ opening }: Actor, queues: readonly QueueRow[]): QueueRow {
+    const queue = this.#chance.pick(queues);
+    return queue === news && !opening.hasSubscribers ? orders : queue;
   }
 
   #waitMs(): number {
@@ -152,48 +172,84 @@ export class SessionCalls {
   }
 
   #dequeue(actor: Actor): void {
-    const queue = this.#chance.pick(dequeueQueues);
+    const queue = this.#pickFor(actor, dequeueQueues);
     const options = { max: this.#chance.between(1, 6), waitMs: this.#waitMs() };
     this.#trace(`${actor.name} dequeue ${queue.name} ${options.max} ${options.waitMs}`);
-    this.dequeueFrom(actor, queue, options);
+    if (queue !== news) this.dequeueFrom(actor, queue, options);
+    else this.dequeueFrom(actor, queue, { ...options, subscriber: this.#chance.pick(newsSubscribers).name });
   }
 
-  dequeueFrom(actor: Actor, queue: QueueRow, options: { max: number; waitMs: number }): void {
+  dequeueFrom(
+    actor: Actor,
+    queue: QueueRow,
+    options: { max: number; waitMs: number; subscriber?: string },
+  ): void {
     const transaction = this.#transactionOf(actor);
+    const { work } = actor;
+    const delivery = this.#history.beginDelivery(actor, queue, options);
     this.#call(
       actor,
       actor.session.dequeue(queue.name, options),
-      (messages) => this.#seen(actor, { queue, messages, transaction }, () => {}),
-      (error) => this.#assertTypical(error),
+      (messages) => {
+        const parts = this.#history.endDelivery(delivery, payloadsOf(messages));
+        for (const part of parts) if (part !== undefined) work.consumes.push(part);
+        this.#seen(actor, { queue, messages, parts, transaction }, () => {});
+      },
+      (error) => {
+        this.#history.end(delivery, 'unknown');
+        this.#assertTypical(error);
+      },
     );
   }
 
   #receive(actor: Actor): void {
-    const queue = this.#chance.pick(dequeueQueues);
+    const queue = this.#chance.pick(receiveQueues);
     const holdMs = this.#chance.pick([10, 50, 500]);
     const options = { max: this.#chance.between(1, 4), waitMs: this.#waitMs(), holdMs };
     this.#trace(`${actor.name} receive ${queue.name} ${options.max} ${options.waitMs} ${holdMs}`);
+    const delivery = this.#history.beginDelivery(actor, queue, options);
     this.#call(
       actor,
       actor.session.receive(queue.name, options),
-      (messages) => this.#seen(actor, { queue, messages, holdMs }, (holds) => actor.holds.push(...holds)),
-      (error) => this.#assertTypical(error),
+      (messages) => {
+        const parts = this.#history.endDelivery(delivery, payloadsOf(messages));
+        this.#seen(actor, { queue, messages, parts, holdMs }, (holds) => actor.holds.push(...holds));
+      },
+      (error) => {
+        this.#history.end(delivery, 'unknown');
+        this.#assertTypical(error);
+      },
     );
   }
 
   #seen(
-    { name, instance: { instance } }: Actor,
+    { name, instance: { instance }, opening: { lease } }: Actor,
     {
       queue,
       messages,
+      parts,
       transaction,
       holdMs,
-    }: { queue: QueueRow; messages: Message[]; transaction?: KnownTransaction; holdMs?: number },
+    }: Pick<SeenDelivery, 'queue'> & {
+      messages: Message[];
+      parts: SeenDelivery['part'][];
+      transaction?: KnownTransaction;
+      holdMs?: number;
+    },
     onHolds: (holds: Hold[]) => void,
   ): void {
     const expiresAtMs = holdMs === undefined ? undefined : this.#scheduler.nowMs + holdMs;
-    const seen = messages.map((message) => ({ instance, queue, message, transaction, expiresAtMs }));
+    this.delivered += messages.length;
     this.#trace(`${name} gets ${messages.map(({ receipt, payload }) => `${payload}@${receipt}`).join(' ')}`);
+    // Where attempts are limited, messages that were taken in time are seen after the commit that counts them.
+    expectThat(
+      messages.length === 0 || !lease.lapsed || queue.attemptsMax !== null,
+      () => `${name} gets messages of ${queue.name}, and the lease has lapsed`,
+    );
+    if (queue.type === 'topic') return;
+    const seen = messages.map((message, index) => {
+      return { instance, queue, message, transaction, expiresAtMs, part: parts[index] };
+    });
     this.#deliveries.push({ seen, onHolds });
   }
 
@@ -201,8 +257,8 @@ export class SessionCalls {
   commit(actor: Actor): boolean {
     const { transaction } = actor;
     if (transaction === undefined) return false;
-    actor.transaction = undefined;
     this.#oracle.commitBegins(transaction);
+    const recorded = this.#endTransaction(actor);
     this.#trace(`${actor.name} commit`);
     this.#call(
       actor,
@@ -210,9 +266,11 @@ export class SessionCalls {
       ({ ids }) => {
         this.#trace(`${actor.name} committed ${ids.join(' ')}`);
         this.#oracle.committed(transaction, ids);
+        this.#history.end(recorded, 'ok');
       },
       (error) => {
         const { code } = error as QueueError;
+        this.#history.end(recorded, outcomeOf(error));
         this.#trace(`${actor.name} commit failed: ${code}`);
         if (code === 'RECEIPT_STALE') {
           const mayBeStale = transaction.acknowledged.some((hold) => this.#mayBeStale(hold));
@@ -232,16 +290,27 @@ export class SessionCalls {
     return ended || (expiresAtMs !== undefined && this.#scheduler.nowMs >= expiresAtMs);
   }
 
+  /** The actor's next call begins another one. Returns the attempt to end this one. */
+  #endTransaction(actor: Actor): Operation | undefined {
+    const recorded = this.#history.beginTransaction(actor, actor.work);
+    actor.transaction = undefined;
+    actor.work = newWork();
+    return recorded;
+  }
+
   rollback(actor: Actor): void {
     const { transaction } = actor;
-    actor.transaction = undefined;
+    const recorded = this.#endTransaction(actor);
     this.#trace(`${actor.name} rollback`);
     if (transaction !== undefined) this.#oracle.refused(transaction);
     this.#call(
       actor,
       actor.session.rollback(),
-      () => {},
-      (error) => this.#assertTypical(error),
+      () => this.#history.end(recorded, 'fail'),
+      (error) => {
+        this.#history.end(recorded, 'fail');
+        this.#assertTypical(error);
+      },
     );
   }
 
@@ -262,6 +331,7 @@ export class SessionCalls {
     this.#trace(`${actor.name} acknowledge ${hold.receipt}`);
     actor.session.acknowledge(hold.message.queue.name, [hold.receipt]);
     transaction.acknowledged.push(hold);
+    if (hold.part !== undefined) actor.work.consumes.push(hold.part);
     return true;
   }
 
@@ -271,14 +341,17 @@ export class SessionCalls {
     this.#trace(`${actor.name} release ${hold.receipt}`);
     const wasEnded = hold.ended;
     const mayBeStale = this.#mayBeStale(hold);
+    const recorded = this.#history.beginRelease(actor, hold.part);
     this.#call(
       actor,
       actor.session.release(hold.message.queue.name, [hold.receipt]),
       () => {
+        this.#history.end(recorded, 'ok');
         expectThat(!wasEnded, () => 'invariant 7: a stale receipt released a hold');
         this.#oracle.endHold(hold);
       },
       (error) => {
+        this.#history.end(recorded, outcomeOf(error));
         if ((error as QueueError).code !== 'RECEIPT_STALE') this.#assertTypical(error);
         else expectThat(mayBeStale, () => 'invariant 7: the receipt of a hold was refused');
       },
@@ -294,14 +367,17 @@ export class SessionCalls {
     const wasEnded = hold.ended;
     const mayBeStale = this.#mayBeStale(hold);
     const expiresAtMs = this.#scheduler.nowMs + ms;
+    const recorded = this.#history.beginExtension(actor, hold.part, ms);
     this.#call(
       actor,
       actor.session.extend(hold.message.queue.name, [hold.receipt], ms),
       () => {
+        this.#history.end(recorded, 'ok');
         expectThat(!wasEnded, () => 'invariant 7: a stale receipt extended a hold');
         hold.expiresAtMs = expiresAtMs;
       },
       (error) => {
+        this.#history.end(recorded, outcomeOf(error));
         if ((error as QueueError).code !== 'RECEIPT_STALE') this.#assertTypical(error);
         else expectThat(mayBeStale, () => 'invariant 7: the receipt of a hold was refused');
       },
@@ -312,7 +388,17 @@ export class SessionCalls {
   /** Errors that a caller may get in a run. */
   #assertTypical(error: unknown): void {
     const code = error instanceof QueueError ? error.code : undefined;
-    if (code === 'STORAGE_FULL' || code === 'STORAGE_FAILED' || code === 'INSTANCE_FAILED') return;
+    if (code !== undefined && typicalCodes.includes(code)) return;
     throw error;
   }
+}
+
+const typicalCodes: readonly string[] = ['STORAGE_FULL', 'STORAGE_FAILED', 'INSTANCE_FAILED', 'LEASE_LAPSED'];
+
+const payloadsOf = (messages: readonly Message[]): string[] =>
+  messages.map(({ payload }) => payload.toString());
+
+/** After a failure of its instance nobody knows whether a call took effect. */
+function outcomeOf(error: unknown): Outcome {
+  return (error as QueueError).code === 'INSTANCE_FAILED' ? 'unknown' : 'fail';
 }

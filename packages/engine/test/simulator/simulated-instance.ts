@@ -2,7 +2,9 @@
 import { QueueError } from '../../src/api/errors.ts';
 import { CommitOutcomes } from '../../src/commit/commit-outcomes.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
+import type { SubscriberRow } from '../../src/model/subscriber-row.ts';
 import { WaitRecorder } from '../../src/model/wait-recorder.ts';
+import type { DeliveryLease } from '../../src/queues/delivery-lease.ts';
 import { assembleParts, type ShardedOptions, type ShardedParts } from '../../src/runtime/assemble-sharded.ts';
 import { InstanceSession } from '../../src/runtime/instance-session.ts';
 import { recoverSharded } from '../../src/runtime/recover-sharded.ts';
@@ -21,6 +23,10 @@ export interface SimulatedInstanceOptions {
   chance: Chance;
   network: SimulatedNetwork;
   queues: readonly QueueRow[];
+  /** Of each topic among the queues. Default: none. */
+  subscribers?: readonly SubscriberRow[];
+  /** An opening keeps messages for the subscribers from now on. */
+  onSubscribed?(instance: number): void;
   cacheBytesMax: number;
   partitionMessagesMax: number;
   consumerIdleMs: number;
@@ -30,14 +36,30 @@ export interface SimulatedInstanceOptions {
   changesWriter?: boolean;
 }
 
+/** The lease of one opening. It lapses as a fault until it is renewed. Being replaced by another process is a kill here. */
+export class SimulatedLease implements DeliveryLease {
+  lapsed = false;
+
+  isHeld(): boolean {
+    return !this.lapsed;
+  }
+
+  assertHeld(): void {
+    if (!this.isHeld()) throw new QueueError('LEASE_LAPSED');
+  }
+}
+
 /** One opening. After a kill nothing of it runs on. */
 export interface Opening {
   waits: WaitRecorder;
   parts: ShardedParts;
   ports: SimulatedPorts;
   end: NetworkEnd;
+  lease: SimulatedLease;
   /** Set once storage has failed: nothing more is served until the instance is opened again. */
   failed: QueueError | undefined;
+  /** It keeps messages for the subscribers of its topics. */
+  hasSubscribers: boolean;
 }
 
 export class SimulatedInstance {
@@ -68,6 +90,7 @@ export class SimulatedInstance {
       : thread;
     const reader = new MemoryReader(this.file, ports, chance);
     const recovered = this.file.recover();
+    const lease = new SimulatedLease();
     const options: ShardedOptions = {
       dir: 'in memory',
       instance,
@@ -80,13 +103,14 @@ export class SimulatedInstance {
       traceEvery: 64,
       writerReservationMsMax: 1_000,
       sqlLockMsMax: 5_000,
+      lease,
       waits,
       outcomes: new CommitOutcomes(ports.clock),
       queues,
       everExisted: () => true,
       sqlInstance: () => this.#options.sqlInstance ?? instance,
       queueById: (queueId) => queues.find((queue) => queue.queueId === queueId),
-      subscribers: () => [],
+      subscribers: (queueId) => this.#subscribersOf(queueId),
       freeDiskBytes: async () => Number.POSITIVE_INFINITY,
       onFatal: (error) => {
         opening.failed = error;
@@ -95,7 +119,7 @@ export class SimulatedInstance {
     const parts = assembleParts(options, { writer, reader, recovered });
     const { forwarding, homes, branches, passedOn } = parts;
     const end: NetworkEnd = { instance, forwarding, homes, branches, alive: true };
-    const opening: Opening = { parts, ports, end, waits, failed: undefined };
+    const opening: Opening = { parts, ports, end, waits, lease, failed: undefined, hasSubscribers: false };
     writer.attach(parts.groupCommit);
     recoverSharded(parts, options, recovered);
     network.attach(end);
@@ -104,6 +128,42 @@ export class SimulatedInstance {
     passedOn.peers = interconnect;
     if (instances.length > 1) forwarding.connect(interconnect);
     this.opening = opening;
+    if (this.#options.subscribers !== undefined) this.#subscribe(opening);
+  }
+
+  #subscribersOf(queueId: number): readonly SubscriberRow[] {
+    const { queues, subscribers = [] } = this.#options;
+    return queues.some((row) => row.queueId === queueId && row.type === 'topic') ? subscribers : [];
+  }
+
+  /** As an instance does with the subscribers of its catalog, again after a failure. */
+  #subscribe(opening: Opening): void {
+    const { queues, onSubscribed } = this.#options;
+    const topics = queues.filter(({ type }) => type === 'topic');
+    const { engine } = opening.parts;
+    const apply = (topic: QueueRow) =>
+      engine.topics.applySubscribers(topic, () => this.#subscribersOf(topic.queueId));
+    Promise.all(topics.map(apply)).then(
+      () => {
+        opening.hasSubscribers = true;
+        if (this.opening === opening) onSubscribed?.(this.instance);
+      },
+      () => opening.ports.after(100, () => this.#subscribe(opening)),
+    );
+  }
+
+  /** Until `renewLease`, which is due after `ms`, the present opening may deliver nothing. */
+  lapseLease(ms: number): void {
+    const { lease, ports } = this.opening!;
+    lease.lapsed = true;
+    ports.after(ms, () => this.renewLease());
+  }
+
+  renewLease(): void {
+    const { lease, parts } = this.opening!;
+    if (!lease.lapsed) return;
+    lease.lapsed = false;
+    parts.queues.serveAllWaiters();
   }
 
   /** Returns how many groups of those that were not synced the file kept and lost. */

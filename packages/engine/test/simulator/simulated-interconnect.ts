@@ -121,7 +121,7 @@ export class SimulatedNetwork {
         call(async (to) => to.forwarding.cancelRequest(from.instance, queueId)).catch(() => undefined);
       },
       forward: async (batch) => {
-        const name = `batch ${batch.batchNumber} of ${batch.shard} to ${instance}`;
+        const name = `batch ${batch.batchNumber} of queue ${batch.queueId}, shard ${batch.shard}, to ${instance}`;
         this.#onTrace(`${name}: ${batch.records.count} messages`);
         const accepted = await call((to, sender) => to.forwarding.acceptBatch(sender, batch, 0));
         this.#onTrace(`${name}: ${accepted ? 'accepted' : 'refused'}`);
@@ -129,7 +129,10 @@ export class SimulatedNetwork {
       },
       reportReceived: async (shard, { whenDelivered }) => {
         const report = await call((to, sender) => to.forwarding.reportReceived(sender, shard, whenDelivered));
-        this.#onTrace(`report on ${shard.shard} from ${instance}: batch ${report.batchNumber}`);
+        const { queueId, shard: id } = shard;
+        this.#onTrace(
+          `report on queue ${queueId}, shard ${id}, from ${instance}: batch ${report.batchNumber}`,
+        );
         return report;
       },
       recall: (shard) => call(async (to) => to.forwarding.recall(shard)),

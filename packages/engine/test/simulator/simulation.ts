@@ -1,14 +1,16 @@
 /**
- * One run: sessions of one or two instances, faults and time, all drawn from a seed, with the invariants checked after each
+ * One run: sessions of one to three instances, faults and time, all drawn from a seed, with the invariants checked after each
  * step. A step is a command of a session, a fault, or the next event.
  */
 import { QueueError } from '../../src/api/errors.ts';
+import type { StoredMessage } from './known-message.ts';
 import { Oracle } from './oracle.ts';
 import { Chance, drainPromises, Scheduler } from './scheduler.ts';
 import { Actor, SessionCalls } from './session-calls.ts';
+import { SimulatedHistory } from './simulated-history.ts';
 import { SimulatedInstance } from './simulated-instance.ts';
 import { SimulatedNetwork } from './simulated-interconnect.ts';
-import { simulatedQueues as queues } from './simulated-queues.ts';
+import { news, newsSubscribers, simulatedQueues as queues } from './simulated-queues.ts';
 import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
 /** Bytes that the message cache may exceed its bound by: a run is added as a whole. */
@@ -21,6 +23,8 @@ export interface SimulationOptions {
   seed: number;
   /** At least so many. */
   steps: number;
+  /** False: the oracle alone judges the run. */
+  judgesHistory?: boolean;
   /** Called with each line of the trace. */
   onTrace?: ((line: string) => void) | undefined;
 }
@@ -57,6 +61,8 @@ class Simulation {
   readonly #scheduler = new Scheduler();
   readonly #network: SimulatedNetwork;
   readonly #oracle = new Oracle();
+  readonly #history: SimulatedHistory;
+  readonly #judgesHistory: boolean;
   readonly #instances: SimulatedInstance[] = [];
   #actors: Actor[] = [];
   readonly #onTrace: ((line: string) => void) | undefined;
@@ -66,27 +72,36 @@ class Simulation {
   readonly #faultPercent: number;
   readonly #calls: SessionCalls;
 
-  constructor({ seed, steps, onTrace }: SimulationOptions) {
+  constructor({ seed, steps, judgesHistory = true, onTrace }: SimulationOptions) {
     this.#steps = steps;
+    this.#judgesHistory = judgesHistory;
     this.#chance = new Chance(seed);
     this.#onTrace = onTrace;
     this.#network = new SimulatedNetwork(this.#scheduler, this.#chance, (line) => this.#trace(line));
     const chance = this.#chance;
+    this.#faultPercent = chance.pick([0, 1, 3]);
+    const ids = [1, 2, 3].slice(0, chance.pick([1, 1, 2, 2, 2, 3, 3]));
+    const cluster = { queues: [...queues, news], subscribers: newsSubscribers, instances: ids.length };
+    this.#history = new SimulatedHistory(this.#scheduler, cluster);
     this.#calls = new SessionCalls({
       chance,
       scheduler: this.#scheduler,
       oracle: this.#oracle,
+      history: this.#history,
       trace: (line) => this.#trace(line),
       actors: () => this.#actors,
     });
-    this.#faultPercent = chance.pick([0, 1, 3]);
-    const ids = chance.percent(30) ? [1] : [1, 2];
+    const subscribing = new Set(ids);
     const shape = {
       instances: ids,
       scheduler: this.#scheduler,
       chance,
       network: this.#network,
-      queues,
+      queues: cluster.queues,
+      subscribers: newsSubscribers,
+      onSubscribed: (instance: number) => {
+        if (subscribing.delete(instance) && subscribing.size === 0) this.#history.subscribed();
+      },
       cacheBytesMax: chance.pick([300, 2_000, 1_000_000]),
       partitionMessagesMax: chance.between(2, 12),
       consumerIdleMs: chance.pick([5, 50, 500]),
@@ -106,6 +121,7 @@ class Simulation {
       }
       await this.#settleAll();
     }
+    if (this.#judgesHistory) this.#history.judge();
     const { consumed, redelivered } = this.#oracle;
     const { step: steps } = this;
     return { steps, traceHash: this.#traceHash >>> 0, consumed, redelivered, kills: this.#kills };
@@ -163,8 +179,11 @@ class Simulation {
   }
 
   #audit(): void {
+    const ofQueues = ({ queueId }: StoredMessage) => queueId !== news.queueId;
     this.#oracle.audit(
-      new Map(this.#instances.map(({ instance, file }) => [instance, file.tables.messages()])),
+      new Map(
+        this.#instances.map(({ instance, file }) => [instance, [...file.tables.messages()].filter(ofQueues)]),
+      ),
     );
     for (const { opening, file, instance } of this.#instances) {
       if (opening === undefined || opening.failed !== undefined || !opening.parts.groupCommit.isIdle)
@@ -204,6 +223,7 @@ class Simulation {
     }
     this.#actors = this.#actors.filter(({ gone }) => !gone);
     const { tables } = instance.file;
+    this.#history.killed(instance.instance);
     this.#oracle.killed(instance.instance, tables.messages(), tables.truncatedPayloads);
     this.#trace(`kill ${instance.instance}: ${kept} groups kept, ${lost} lost`);
     this.#audit();
@@ -255,8 +275,12 @@ class Simulation {
   #fault(): void {
     const chance = this.#chance;
     const instance = chance.pick(this.#instances);
-    const kind = chance.below(10);
-    if (kind < 3) {
+    const kind = chance.below(11);
+    if (kind === 10 && instance.opening !== undefined) {
+      const ms = chance.pick([2, 20, 200]);
+      instance.lapseLease(ms);
+      this.#trace(`the lease of ${instance.instance} lapses for ${ms}`);
+    } else if (kind < 3) {
       const next = chance.percent(75) ? 'diskFull' : 'syncFailed';
       instance.faults.next = next;
       this.#trace(`fault ${instance.instance} ${next}`);
@@ -278,11 +302,13 @@ class Simulation {
   async #settleAll(): Promise<void> {
     this.#trace('settle');
     const consumers = new Map<SimulatedInstance, Actor>();
+    let isEmpty = false;
     for (let round = 0; round < 40; round += 1) {
       for (const instance of this.#instances) {
         instance.faults.next = undefined;
         if (instance.opening?.failed !== undefined) this.#kill(instance);
         if (instance.opening === undefined) this.#open(instance);
+        instance.renewLease();
         if (consumers.get(instance)?.opening === instance.opening) continue;
         this.#lastActor += 1;
         consumers.set(instance, new Actor(instance, instance.openSession(), `s${this.#lastActor}`));
@@ -290,8 +316,11 @@ class Simulation {
       for (const actor of this.#actors)
         if (!actor.busy && actor.transaction !== undefined) this.#calls.rollback(actor);
       await this.#runFor(300);
-      if (this.#oracle.unconsumed().next().done === true) break;
+      const isDone = this.#oracle.unconsumed().next().done === true && !this.#hasNews();
+      const deliveredBefore = this.#calls.delivered;
       for (const consumer of consumers.values()) await this.#consumeAll(consumer);
+      isEmpty = isDone && this.#calls.delivered === deliveredBefore;
+      if (isEmpty) break;
     }
     this.#audit();
     const left = [...this.#oracle.unconsumed()];
@@ -299,13 +328,30 @@ class Simulation {
       left.length === 0,
       () => `${left.length} messages are stuck, among them ${left[0]!.payload} of ${left[0]!.queue.name}`,
     );
+    expectThat(isEmpty, () => 'messages of the topic are stuck, or of no queue');
+    this.#history.foundEmpty();
+  }
+
+  /** Whether a subscriber has messages left, or an instance has not opened the topic yet. */
+  #hasNews(): boolean {
+    return this.#instances.some(({ opening }) => {
+      if (opening?.hasSubscribers !== true) return true;
+      const { statistics, topics } = opening.parts.engine;
+      const { delayed } = statistics.counts(news);
+      return delayed > 0 || topics.subscribers(news).some(({ backlog }) => backlog > 0);
+    });
   }
 
   async #consumeAll(consumer: Actor): Promise<void> {
     const hasFailed = () => consumer.opening.failed !== undefined;
-    for (const queue of queues) {
+    const { hasSubscribers } = consumer.opening;
+    const ofTopic = newsSubscribers.map(({ name }) => ({ queue: news, subscriber: { subscriber: name } }));
+    for (const { queue, subscriber } of [
+      ...queues.map((each) => ({ queue: each, subscriber: {} })),
+      ...(hasSubscribers ? ofTopic : []),
+    ]) {
       if (consumer.busy || hasFailed()) continue;
-      this.#calls.dequeueFrom(consumer, queue, { max: 1_000, waitMs: 0 });
+      this.#calls.dequeueFrom(consumer, queue, { max: 1_000, waitMs: 0, ...subscriber });
       await this.#finishStep();
       for (let i = 0; i < 200 && consumer.busy; i += 1) {
         this.#scheduler.runNext();

@@ -11,13 +11,8 @@ import { SimulatedInstance } from '../simulator/simulated-instance.ts';
 import { SimulatedNetwork } from '../simulator/simulated-interconnect.ts';
 import { simulatedQueues } from '../simulator/simulated-queues.ts';
 import { expectThat, SimulationFailure } from '../simulator/simulation-failure.ts';
+import { KnownMessages, newWork, type Work } from './known-messages.ts';
 import { xidOf } from './xid-of.ts';
-
-/** What a transaction does if it commits. */
-interface Work {
-  enqueued: Set<string>;
-  consumed: Set<string>;
-}
 
 type BranchState = 'active' | 'ended' | 'prepared' | 'gone';
 
@@ -39,7 +34,6 @@ interface Actor {
   isCommitting: boolean;
 }
 
-const newWork = (): Work => ({ enqueued: new Set(), consumed: new Set() });
 const queueNames = ['orders', 'alerts'];
 
 export interface RandomBranchesResult {
@@ -54,10 +48,7 @@ export class RandomBranches {
   readonly #chance: Chance;
   readonly #scheduler = new Scheduler();
   readonly #instance: SimulatedInstance;
-  readonly #live = new Set<string>();
-  readonly #held = new Set<string>();
-  /** Messages of commits that were sent and not answered. */
-  readonly #maybeLive = new Set<string>();
+  readonly #messages = new KnownMessages();
   #actors: Actor[] = [];
   #branches: KnownBranch[] = [];
   #lastNumber = 0;
@@ -169,12 +160,7 @@ export class RandomBranches {
     this.#call(actor, actor.session.dequeue(this.#chance.pick(queueNames), { max }), (messages) => {
       for (const { payload } of messages) {
         const name = payload.toString();
-        expectThat(
-          this.#live.has(name) || this.#maybeLive.has(name),
-          () => `${name} was delivered and is not live`,
-        );
-        expectThat(!this.#held.has(name), () => `${name} was delivered and is held by another`);
-        this.#held.add(name);
+        this.#messages.deliver(name);
         actor.work.consumed.add(name);
       }
     });
@@ -182,50 +168,28 @@ export class RandomBranches {
 
   #endLocal(actor: Actor, commits: boolean): void {
     const { work, session } = actor;
-    const release = () => this.#release(work);
     if (!commits) {
-      release();
+      this.#messages.release(work);
       actor.work = newWork();
       this.#call(actor, session.rollback(), () => undefined);
       return;
     }
     actor.isCommitting = true;
-    for (const name of work.enqueued) this.#maybeLive.add(name);
+    this.#messages.beginCommit(work);
     this.#call(
       actor,
       session.commit(),
       () => {
         actor.isCommitting = false;
         actor.work = newWork();
-        this.#apply(work);
+        this.#messages.apply(work);
       },
       () => {
         actor.isCommitting = false;
         actor.work = newWork();
-        this.#forget(work);
+        this.#messages.forget(work);
       },
     );
-  }
-
-  #apply({ enqueued, consumed }: Work): void {
-    for (const name of enqueued) {
-      this.#maybeLive.delete(name);
-      this.#live.add(name);
-    }
-    for (const name of consumed) {
-      this.#live.delete(name);
-      this.#maybeLive.delete(name);
-      this.#held.delete(name);
-    }
-  }
-
-  #release({ consumed }: Work): void {
-    for (const name of consumed) this.#held.delete(name);
-  }
-
-  #forget(work: Work): void {
-    this.#release(work);
-    for (const name of work.enqueued) this.#maybeLive.delete(name);
   }
 
   #startBranch(actor: Actor): void {
@@ -250,7 +214,7 @@ export class RandomBranches {
     actor.work = newWork();
     if (fails) {
       branch.state = 'gone';
-      this.#release(branch.work);
+      this.#messages.release(branch.work);
     }
     this.#call(actor, actor.session.xa.end(branch.xid, fails ? 'fail' : 'success'), () => {
       if (!fails) branch.state = 'ended';
@@ -282,7 +246,7 @@ export class RandomBranches {
         () => {
           branch.underWay = undefined;
           branch.state = 'gone';
-          this.#release(branch.work);
+          this.#messages.release(branch.work);
         },
       );
     }
@@ -290,28 +254,28 @@ export class RandomBranches {
 
   #commit(branch: KnownBranch, call: Promise<void>): void {
     branch.underWay = 'commit';
-    for (const name of branch.work.enqueued) this.#maybeLive.add(name);
+    this.#messages.beginCommit(branch.work);
     this.#call(
       undefined,
       call,
       () => {
         this.#result.committed += 1;
         this.#end(branch);
-        this.#apply(branch.work);
+        this.#messages.apply(branch.work);
       },
       (code) => {
         branch.underWay = undefined;
-        for (const name of branch.work.enqueued) this.#maybeLive.delete(name);
+        this.#messages.refuseCommit(branch.work);
         if (code === 'XA_RETRY') return; // it is prepared as before
         this.#end(branch);
-        this.#forget(branch.work);
+        this.#messages.forget(branch.work);
       },
     );
   }
 
   #rollback(branch: KnownBranch, call: Promise<void>): void {
     branch.underWay = 'rollback';
-    this.#release(branch.work);
+    this.#messages.release(branch.work);
     this.#call(
       undefined,
       call,
@@ -321,7 +285,7 @@ export class RandomBranches {
       },
       () => {
         branch.underWay = undefined;
-        for (const name of branch.work.consumed) this.#held.add(name);
+        this.#messages.hold(branch.work);
       },
     );
   }
@@ -338,7 +302,7 @@ export class RandomBranches {
     this.#actors = [];
     this.#instance.kill();
     this.#instance.open();
-    this.#held.clear();
+    this.#messages.releaseAll();
     const live = new Set(this.#liveInFile());
     for (const { isCommitting, work } of actors) if (isCommitting) this.#resolveUnknown(work, live);
     const { branches } = this.#instance.opening!.parts;
@@ -348,7 +312,7 @@ export class RandomBranches {
       inDoubt.size === this.#branches.filter(({ state }) => state === 'prepared').length,
       () => 'a branch is in doubt that nobody knows',
     );
-    this.#maybeLive.clear();
+    this.#messages.decideAll();
     this.#verifyTables();
   }
 
@@ -361,7 +325,7 @@ export class RandomBranches {
       expectThat(wasPrepared, () => `a branch that was ${state} is in doubt`);
       this.#result.inDoubtAfterCrash += 1;
       branch.state = 'prepared';
-      for (const name of work.consumed) this.#held.add(name);
+      this.#messages.hold(work);
       return;
     }
     branch.state = 'gone';
@@ -375,7 +339,7 @@ export class RandomBranches {
       [...consumed].filter((name) => !live.has(name)).length;
     const all = enqueued.size + consumed.size;
     expectThat(done === 0 || done === all, () => `${done} of ${all} parts of a transaction are done`);
-    if (done > 0) this.#apply({ enqueued, consumed });
+    if (done > 0) this.#messages.apply({ enqueued, consumed });
   }
 
   /** Ends all that is open, and lets time pass until nothing is under way. */
@@ -402,11 +366,6 @@ export class RandomBranches {
     const inFile = [...this.#liveInFile()].sort();
     const twice = inFile.find((name, index) => inFile[index + 1] === name);
     expectThat(twice === undefined, () => `${twice} is live twice`);
-    const live = [...this.#live].sort();
-    expectThat(
-      inFile.join() === live.join(),
-      () =>
-        `live in the file and not in the model, or the reverse: ${[...inFile.filter((name) => !this.#live.has(name)), '|', ...live.filter((name) => !inFile.includes(name))]}`,
-    );
+    this.#messages.assertLive(inFile);
   }
 }

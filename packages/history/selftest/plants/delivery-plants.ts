@@ -75,9 +75,9 @@ export const deliveryPlants: readonly Plant[] = [
     edits: [
       {
         file: logCursor,
-        find: 'const redelivered = this.#deliveries.redeliver(options);\n    return redelivered + this.#deliverNew(options, options.max - redelivered);',
+        find: 'const redelivered = this.deliveries.redeliver(options);\n    return redelivered + this.#deliverNew(options, options.max - redelivered);',
         replace:
-          'const fresh = this.#deliverNew(options, options.max);\n    return fresh + this.#deliveries.redeliver({ ...options, max: options.max - fresh });',
+          'const fresh = this.#deliverNew(options, options.max);\n    return fresh + this.deliveries.redeliver({ ...options, max: options.max - fresh });',
       },
     ],
   },

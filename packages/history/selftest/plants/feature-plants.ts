@@ -4,7 +4,6 @@ import type { Plant } from './plant.ts';
 
 const logCursor = 'log/log-cursor.ts';
 const cursorDeliveries = 'log/cursor-deliveries.ts';
-const transaction = 'queues/sharded-transaction.ts';
 const timedHolds = 'queues/timed-holds.ts';
 const retries = 'queues/retries.ts';
 const forwardReceiver = 'forwarding/forward-receiver.ts';
@@ -61,9 +60,9 @@ export const featurePlants: readonly Plant[] = [
     kinds: ['early'],
     edits: [
       {
-        file: transaction,
-        find: 'const dueAtMs = delayClock.nowMs() + message.delayMs!;',
-        replace: 'const dueAtMs = delayClock.nowMs() + Math.floor(message.delayMs! / 2);',
+        file: 'queues/delayed-messages.ts',
+        find: 'delayClock.nowMs() + message.delayMs!;',
+        replace: 'delayClock.nowMs() + Math.floor(message.delayMs! / 2);',
       },
     ],
   },

@@ -1,7 +1,8 @@
 import type { ProgramInfo, Run } from '@shardlab/contract';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef, useState } from 'react';
-import { type CompareEvents, compareHeight, createCompareChart } from '../../charts/compare-chart.ts';
+import { compareHeight, createCompareChart } from '../../charts/compare-chart.ts';
+import type { PointerEvents } from '../../charts/follow-pointer.ts';
 import { lineColors } from '../../charts/visual-encoding.ts';
 import { eventColors } from '../../charts/waits-color.ts';
 import { activityOf } from '../../model/active-sessions.ts';
@@ -93,7 +94,7 @@ function Ratios(props: {
   const { runs, metric, rows, selected, onSelect } = props;
   const [cursor, setCursor] = useState<string | null>(null);
   const { box, width } = useWidth();
-  const events = useRef<CompareEvents>({ onCursor: setCursor, onSelect });
+  const events = useRef<PointerEvents>({ onCursor: setCursor, onSelect });
   events.current = { onCursor: setCursor, onSelect };
   const create = useCallback(
     (svg: SVGSVGElement) =>

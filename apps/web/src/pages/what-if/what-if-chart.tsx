@@ -1,6 +1,7 @@
 import { figureOf, type Point } from '@shardlab/contract';
 import { useCallback, useMemo, useRef } from 'react';
-import { createScalingChart, type ScalingChartEvents } from '../../charts/scaling-chart.ts';
+import type { PointerEvents } from '../../charts/follow-pointer.ts';
+import { createScalingChart } from '../../charts/scaling-chart.ts';
 import { whatIfLegend } from '../../charts/what-if-legend.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import { formatAxisCount, formatMs, plural } from '../../model/format.ts';
@@ -46,7 +47,7 @@ export function WhatIfChart(props: WhatIfChartProps) {
   const reachable = useMemo(() => series.filter(({ drawnAs }) => drawnAs !== 'ghost'), [series]);
   const { box, width } = useWidth();
   const height = Math.round(Math.min(480, Math.max(300, width * 0.6)));
-  const events = useRef<ScalingChartEvents>({ onCursor: () => {}, onSelect: () => {} });
+  const events = useRef<PointerEvents>({ onCursor: () => {}, onSelect: () => {} });
   events.current = { onCursor, onSelect: onCursor };
   const create = useCallback(
     (svg: SVGSVGElement) =>

@@ -2,6 +2,8 @@
 
 import type { PayloadHooks, StagedRun } from '../../commit/staged-transaction.ts';
 import type { MessageLog } from '../../log/message-log.ts';
+import type { DelayedRow } from '../../model/delayed-message.ts';
+import { delayedLogId } from '../../model/log-id.ts';
 import type { ChunkedPayload } from '../../model/message-record.ts';
 import type { PayloadReference } from '../../model/payload-references.ts';
 import type { TableWrite } from '../../model/table-write.ts';
@@ -29,7 +31,8 @@ export class StagedPayloads {
   }
 
   /** The payload belongs to a delayed message. */
-  addDelayed(reference: PayloadReference): void {
+  addDelayed({ queueId, shard, delayedId }: DelayedRow, { payloadId, bytes }: ChunkedPayload): void {
+    const reference = { queueId, shard: delayedLogId(shard), seq: delayedId, payloadId, bytes };
     this.#references.push({ referenceOf: () => reference });
   }
 

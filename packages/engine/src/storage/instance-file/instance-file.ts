@@ -8,6 +8,7 @@ import { addSqlTransactions, type GroupContent } from '../../model/group-content
 import type { Group, GroupResult, SqlOutcome, SqlTransaction } from '../../model/group-message.ts';
 import { groupsPerEpoch } from '../../model/group-number.ts';
 import type { GroupNumber } from '../../model/ids.ts';
+import { poolChangeCount } from '../../model/partitions.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
@@ -385,8 +386,4 @@ function needsGroupRecord(
   pool: Group['poolChanges'],
 ): boolean {
   return poolChangeCount(pool) + tableWrites.length > 0 || blocks.length + consumptionDeltas.length === 0;
-}
-
-function poolChangeCount({ create, assign, truncate }: Group['poolChanges']): number {
-  return create.length + assign.length + truncate.length;
 }

@@ -20,7 +20,8 @@ import type {
   WriterReply,
   WriterRequest,
 } from '../../model/group-message.ts';
-import type { Clock, Ports, Timers } from '../../model/ports.ts';
+import { poolChangeCount } from '../../model/partitions.ts';
+import type { Clock } from '../../model/ports.ts';
 
 interface RingSize {
   slotCount: number;
@@ -55,7 +56,8 @@ class Ring {
   }
 }
 
-const hasSeveralProcessors = availableParallelism() > 1;
+/** On one processor polling would only keep the other thread from its work. */
+export const hasSeveralProcessors = availableParallelism() > 1;
 
 const headerWords = 10;
 const entryWords = 5;
@@ -126,12 +128,7 @@ function fitsInSlot({
 }: Group): boolean {
   return (
     blocks.length + consumptionDeltas.length <= limits.groupEntriesMax &&
-    tableWrites.length +
-      sqlTransactions.length +
-      poolChanges.create.length +
-      poolChanges.assign.length +
-      poolChanges.truncate.length ===
-      0
+    tableWrites.length + sqlTransactions.length + poolChangeCount(poolChanges) === 0
   );
 }
 
@@ -299,7 +296,7 @@ export class AnswerSender {
   }
 }
 
-class AnswerReceiver {
+export class AnswerReceiver {
   readonly #ring: Ring;
   #received = 0;
 
@@ -339,82 +336,5 @@ class AnswerReceiver {
   /** Skips the slot of an answer that was posted as a message. Answers before it must have been taken. */
   skipPosted(): void {
     this.#received += 1;
-  }
-}
-
-/** A turn of the event loop polls for about 10 µs. */
-const pollsPerTurn = 200;
-
-/**
- * Receives the writer's answers on the session thread. Waking its event loop by a message costs the writer and the answer
- * 0.05 to 0.1 ms each. So while an answer is due the event loop polls in every turn, beside its other work, as long as
- * answers take less than `limits.answerSpinMs`.
- */
-export class WriterAnswers {
-  readonly #receiver: AnswerReceiver;
-  readonly #clock: Clock;
-  readonly #timers: Timers;
-  readonly #onAnswer: (answer: GroupResult) => void;
-  #dueCount = 0;
-  /** Monotonic time since which the oldest due answer has been the oldest. */
-  #oldestDueSince = 0;
-  #spinningPays = false;
-  #polling = false;
-
-  constructor(
-    memory: SharedArrayBuffer,
-    { clock, timers }: Pick<Ports, 'clock' | 'timers'>,
-    onAnswer: (answer: GroupResult) => void,
-  ) {
-    this.#clock = clock;
-    this.#timers = timers;
-    this.#receiver = new AnswerReceiver(memory);
-    this.#onAnswer = onAnswer;
-  }
-
-  /** A group was sent. */
-  expectAnswer(): void {
-    this.#dueCount += 1;
-    if (this.#dueCount === 1) this.#oldestDueSince = this.#clock.monotonicMs();
-    if (!this.#spinningPays || this.#polling) return;
-    this.#polling = true;
-    this.#receiver.asleep = false;
-    this.#timers.nextTurn(this.#poll);
-  }
-
-  readonly #poll = (): void => {
-    // A turn of the event loop costs 2 µs and 0.3 KiB of garbage, so several polls in each are cheaper than more turns.
-    for (let polls = 0; polls < pollsPerTurn && !this.#receiver.hasNext; polls += 1) Atomics.pause();
-    this.takeAnswers();
-    if (this.#dueCount > 0 && this.#clock.monotonicMs() - this.#oldestDueSince < limits.answerSpinMs) {
-      this.#timers.nextTurn(this.#poll);
-      return;
-    }
-    if (this.#dueCount > 0) this.#spinningPays = false;
-    this.#polling = false;
-    this.#receiver.asleep = true;
-    this.takeAnswers(); // an answer may have arrived before `asleep` was set
-  };
-
-  /** Takes the answers that are in shared memory. */
-  takeAnswers(): void {
-    for (let answer = this.#receiver.next(); answer !== undefined; answer = this.#receiver.next()) {
-      this.#onAnswerArrived(answer);
-    }
-  }
-
-  /** An answer that was posted as a message; those before it were taken. */
-  onPostedAnswer(answer: GroupResult): void {
-    this.#receiver.skipPosted();
-    this.#onAnswerArrived(answer);
-    this.takeAnswers();
-  }
-
-  #onAnswerArrived(answer: GroupResult): void {
-    const now = this.#clock.monotonicMs();
-    this.#spinningPays = hasSeveralProcessors && now - this.#oldestDueSince < limits.answerSpinMs;
-    this.#oldestDueSince = now;
-    this.#dueCount -= 1;
-    this.#onAnswer(answer);
   }
 }

@@ -96,6 +96,21 @@ export class QueueTotals {
     return { enqueued: row.enqueued, consumed: row.consumed };
   }
 
+  /** Inside a write transaction. From then on `add` refuses messages for the queue. */
+  seal(queueId: QueueId): void {
+    this.#file
+      .prepare(
+        `INSERT INTO queue_total (queue_id, enqueued, consumed, sealed_at) VALUES (?, 0, 0, 0)
+         ON CONFLICT (queue_id) DO UPDATE SET sealed_at = enqueued`,
+      )
+      .run(queueId);
+  }
+
+  /** Inside a write transaction. */
+  unseal(queueId: QueueId): void {
+    this.#file.prepare('UPDATE queue_total SET sealed_at = NULL WHERE queue_id = ?').run(queueId);
+  }
+
   #damagedError(queueId: QueueId): QueueError {
     return new QueueError('STORAGE_CORRUPT', {
       message: `What ${this.#file.name} counted of queue ${queueId} is not what was written`,

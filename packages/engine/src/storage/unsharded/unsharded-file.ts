@@ -311,20 +311,11 @@ export class UnshardedFile {
 
   /** After this no commit of any process can enqueue to the queue. */
   seal(queueId: QueueId): void {
-    this.runTransaction('FULL', () =>
-      this.#file
-        .prepare(
-          `INSERT INTO queue_total (queue_id, enqueued, consumed, sealed_at) VALUES (?, 0, 0, 0)
-           ON CONFLICT (queue_id) DO UPDATE SET sealed_at = enqueued`,
-        )
-        .run(queueId),
-    );
+    this.runTransaction('FULL', () => this.tables.totals.seal(queueId));
   }
 
   unseal(queueId: QueueId): void {
-    this.runTransaction('FULL', () =>
-      this.#file.prepare('UPDATE queue_total SET sealed_at = NULL WHERE queue_id = ?').run(queueId),
-    );
+    this.runTransaction('FULL', () => this.tables.totals.unseal(queueId));
   }
 
   /** Messages counted one by one: must equal what the totals say. */

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { cpuInWords, sessionWaitTables } from '../src/model/session-wait-tables.ts';
+
+describe('wait tables of sessions', () => {
+  const columns = (...names: string[]) => names.map((name) => ({ name, title: name }));
+  const runs = {
+    id: 'runs',
+    title: '',
+    source: '',
+    columns: columns(
+      'run',
+      'title',
+      'transaction',
+      'instances',
+      'sessions',
+      'preparedBy',
+      'inserts',
+      'elapsedS',
+      'roundTrips',
+      'cpuS',
+      'syncMs',
+    ),
+    rows: [
+      ['C2', 'on a disk', 'local', 2, 2, null, 2_000, 32.5, 4_013, 1.04, 28.8],
+      ['C3', 'on an SSD', 'local', 2, 2, null, 2_000, 5.06, 4_014, 1.06, 0.72],
+      ['C5', 'own', 'two-branches', 2, 2, 'own', 2_000, 35.3, 9_013, 4.77, 1.17],
+    ],
+  };
+  const waits = {
+    id: 'waits',
+    title: '',
+    source: '',
+    columns: columns('run', 'event', 'waits', 'maxS', 'totalS'),
+    rows: [
+      ['C3', 'short', 3, 0, 0.01],
+      ['C3', 'log file sync', 848, 0, 0.61],
+      ['C5', 'DFS lock handle', 2_550, 1, 10.28],
+    ],
+  };
+  const sync = { event: 'log file sync', waits: 4, maxMs: 9, totalMs: 30, emulated: true };
+  const unnamed = { event: 'unnamed', waits: 2, maxMs: 1, totalMs: 2, emulated: false };
+  const sessionWaits = [
+    {
+      session: 'session 1',
+      elapsedMs: 50,
+      cpuMs: 18,
+      cpuOf: 'client' as const,
+      instanceCpuMs: 20,
+      calls: 120,
+      roundTrips: 60,
+      rows: [sync, unnamed],
+    },
+  ];
+  const local = {
+    transaction: 'local',
+    instances: 2,
+    sessions: 2,
+    preparedBy: 'own',
+    messagesPerSession: 60,
+  };
+
+  test('are beside those of the run of the document with the same parameters and the closest syncs', () => {
+    const tables = sessionWaitTables({ sessionWaits, params: { ...local, syncMs: 0 } }, { runs, waits })!;
+    expect(tables.here).toEqual([
+      {
+        title: 'session 1',
+        transactions: 60,
+        elapsedMs: 50,
+        cpuMs: 18,
+        cpuOf: 'client',
+        instanceCpuMs: 20,
+        roundTrips: 60,
+        explained: 0.96, // without what is unnamed
+        rows: [sync, unnamed],
+      },
+    ]);
+    expect(tables.document).toMatchObject({
+      title: 'C3: on an SSD',
+      transactions: 1_000,
+      elapsedMs: 5_060,
+      cpuMs: 530,
+      roundTrips: 2_007,
+    });
+    expect(tables.document!.rows.map(({ event, totalMs }) => [event, totalMs])).toEqual([
+      ['log file sync', 610],
+      ['short', 10],
+    ]);
+    const slow = sessionWaitTables({ sessionWaits, params: { ...local, syncMs: 21.6 } }, { runs, waits })!;
+    expect(slow.document!.title).toBe('C2: on a disk');
+  });
+
+  test('say whose CPU it is', () => {
+    const { here, document } = sessionWaitTables(
+      { sessionWaits, params: { ...local, syncMs: 0 } },
+      { runs, waits },
+    )!;
+    const words = [
+      here[0]!,
+      { ...here[0]!, cpuOf: 'client and engine' as const, instanceCpuMs: null },
+      document!,
+      { ...here[0]!, cpuOf: null, instanceCpuMs: null },
+    ].map((table) => cpuInWords(table).replaceAll('\u202f', ' '));
+    expect(words).toEqual([
+      'CPU 18 ms of the client, 20 ms of the instances',
+      'CPU 18 ms of the client and engine',
+      'CPU 530 ms of its server process',
+      'CPU 18 ms',
+    ]);
+  });
+
+  test('stand alone where the document has no such run, and are missing where no session was traced', () => {
+    const other = { ...local, transaction: 'two-branches', preparedBy: 'other', syncMs: 0 };
+    expect(sessionWaitTables({ sessionWaits, params: other }, { runs, waits })!.document).toBeNull();
+    expect(sessionWaitTables({ params: local }, { runs, waits })).toBeUndefined();
+  });
+});

@@ -1,0 +1,89 @@
+/** How an instance stops serving: storage fails, another process takes it over, or it is closed. */
+import { QueueError } from '../api/errors.ts';
+import type { ServiceHost } from '../singletons/service-host.ts';
+import type { Catalog } from '../storage/catalog/catalog.ts';
+import type { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
+import type { ShardedParts } from './assemble-sharded.ts';
+import type { OpenSessions } from './open-sessions.ts';
+import type { Scrubber } from './scrubber.ts';
+import type { ServedQueues } from './served-queues.ts';
+
+export interface InstanceEndOptions {
+  instance: number;
+  catalog: Catalog;
+  sharded: ShardedParts;
+  unsharded: UnshardedEngine;
+  grouped: UnshardedEngine;
+  scrubber: Scrubber;
+  services: ServiceHost;
+  queues: ServedQueues;
+  sessions: OpenSessions;
+  /** Called when the instance stops serving without having been closed. */
+  onEnded?(error: QueueError): void;
+  /** All files are closed: any process can host the instance. */
+  onClosed(): void;
+}
+
+export class InstanceEnd {
+  readonly #options: InstanceEndOptions;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: InstanceEndOptions) {
+    this.#options = options;
+  }
+
+  /** Storage failed: nothing more is served until the instance is opened again, which recovers. */
+  fail(error: QueueError): void {
+    if (error.code === 'INSTANCE_FENCED' || stoppedCodes.includes(error.code)) this.end(error);
+    else this.end(new QueueError('INSTANCE_FAILED', { cause: error, details: { cause: error.code } }));
+  }
+
+  /** Whether storage failed. Whether commits in progress at that time are durable, only recovery can tell. */
+  get failed(): boolean {
+    const code = this.#options.queues.endReason?.code;
+    return code !== undefined && stoppedCodes.includes(code);
+  }
+
+  end(error: QueueError): void {
+    const { queues, services, sharded, unsharded, grouped, onEnded } = this.#options;
+    if (queues.endReason !== undefined) return;
+    queues.endReason = error;
+    void services.stop(); // never rejects
+    sharded.queues.rejectWaiters(error);
+    sharded.rowLockWaits.close(error);
+    sharded.homes.end(error);
+    unsharded.rejectWaiters(error);
+    grouped.rejectWaiters(error);
+    onEnded?.(error);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const { instance, catalog, queues, sessions, sharded } = this.#options;
+    sessions.refuse();
+    const closed = new QueueError('INSTANCE_CLOSED', { details: { instance } });
+    const fenced = queues.endReason?.code === 'INSTANCE_FENCED';
+    try {
+      sharded.rowLockWaits.close(closed); // a session that waits would not close
+      await this.#options.services.stop();
+      await this.#options.scrubber.close();
+      await sessions.closeAll();
+      queues.endReason = closed;
+      await sharded.close();
+      await this.#options.unsharded.close();
+      await this.#options.grouped.close();
+      if (!fenced) catalog.subscribers.removeOfInstance(instance); // else they belong to the process that took over
+    } finally {
+      queues.endReason = closed;
+      catalog.close();
+      this.#options.onClosed();
+    }
+  }
+}
+
+/** Of an instance that must be opened again. */
+const stoppedCodes: readonly string[] = ['INSTANCE_FAILED', 'INVARIANT_BROKEN'];
