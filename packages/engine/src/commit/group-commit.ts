@@ -22,7 +22,7 @@ import type { GroupResult } from '../model/group-message.ts';
 import type { PartitionPool } from '../model/partitions.ts';
 import type { Clock, Timers } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
-import type { WaitRecorder } from '../model/wait-recorder.ts';
+import type { HolderSlot, WaitRecorder } from '../model/wait-recorder.ts';
 import type { CommitOutcomes } from './commit-outcomes.ts';
 import {
   applyGroup,
@@ -70,6 +70,8 @@ export class GroupCommit {
   readonly #buffers = new GroupBuffers();
   #pending: PendingMember[] = [];
   readonly #inFlight: InFlightGroup[] = [];
+  /** The oldest group in flight, which the writer writes. */
+  readonly #written: HolderSlot<InFlightGroup>;
   readonly #callerResumption: CallerResumption;
   #gaps = new Map<MessageLog, SeqRange[]>();
   /** The session whose transaction the writer has open: until it ends, only the group that commits it can close. */
@@ -93,6 +95,7 @@ export class GroupCommit {
 
   constructor(options: GroupCommitOptions) {
     this.#options = options;
+    this.#written = options.waits.openHolderSlot(logFileSync, nameOfGroup);
     this.#nextGroupNumber = options.firstGroupNumber;
     this.#callerResumption = new CallerResumption(options, () => {
       if (this.#pending.length > 0 || this.#maintenanceDue) this.schedule();
@@ -289,6 +292,7 @@ export class GroupCommit {
       if (this.#pending.length === 0) this.#notifyIdle();
     } else {
       this.#inFlight.push(group);
+      if (this.#inFlight.length === 1) this.#written.hold(group);
       this.#options.writer.send({
         kind: 'group',
         groupNumber: group.groupNumber,
@@ -302,6 +306,7 @@ export class GroupCommit {
   /** The writer's answer to the oldest group in flight. */
   onResult(result: GroupResult): void {
     const group = this.#inFlight.shift();
+    this.#written.hold(this.#inFlight[0]);
     if (group === undefined || group.groupNumber !== result.groupNumber) {
       this.fail(
         new QueueError('INSTANCE_FAILED', {
@@ -409,12 +414,16 @@ export class GroupCommit {
     this.#fatal = error;
     const lost = [...members, ...this.#inFlight.flatMap((group) => group.members), ...this.#pending];
     this.#inFlight.length = 0;
+    this.#written.hold(undefined);
     this.#pending = [];
     for (const { reject } of lost) reject(error);
     this.#options.onFatal(error);
     this.#notifyIdle();
   }
 }
+
+const nameOfGroup = ({ groupNumber, members: { length } }: InFlightGroup): string =>
+  `group ${groupNumber} of ${length} ${length === 1 ? 'transaction' : 'transactions'}`;
 
 /** Stands for a reservation among the pending members: it has the writer for itself. */
 const reservationTurn = newSystemWrite({ sync: 'FULL', exclusive: true });
