@@ -4,6 +4,7 @@ import { limits } from '../src/api/limits.ts';
 import type { HolderSamples } from '../src/api/waits.ts';
 import { logFileSync } from '../src/model/commit-waits.ts';
 import { WaitRecorder } from '../src/model/wait-recorder.ts';
+import { nodePorts } from '../src/node-ports.ts';
 import { openInstance } from '../src/runtime/open-instance.ts';
 import { writeLock } from '../src/unsharded/write-lock.ts';
 import { makeFolder } from './folder.ts';
@@ -141,6 +142,26 @@ describe('samples of holders', () => {
     expect(of(end(), logFileSync).samples).toEqual([{ holder: 'a group', waiters: 1, waiting: [2] }]);
   });
 
+  it('show who waits for what it holds: a contradiction', () => {
+    const { waits, slot, pass } = book();
+    const end = waits.sampleHolders({ inMs: 5 });
+    slot.hold(1);
+    waits.openSession(1).begin(writeLock);
+    pass(6);
+    expect(of(end(), writeLock).samples).toEqual([{ holder: 1, waiters: 1, waiting: [1] }]);
+  });
+
+  it('are as many as fit into the window, whatever the sums of its times are rounded to', () => {
+    for (let startMs = 0; startMs < 100; startMs += 1) {
+      const { waits, pass } = book();
+      pass(startMs * 1.1);
+      const measureAtMs = startMs * 7.3 + 0.1;
+      const end = waits.sampleHolders({ inMs: 0.3, forMs: measureAtMs + 20 * everyMs - measureAtMs });
+      pass(21 * everyMs);
+      expect(of(end(), writeLock).samples, `${startMs}`).toHaveLength(20);
+    }
+  });
+
   it('end when others are asked for', () => {
     const { waits, pass } = book();
     const endFirst = waits.sampleHolders({ inMs: 0 });
@@ -152,47 +173,77 @@ describe('samples of holders', () => {
   });
 });
 
-/** Sessions that commit one message after the other until the clock says so. */
+/** From a moment to another, on the clock of the process. */
+type Interval = [fromMs: number, toMs: number];
+
+/** In a transaction, so that a write is long beside the microseconds by which the start of the window is known. */
+const messages = 50;
+
+/**
+ * Sessions that commit one transaction after the other until the clock says so. What was sampled, and what the sessions themselves said
+ * of their waits: of each event, the intervals of each session.
+ */
 async function commitFor(ms: number, kind: 'sharded' | 'unsharded', sessions: number) {
   const instance = await openInstance({ dir: makeFolder(), instance: 1 });
   await instance.createQueue({ name: 'q', kind });
   const enqueuers = Array.from({ length: sessions }, () => instance.openSession());
+  const told = new Map<string, Interval[]>();
+  for (const { time } of enqueuers) {
+    time!.observe((state, fromMs, toMs) => {
+      const key = `${state} ${time!.number}`;
+      const intervals = told.get(key) ?? [];
+      if (intervals.push([fromMs, toMs]) === 1) told.set(key, intervals);
+    });
+  }
+  const fromMs = nodePorts.clock.monotonicMs();
   const end = instance.waits.sampleHolders({ inMs: 0 });
-  const untilMs = performance.now() + ms;
   await Promise.all(
     enqueuers.map(async (session) => {
-      while (performance.now() < untilMs) {
-        session.enqueue('q', { payload: 'x' });
+      while (nodePorts.clock.monotonicMs() < fromMs + ms) {
+        for (let message = 0; message < messages; message += 1) session.enqueue('q', { payload: 'x' });
         await session.commit();
       }
     }),
   );
   const series = end();
+  const elapsedMs = nodePorts.clock.monotonicMs() - fromMs;
   await instance.close();
-  return series;
+  /** Whether a session said that it was in the event when the sample was due. */
+  const wasIn = ({ name }: { name: string }, session: unknown, index: number) => {
+    const atMs = fromMs + index * everyMs;
+    return told.get(`${name} ${session}`)?.some(([from, to]) => from <= atMs && atMs <= to) ?? false;
+  };
+  return { series, elapsedMs, wasIn };
 }
 
 describe('an instance', () => {
   it('tells which session writes to an unsharded queue, and which others wait for it', async () => {
-    const { samples, holds, heldMs } = of(await commitFor(300, 'unsharded', 5), writeLock);
-    const held = samples.filter(({ holder }) => holder !== null);
-    expect(held.length).toBeGreaterThan(samples.length / 2);
-    for (const { holder, waiting } of held) {
-      expect([1, 2, 3, 4, 5]).toContain(holder);
-      expect(waiting).not.toContain(holder);
-    }
-    // In a turn they write one after the other, so that from four to none still wait.
-    const waiters = held.map((sample) => sample.waiters);
-    expect(Math.max(...waiters)).toBeLessThanOrEqual(4);
-    expect(Math.max(...waiters)).toBeGreaterThan(1);
+    const { series, elapsedMs, wasIn } = await commitFor(1_000, 'unsharded', 5);
+    const { samples, holds, heldMs } = of(series, writeLock);
+    const held = [...samples.entries()].filter(([, { holder }]) => holder !== null);
+    // By samples and by the ends of all holds, within four standard errors of so many samples.
+    const share = heldMs / elapsedMs;
+    const standardError = Math.sqrt((share * (1 - share)) / samples.length);
     expect(holds).toBeGreaterThan(10);
-    expect(heldMs).toBeLessThanOrEqual(300 + 100);
+    expect(Math.abs(held.length / samples.length - share)).toBeLessThan(4 * standardError);
+    // What the sessions said themselves: the holder wrote, and those that waited waited. The start of the window, and the time
+    // between the beginnings of a hold and of its write, are microseconds, in which some samples fall.
+    const writing = held.filter(([index, { holder }]) => wasIn(logFileSync, holder, index));
+    expect(writing.length, `of ${held.length}`).toBeGreaterThan(0.8 * held.length);
+    const waiters = held.flatMap(([index, { waiting }]) => waiting.map((session) => ({ index, session })));
+    const waited = waiters.filter(({ index, session }) => wasIn(writeLock, session, index));
+    expect(waited.length, `of ${waiters.length}`).toBeGreaterThan(0.8 * waiters.length);
+    for (const [, { holder, waiting }] of held) expect(waiting).not.toContain(holder);
+    expect(waiters.length).toBeGreaterThan(held.length / 2);
   });
 
   it('tells the group that is being written, whose members wait for it', async () => {
-    const { samples } = of(await commitFor(300, 'sharded', 5), logFileSync);
+    const { series, elapsedMs } = await commitFor(1_000, 'sharded', 5);
+    const { samples, heldMs } = of(series, logFileSync);
     const held = samples.filter(({ holder }) => holder !== null);
-    expect(held.length).toBeGreaterThan(samples.length / 4);
+    const share = heldMs / elapsedMs;
+    const standardError = Math.sqrt((share * (1 - share)) / samples.length);
+    expect(Math.abs(held.length / samples.length - share)).toBeLessThan(4 * standardError);
     for (const { holder, waiters } of held) {
       const [, members] = /^group \d+ of (\d+) transactions?$/.exec(String(holder))!;
       expect(waiters).toBeGreaterThanOrEqual(Number(members) - 1); // statistics of the instance may be one of them

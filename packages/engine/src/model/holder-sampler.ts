@@ -25,15 +25,20 @@ export interface SampledSlot {
 export interface HolderSamplerOptions {
   sessions: Iterable<SampledSession>;
   slots: readonly SampledSlot[];
-  /** Of the window. */
+  /** Start and length of the window. */
   fromMs: number;
-  toMs: number;
+  forMs: number;
 }
+
+/** Sums of times are not exact: a sample that is due by so much before the end of the window is one after it. */
+const roundingMs = 0.001;
 
 export class HolderSampler {
   /** When the next sample is due; infinite after the window. */
   dueAtMs: number;
   #everyMs: number = limits.holderSampleMs;
+  /** From the start of the window to the next sample. */
+  #dueInMs = 0;
   readonly #options: HolderSamplerOptions;
   readonly #series: Map<SampledSlot, { samples: HolderSample[]; holds: number; heldMs: number }>;
 
@@ -46,24 +51,28 @@ export class HolderSampler {
   /** Takes the samples that are due by `nowMs`. To be called before anything changes. */
   sample(nowMs: number): void {
     while (this.dueAtMs <= nowMs) {
-      const holders = this.#options.slots.map(({ holderId }) => holderId);
-      for (const [slot, { samples }] of this.#series) samples.push(this.#sampleOf(slot, holders));
-      this.dueAtMs += this.#everyMs;
+      for (const [slot, { samples }] of this.#series) samples.push(this.#sampleOf(slot));
+      this.#dueInMs += this.#everyMs;
       this.#halveIfFull();
-      if (this.dueAtMs >= this.#options.toMs) this.dueAtMs = Number.POSITIVE_INFINITY;
+      const { fromMs, forMs } = this.#options;
+      this.dueAtMs = this.#dueInMs < forMs - roundingMs ? fromMs + this.#dueInMs : Number.POSITIVE_INFINITY;
     }
   }
 
-  /** A session that holds one thing does not wait for another: with the write lock it is in _log file sync_ for its own write. */
-  #sampleOf({ state, holderId }: SampledSlot, holders: readonly HolderSample['holder'][]): HolderSample {
+  /**
+   * A session that holds one thing does not wait for another: with the write lock it is in _log file sync_ for its own write. One that
+   * waited for what it holds would be a contradiction, which the sample shows.
+   */
+  #sampleOf(slot: SampledSlot): HolderSample {
+    const busy = this.#options.slots.flatMap((other) => (other === slot ? [] : [other.holderId]));
     const waiting: number[] = [];
     let waiters = 0;
-    for (const session of this.#options.sessions) {
-      if (session.state !== state || holders.includes(session.number)) continue;
+    for (const { state, number } of this.#options.sessions) {
+      if (state !== slot.state || busy.includes(number)) continue;
       waiters += 1;
-      if (waiting.length < limits.sampledWaitersMax) waiting.push(session.number);
+      if (waiting.length < limits.sampledWaitersMax) waiting.push(number);
     }
-    return { holder: holderId, waiters, waiting };
+    return { holder: slot.holderId, waiters, waiting };
   }
 
   #halveIfFull(): void {
@@ -77,7 +86,8 @@ export class HolderSampler {
   /** A hold has ended. */
   countHold(slot: SampledSlot, { fromMs, toMs }: { fromMs: number; toMs: number }): void {
     const series = this.#series.get(slot);
-    if (series === undefined || fromMs < this.#options.fromMs || toMs > this.#options.toMs) return;
+    const window = this.#options;
+    if (series === undefined || fromMs < window.fromMs || toMs > window.fromMs + window.forMs) return;
     series.holds += 1;
     series.heldMs += toMs - fromMs;
   }

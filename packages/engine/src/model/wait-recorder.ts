@@ -133,7 +133,7 @@ export class WaitRecorder implements WaitLog {
     const book = this.#book;
     const fromMs = book.clock.monotonicMs() + inMs;
     const [sessions, slots] = [this.#sessions, this.#slots];
-    const sampler = new HolderSampler({ sessions, slots, fromMs, toMs: fromMs + forMs });
+    const sampler = new HolderSampler({ sessions, slots, fromMs, forMs });
     book.sampler = sampler;
     return (): HolderSamples[] => {
       if (book.sampler === sampler) {
