@@ -21,6 +21,15 @@ function pointsWithLives(): unknown[] {
   return points.map((point) => (point.system === 'sharded' ? { ...point, traces } : point));
 }
 
+/** The points of Figure 3, each with what a trial of its system sampled of holders and waiters, if there is any. */
+function pointsWithHolders(): unknown[] {
+  const holders = JSON.parse(fixture('holders')) as Record<string, unknown>;
+  const { points } = JSON.parse(fixture('figure-3')) as { points: { system: string }[] };
+  return points.map((point) =>
+    point.system in holders ? { ...point, holders: holders[point.system] } : point,
+  );
+}
+
 /** As a judge gives it, so that a run that was exported without claims has one. */
 const judgedClaim = () => {
   const judged = {
@@ -68,6 +77,11 @@ interface ShownPage {
 
 const pages: ShownPage[] = [
   { name: 'explain', address: async (request) => `/runs/${await importRun(request, 'figure-3')}/explain` },
+  {
+    name: 'explain-holders',
+    address: async (request) =>
+      `/runs/${await importRun(request, 'figure-3', { points: pointsWithHolders() })}/explain?event=write+lock`,
+  },
   {
     name: 'explain-pairs',
     address: async (request) => `/runs/${await importRun(request, 'listen-pairs')}/explain`,
@@ -181,6 +195,47 @@ test('a bar is chosen by keyboard, explained, and compared with another; links k
   await expect(answer.getByText('at 32 threads')).toHaveCount(2);
   await answer.getByRole('button', { name: 'Answer for the best number' }).click();
   await expect(page).not.toHaveURL(/threads=/);
+});
+
+test('who held the write lock and who waited is shown over time, where it was recorded', async ({
+  page,
+  request,
+}) => {
+  const run = await importRun(request, 'figure-3', { points: pointsWithHolders() });
+  await page.goto(`/runs/${run}/explain`);
+  const bars = page.getByRole('slider', { name: 'Active sessions by wait event: cursor' });
+  await bars.press('End');
+  await bars.press('Enter');
+  await expect(page.getByRole('heading', { name: 'unsharded-grouped, 32 threads' })).toBeVisible();
+  await page.getByRole('button', { name: 'write lock', exact: true }).click();
+  await expect(page.getByText('Who held what “write lock” waits for')).toContainText('was not recorded');
+  for (let step = 0; !(await bars.getAttribute('aria-valuetext'))!.startsWith('unsharded, '); step += 1) {
+    expect(step).toBeLessThan(20);
+    await bars.press('ArrowLeft');
+  }
+  await bars.press('Enter');
+  await expect(page.getByRole('heading', { name: /^unsharded, \d+ threads$/ })).toBeVisible();
+  await page.getByRole('button', { name: 'write lock', exact: true }).click();
+  const chart = page.getByRole('figure', { name: 'Holder and waiters: write lock' });
+  await expect(chart).toContainText('all instances; time from the start of the measured window');
+  await expect(chart.locator('.chart-readout')).toHaveText(
+    /^In .* % of \d+ samples somebody had it\. A median of \d+ sessions waited, at most \d+\. It was held [\d,]+ times, for .* on average\.$/,
+  );
+  const cursor = page.getByRole('slider', { name: 'Holder and waiters: write lock: cursor' });
+  await cursor.press('Home');
+  await cursor.press('ArrowRight');
+  await expect(cursor).toHaveAttribute(
+    'aria-valuetext',
+    / after the start of the window: (nobody|(en|de)queuer \d+\.\d+) has it, \d+ waits?\.$/,
+  );
+  await chart.getByRole('button', { name: 'Table' }).click();
+  await expect(chart.getByRole('columnheader', { name: 'Who waits' })).toBeVisible();
+  await chart.getByRole('button', { name: 'Save: Holder and waiters: write lock' }).click();
+  const [csv] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: 'CSV data' }).click(),
+  ]);
+  expect(await textOf(csv)).toMatch(/^Time \(ms\),Holder,Waiters,Who waits\r\n0,/);
 });
 
 test('a run of branches shows one transaction call by call, and what each session waited for beside the document', async ({

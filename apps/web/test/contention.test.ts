@@ -52,6 +52,13 @@ test('why one queue is slower is told from its waits, at one point of both', () 
   );
 });
 
+test('where it was recorded, the sentence says for how long the lock is held', () => {
+  const record = { event: 'write lock', instance: null, everyMs: 20, sessions: [], samples: [] };
+  expect(whySentence([{ ...unsharded, holders: [{ ...record, holds: 1_000, heldMs: 812 }] }], 2)).toBe(
+    'At 4 × 32, 55 of 62 active sessions of the unsharded queue wait for the write lock, which is held for 812\u202fµs at a time; 0.84 of 2 cores are busy.',
+  );
+});
+
 test('a queue whose sessions wait for nothing says so, and one without activity says nothing', () => {
   expect(whySentence([measured('sharded', [], [0.5])], null)).toBe(
     'At 4 × 32, none of 0.5 active sessions of the sharded queue waits; 0.5 cores are busy.',

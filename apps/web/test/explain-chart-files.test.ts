@@ -9,12 +9,14 @@ import { eventColors } from '../src/charts/waits-color.ts';
 import { createWaterfall } from '../src/charts/waits-waterfall.ts';
 import { activityGroups, activityOrder } from '../src/model/active-sessions.ts';
 import { activityChange } from '../src/model/activity-change.ts';
+import { holderLanes } from '../src/model/event-holders.ts';
 import { formatAxisCount, formatMs } from '../src/model/format.ts';
 import { formatUsShort } from '../src/model/format-change.ts';
 import { formatPowerNs, sharesOf } from '../src/model/power-buckets.ts';
 import type { SequenceDiagram } from '../src/model/sequence.ts';
 import { herdLanes, ownershipLanes } from '../src/model/swimlanes.ts';
 import { contended } from './fixtures/activity.ts';
+import { crowd } from './fixtures/holders.ts';
 import { overThreads } from './fixtures/points.ts';
 import { program } from './fixtures/program.ts';
 import { savedFile, svgElement } from './fixtures/svg-page.ts';
@@ -139,6 +141,18 @@ test.each([
   await expect(savedFile(element, 'One message, and all who woke', theme)).toMatchFileSnapshot(
     `__svg__/${name}.svg`,
   );
+});
+
+test('who has the write lock, and who waits', async () => {
+  const element = svgElement();
+  const format = (ms: number) => (ms === 0 ? '0' : formatMs(ms));
+  createSwimlaneChart(element, noEvents).update({
+    width: 640,
+    lanes: holderLanes(crowd(9)),
+    format,
+    cursor: 50,
+  });
+  await expect(savedFile(element, 'Holder and waiters')).toMatchFileSnapshot('__svg__/holders.svg');
 });
 
 test('who owns a service, with a gap after each kill', async () => {

@@ -88,6 +88,9 @@ export const WaitRegistry = Type.Object(
             description: "Oracle's event, or group of events, that it corresponds to; null if there is none",
           }),
           emulated: Type.Boolean({ description: 'Injected, and never a wait for something real' }),
+          hasHolder: Type.Boolean({
+            description: 'Whether somebody holds what sessions wait for, so that a trial can sample who does',
+          }),
         },
         closed,
       ),

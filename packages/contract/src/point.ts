@@ -1,6 +1,7 @@
 /** A point of a run: one combination of parameters, its figures, waits and integrity. */
 import Type, { type Static } from 'typebox';
 import { ConversionOutcome, FaultOutcome, TimelineBin } from './disruption.ts';
+import { EventHolders } from './event-holders.ts';
 import { Params } from './parameter.ts';
 import { Provenance } from './provenance.ts';
 import {
@@ -165,6 +166,12 @@ export const Point = Type.Object(
       ...SampledTraces,
       description: 'Of the first repeat: what the engine recorded of a few messages, event by event',
     }),
+    holders: Type.Optional(
+      Type.Array(EventHolders, {
+        description:
+          'Of the first repeat: who held what sessions waited for. Left out by programs that do not sample it, and of sessions in other processes than their instance',
+      }),
+    ),
     rates: Type.Optional(
       Type.Array(RateSeries, {
         description: 'Of the first repeat, of programs that count in slices of time',

@@ -6,7 +6,9 @@
  * The default durability is the cheapest: the share of the others is smaller, and lost in the CPU time of waiting for the disk.
  *
  *     node packages/engine/bench/trace-cost.ts [--pairs 2000] [--sessions 8] [--operations 10] [--durability memory]
- *         [--before CHECKOUT] [--dataDir .]
+ *         [--before CHECKOUT] [--holders] [--dataDir .]
+ *
+ * `--holders`: instead of the trace, what it costs to sample holders and waiters all the time; both sides trace.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -20,6 +22,7 @@ const { values } = parseArgs({
     operations: { type: 'string', default: '10' },
     durability: { type: 'string', default: 'memory' },
     before: { type: 'string' },
+    holders: { type: 'boolean', default: false },
     dataDir: { type: 'string', default: '.' },
   },
 });
@@ -100,11 +103,13 @@ const beforeEngine =
   values.before === undefined
     ? engine
     : ((await import(join(resolve(values.before), 'packages/engine/src/index.ts'))) as typeof engine);
-const withoutTrace = values.before === undefined ? { traceEvery: 0 } : {};
+const withoutTrace = values.before === undefined && !values.holders ? { traceEvery: 0 } : {};
 const traced = await open(engine, 'traced');
 const base = await open(beforeEngine, 'base', withoutTrace);
 const like = await open(beforeEngine, 'like', withoutTrace);
-console.log(`with the trace to without:  ${await compare(traced, base)}`);
+if (values.holders) traced.instance.waits.sampleHolders({ inMs: 0 });
+const what = values.holders ? 'sampled to not sampled:    ' : 'with the trace to without: ';
+console.log(`${what} ${await compare(traced, base)}`);
 console.log(`without, twice:             ${await compare(like, base)}`);
 const newest = traced.instance.tracedMessages('q', { limit: 1 })[0];
 if (newest !== undefined) {

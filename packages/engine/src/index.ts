@@ -38,6 +38,8 @@ export type * from './api/sql.ts';
 export type * from './api/store.ts';
 export type * from './api/subscriber.ts';
 export {
+  type HolderSample,
+  type HolderSamples,
   registerWaitEvent,
   type SessionTime,
   type SessionTimes,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { WaitRecorder } from '../src/model/wait-recorder.ts';
 import { nodePorts } from '../src/node-ports.ts';
 import { LockQueue } from '../src/unsharded/lock-queue.ts';
-import { WriteLock } from '../src/unsharded/write-lock.ts';
+import { idOfHolder, WriteLock, type WriteLockHolder, writeLock } from '../src/unsharded/write-lock.ts';
 import { makeFolder } from './folder.ts';
 
 describe('the order of a lock', () => {
@@ -65,6 +66,27 @@ describe('the write lock', () => {
       }),
     ).rejects.toThrow(RangeError);
     expect(await lock.run('commit', () => 7)).toBe(7);
+    await lock.close();
+  });
+
+  it('is held by the session whose work runs, or by the instance, and by nobody in between', async () => {
+    const waits = new WaitRecorder({ clock: nodePorts.clock });
+    const holder = waits.openHolderSlot<WriteLockHolder>(writeLock, idOfHolder);
+    const lock = new WriteLock({ dir: makeFolder(), ports: nodePorts, onWaited: () => undefined, holder });
+    const seen: unknown[] = [];
+    const see = () => void seen.push(holder.holderId);
+    const fail = () => {
+      see();
+      throw new RangeError('no');
+    };
+    const calls = [
+      lock.run('commit', see, waits.openSession(11)),
+      lock.run('commit', see),
+      expect(lock.run('commit', fail, waits.openSession(12))).rejects.toThrow(RangeError),
+      lock.run('commit', see, waits.openSession(13)),
+    ];
+    await Promise.all(calls.map((call) => call.then(see)));
+    expect(seen).toEqual([11, 'the instance itself', 12, 13, null, null, null, null]);
     await lock.close();
   });
 

@@ -53,12 +53,13 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
       },
     },
     async () => ({
-      events: waitEvents().map(({ name, class: ofClass, about, standsFor, emulated }) => ({
+      events: waitEvents().map(({ name, class: ofClass, about, standsFor, emulated, oneHolderIn }) => ({
         name,
         class: ofClass,
         about,
         standsFor,
         emulated,
+        hasHolder: oneHolderIn !== null,
       })),
       counters: counters().map(({ name, unit, about }) => ({ name, unit, about })),
     }),

@@ -36,6 +36,8 @@ const laneHeight = 20;
 const barHeight = 11;
 const axisHeight = 28;
 const spanMin = 1;
+/** Room that the label of a tick needs on each side: nearer to the edge it ends at its tick. */
+const tickHalfWidth = 22;
 
 export const swimlaneHeight = (lanes: number): number => lanes * laneHeight + axisHeight;
 
@@ -100,7 +102,12 @@ function axisOf(data: SwimlaneData, height: number): Mark[] {
     {
       key: `tick-${tick}`,
       tag: 'text',
-      attrs: { x: x(tick), y: bottom + 16, 'text-anchor': 'middle', fill: themeColor.muted },
+      attrs: {
+        x: x(tick),
+        y: bottom + 16,
+        'text-anchor': x(tick) + tickHalfWidth > data.width ? 'end' : 'middle',
+        fill: themeColor.muted,
+      },
       text: data.format(tick),
     },
   ]);

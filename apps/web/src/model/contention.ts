@@ -3,7 +3,8 @@
  * active sessions: time waited ÷ time elapsed.
  */
 import { numberParam, type Params, type Point, type Tick, type WaitClass } from '@shardlab/contract';
-import { formatCount, formatValue } from './format.ts';
+import { holdersOf, meanHoldMs } from './event-holders.ts';
+import { formatCount, formatMs, formatValue } from './format.ts';
 
 /** Pauses that the lab itself imposes on its sessions. They say nothing about a queue. */
 const imposed: readonly string[] = ['flow control', 'client round trip', 'retry pause'];
@@ -104,10 +105,17 @@ export function whySentence(points: readonly Point[], cores: number | null): str
     const number = rounded(top.sessions);
     const files = point.system === 'sharded' && top.class === 'commit' ? filesOf(point.params) : '';
     return [
-      `${number} of ${rounded(active)} ${whose} ${number === '1' ? 'waits' : 'wait'} for ${inSentence(top.event)}${files}; ${share}.`,
+      `${number} of ${rounded(active)} ${whose} ${number === '1' ? 'waits' : 'wait'} for ${inSentence(top.event)}${files}${holdOf(point, top.event)}; ${share}.`,
     ];
   });
   return sentences.length === 0 ? null : `${placeOf(points[0]!.params)}${sentences.join(' ')}`;
+}
+
+/** ", which is held for 812 µs at a time" where a session holds it and that was recorded. */
+function holdOf(point: Point, event: string): string {
+  const [record] = holdersOf(point, event).filter(({ instance }) => instance === null);
+  const ms = record === undefined ? null : meanHoldMs(record);
+  return ms === null ? '' : `, which is held for ${formatMs(ms)} at a time`;
 }
 
 /** Fewer average sessions than this are rounded to none. */

@@ -16,16 +16,19 @@ export function LaneChart(props: {
   title: string;
   /** Of the time axis, in words. */
   unit: string;
-  /** Of the times in the table: "µs". */
-  timeUnit: string;
+  /** The data as a table; default all spans and moments of the lanes, with times in `timeUnit`. */
+  table?: () => DataTable;
+  timeUnit?: string;
   fileName: string;
   legend: readonly LegendItem[];
   /** All of it in a sentence. */
   words: string;
   wordsAt(time: number): string;
   format(time: number): string;
+  /** A remark below the plot. */
+  note?: string;
 }) {
-  const { provenance, lanes, title, unit, timeUnit, fileName, legend, wordsAt, format } = props;
+  const { provenance, lanes, title, unit, timeUnit = '', fileName, legend, wordsAt, format } = props;
   const [cursor, setCursor] = useState<number | null>(null);
   const { box, width } = useWidth();
   const create = useCallback((svg: SVGSVGElement) => createSwimlaneChart(svg, { onCursor: setCursor }), []);
@@ -41,13 +44,7 @@ export function LaneChart(props: {
       title={title}
       unit={unit}
       fileName={fileName}
-      table={(): DataTable => ({
-        columns: ['Lane', 'Outcome', 'What', `From (${timeUnit})`, `To (${timeUnit})`],
-        rows: lanes.flatMap(({ label, outcome, spans, moments }) => [
-          ...spans.map(({ name, from, to }) => [label, outcome, name, from, to]),
-          ...moments.map(({ name, at }) => [label, outcome, name, at, at]),
-        ]),
-      })}
+      table={props.table ?? (() => tableOf(lanes, timeUnit))}
       svg={element}
       box={box}
       height={swimlaneHeight(lanes.length)}
@@ -56,6 +53,15 @@ export function LaneChart(props: {
       readout={words}
       spoken={words}
       cursor={rangeCursor(range, cursor, setCursor)}
+      note={props.note}
     />
   );
 }
+
+const tableOf = (lanes: readonly Lane[], timeUnit: string): DataTable => ({
+  columns: ['Lane', 'Outcome', 'What', `From (${timeUnit})`, `To (${timeUnit})`],
+  rows: lanes.flatMap(({ label, outcome, spans, moments }) => [
+    ...spans.map(({ name, from, to }) => [label, outcome, name, from, to]),
+    ...moments.map(({ name, at }) => [label, outcome, name, at, at]),
+  ]),
+});

@@ -93,6 +93,12 @@ export const limits = {
   tracesAskedMax: 1_024,
   /** So many of the next messages of a queue can be asked for. */
   tracesPendingMax: 100,
+  /** Milliseconds between two samples of who holds what others wait for. Each compares the states of all sessions. */
+  holderSampleMs: 10,
+  /** Samples that are kept of an event. Of more every second one is dropped, and the time between them doubles. */
+  holderSamplesMax: 256,
+  /** Waiting sessions that a sample names. The others are counted. */
+  sampledWaitersMax: 128,
   /** A page of traced messages. */
   tracedMessagesMax: 100,
   /** Size of a run of messages in one row of a partition: large enough to save rows, small enough to read at once. */

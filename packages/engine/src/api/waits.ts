@@ -16,6 +16,11 @@ export interface WaitEventInfo {
   emulated?: boolean;
   /** Whether the program waits by its own choice: for messages, or for an emulated round trip. Default: if its class is idle. */
   isIdle?: boolean;
+  /**
+   * Where what sessions wait for has one holder at a time: in each instance, or in the cluster as a whole. Null: nobody holds it.
+   * Default: null.
+   */
+  oneHolderIn?: 'instance' | 'cluster' | null;
 }
 
 /** A registered event. */
@@ -35,6 +40,7 @@ export function registerWaitEvent(info: WaitEventInfo): WaitEvent {
     emulated: false,
     standsFor: info.name,
     isIdle: info.class === 'idle',
+    oneHolderIn: null,
     ...info,
     index: registered.length,
   };
@@ -100,6 +106,8 @@ export function quantileBucket(buckets: readonly number[], quantile: number): nu
  * A session whose program never does that is in no state but its waits.
  */
 export interface SessionTime {
+  /** Of its session, among those of its instance. */
+  readonly number: number;
   /** The program runs. At most one session of a recorder is on CPU: one that was, and did not suspend, is unnamed from here on. */
   resume(): void;
   /**
@@ -140,6 +148,27 @@ export interface SessionTimes {
   unnamedMs: number;
 }
 
+/** Who had what the sessions in a wait event wait for, and who waited, at moments of a window. */
+export interface HolderSamples {
+  /** Its name. */
+  event: string;
+  /** Between two samples, of which the first is at the start of the window. */
+  everyMs: number;
+  samples: HolderSample[];
+  /** Number and total time of the holds that began and ended in the window, sampled or not. */
+  holds: number;
+  heldMs: number;
+}
+
+export interface HolderSample {
+  /** Number of a session, or in words what else holds it; null: nobody. */
+  holder: number | string | null;
+  /** How many sessions wait. */
+  waiters: number;
+  /** Their numbers, at most `limits.sampledWaitersMax`. */
+  waiting: number[];
+}
+
 /** The wait events of one instance. Callers may record their own waits too, such as one for flow control. */
 export interface WaitLog {
   /** A wait that has ended, of no session. */
@@ -151,6 +180,11 @@ export interface WaitLog {
   snapshot(): WaitStats[];
   /** Totals since the instance opened, up to now. */
   sessionTimes(): SessionTimes;
+  /**
+   * Samples the holders and waiters of all events that have holders, over a window that begins in `inMs` and lasts `forMs`; without
+   * `forMs`, until the call of what it returns, which tells the samples. Another call ends the sampling before.
+   */
+  sampleHolders(window: { inMs: number; forMs?: number }): () => HolderSamples[];
   /** Values of all registered counters since the instance opened, by name. */
   counters(): Record<string, number>;
 }

@@ -21,7 +21,7 @@ import type { GroupResult } from '../model/group-message.ts';
 import { type PartitionPool, poolChangeCount } from '../model/partitions.ts';
 import type { Clock, Timers } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
-import type { WaitRecorder } from '../model/wait-recorder.ts';
+import type { HolderSlot, WaitRecorder } from '../model/wait-recorder.ts';
 import type { CommitOutcomes } from './commit-outcomes.ts';
 import {
   applyGroup,
@@ -75,6 +75,8 @@ export class GroupCommit {
   readonly #buffers = new GroupBuffers();
   #pending: PendingMember[] = [];
   readonly #inFlight: InFlightGroup[] = [];
+  /** The oldest group in flight, which the writer writes. */
+  readonly #written: HolderSlot<InFlightGroup>;
   readonly #callerResumption: CallerResumption;
   #gaps = new Map<MessageLog, SeqRange[]>();
   /** Until it ends, only the group with its holder's transaction can close. */
@@ -95,6 +97,7 @@ export class GroupCommit {
 
   constructor(options: GroupCommitOptions) {
     this.#options = options;
+    this.#written = options.waits.openHolderSlot(logFileSync, nameOfGroup);
     this.#nextGroupNumber = options.firstGroupNumber;
     this.#callerResumption = new CallerResumption(options, () => {
       if (this.#pending.length > 0 || this.#maintenanceDue) this.schedule();
@@ -270,6 +273,7 @@ export class GroupCommit {
       if (this.#pending.length === 0) this.#notifyIdle();
     } else {
       this.#inFlight.push(group);
+      if (this.#inFlight.length === 1) this.#written.hold(group);
       this.#options.writer.send({ kind: 'group', groupNumber, generation, ...built.message });
     }
     if (this.#pending.length > 0) this.schedule();
@@ -278,6 +282,7 @@ export class GroupCommit {
   /** The writer's answer to the oldest group in flight. */
   onResult(result: GroupResult): void {
     const group = this.#inFlight.shift();
+    this.#written.hold(this.#inFlight[0]);
     if (group === undefined || group.groupNumber !== result.groupNumber) {
       const message = `The writer answered group ${result.groupNumber} out of turn`;
       this.fail(new QueueError('INSTANCE_FAILED', { message }));
@@ -382,6 +387,7 @@ export class GroupCommit {
     this.#fatal = error;
     const lost = [...members, ...this.#inFlight.flatMap((group) => group.members), ...this.#pending];
     this.#inFlight.length = 0;
+    this.#written.hold(undefined);
     this.#pending = [];
     for (const { reject } of lost) reject(error);
     this.#options.onFatal(error);
@@ -394,6 +400,9 @@ function isEmptyMessage(message: BuiltGroup['message']): boolean {
   const contents = blocks.length + consumptionDeltas.length + tableWrites.length + sqlTransactions.length;
   return contents + poolChangeCount(poolChanges) === 0;
 }
+
+const nameOfGroup = ({ groupNumber, members: { length } }: InFlightGroup): string =>
+  `group ${groupNumber} of ${length} ${length === 1 ? 'transaction' : 'transactions'}`;
 
 /** Stands for a reservation among the pending members: it has the writer for itself. */
 const reservationTurn = newSystemWrite({ sync: 'FULL', exclusive: true });

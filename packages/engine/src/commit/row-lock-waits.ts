@@ -6,12 +6,13 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { registerWaitEvent } from '../api/waits.ts';
 import type { Clock, Timers } from '../model/ports.ts';
-import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
+import type { HolderSlot, RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
 
 export const rowLockContention = registerWaitEvent({
   name: 'enq: TX - row lock contention',
   class: 'concurrency',
   about: 'a commit or a prepare: a branch in doubt has locked a row that it writes to',
+  oneHolderIn: 'instance',
 });
 
 export interface RowLockWaitsOptions {
@@ -38,10 +39,13 @@ interface Waiting {
 export class RowLockWaits {
   readonly #options: RowLockWaitsOptions;
   readonly #waiting = new Set<Waiting>();
+  /** The branch for which somebody has waited longest. */
+  readonly #holder: HolderSlot<string>;
   #closed: QueueError | undefined;
 
   constructor(options: RowLockWaitsOptions) {
     this.#options = options;
+    this.#holder = options.waits.openHolderSlot(rowLockContention, (branch) => `branch ${branch}`);
   }
 
   /**
@@ -71,6 +75,7 @@ export class RowLockWaits {
     const beganAtMs = clock.monotonicMs();
     const waiting: Waiting = { branch, end: Promise.withResolvers() };
     this.#waiting.add(waiting);
+    this.#noteHolder();
     const timer = timers.deadline(Math.max(0, startedAtMs + msMax - beganAtMs), () =>
       waiting.end.reject(new QueueError(code, { details: { branch, msMax } })),
     );
@@ -80,9 +85,15 @@ export class RowLockWaits {
     } finally {
       timer.cancel();
       this.#waiting.delete(waiting);
+      this.#noteHolder();
       if (time === undefined) waits.record(rowLockContention, clock.monotonicMs() - beganAtMs);
       else time.end();
     }
+  }
+
+  #noteHolder(): void {
+    const [longest] = this.#waiting;
+    this.#holder.hold(longest?.branch);
   }
 
   /**

@@ -7,12 +7,14 @@ export const latchFree = registerWaitEvent({
   name: 'latch free',
   class: 'concurrency',
   about: "asleep because another session on a thread holds the broadcast channel's latch",
+  oneHolderIn: 'instance',
 });
 
 export const mutexX = registerWaitEvent({
   name: 'library cache: mutex X',
   class: 'concurrency',
   about: "asleep because another session on a thread holds the mutex of the shared queue's metadata object",
+  oneHolderIn: 'instance',
 });
 
 export const unreadMessage = registerWaitEvent({

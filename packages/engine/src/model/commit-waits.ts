@@ -6,6 +6,7 @@ export const logFileSync = registerWaitEvent({
   name: 'log file sync',
   class: 'commit',
   about: 'a commit: its group is written and synced, without what the group spends on partitions',
+  oneHolderIn: 'instance',
 });
 
 export const writerReservation = registerWaitEvent({

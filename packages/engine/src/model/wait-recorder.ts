@@ -4,6 +4,8 @@
  */
 import { type Counter, counters, registerCounter } from '../api/counters.ts';
 import {
+  type HolderSample,
+  type HolderSamples,
   registerWaitEvent,
   type SessionTime,
   type SessionTimes,
@@ -17,6 +19,7 @@ import {
   waitEvents,
   waitMsMin,
 } from '../api/waits.ts';
+import { HolderSampler } from './holder-sampler.ts';
 import type { Clock } from './ports.ts';
 
 const onCpu = 0;
@@ -84,6 +87,7 @@ export class WaitRecorder implements WaitLog {
   readonly #sessions = new Set<RecordedTime>();
   readonly #book: Book;
   readonly #emulated: readonly WaitEvent[];
+  readonly #slots: HolderSlot<unknown>[] = [];
   #counted = new Float64Array(0);
 
   /** `emulated`: events that this instance emulates, beyond those that are always emulated. */
@@ -92,7 +96,8 @@ export class WaitRecorder implements WaitLog {
     emulated = [],
   }: { clock: Pick<Clock, 'monotonicMs'>; emulated?: readonly WaitEvent[] }) {
     this.#emulated = emulated;
-    this.#book = { clock, totals: this.#totals, sessions: this.#sessions, running: undefined };
+    const [totals, sessions] = [this.#totals, this.#sessions];
+    this.#book = { clock, totals, sessions, running: undefined, sampler: undefined };
   }
 
   record(event: WaitEvent, ms: number): void {
@@ -112,8 +117,31 @@ export class WaitRecorder implements WaitLog {
     return Object.fromEntries(known.map(({ name, index }) => [name, this.#counted[index] ?? 0]));
   }
 
-  openSession(): RecordedTime {
-    return new RecordedTime(this.#book);
+  /** `number`: of the session among those of its instance. */
+  openSession(number = 0): RecordedTime {
+    return new RecordedTime(this.#book, number);
+  }
+
+  /** For something of which this instance has one. `idOf`: the number of the session that holds it, or in words what else does. */
+  openHolderSlot<T>(event: WaitEvent, idOf: (holder: T) => number | string): HolderSlot<T> {
+    const slot = new HolderSlot(this.#book, event, idOf);
+    this.#slots.push(slot as HolderSlot<unknown>);
+    return slot;
+  }
+
+  sampleHolders({ inMs, forMs = Number.POSITIVE_INFINITY }: Parameters<WaitLog['sampleHolders']>[0]) {
+    const book = this.#book;
+    const fromMs = book.clock.monotonicMs() + inMs;
+    const [sessions, slots] = [this.#sessions, this.#slots];
+    const sampler = new HolderSampler({ sessions, slots, fromMs, forMs });
+    book.sampler = sampler;
+    return (): HolderSamples[] => {
+      if (book.sampler === sampler) {
+        sampler.sample(book.clock.monotonicMs());
+        book.sampler = undefined;
+      }
+      return sampler.report();
+    };
   }
 
   snapshot(): WaitStats[] {
@@ -169,10 +197,49 @@ interface Book {
   readonly sessions: Set<RecordedTime>;
   /** The session on CPU: a thread runs one at a time. */
   running: RecordedTime | undefined;
+  /** Asked before any state or holder changes; undefined while nobody samples. */
+  sampler: HolderSampler | undefined;
+}
+
+/** Who has what the sessions in a wait event wait for. While nobody samples, a hold costs an assignment. */
+export class HolderSlot<T> {
+  readonly event: string;
+  readonly state: number;
+  readonly #book: Book;
+  readonly #idOf: (holder: T) => number | string;
+  #holder: T | undefined;
+  /** Known while somebody samples. */
+  #sinceMs: number | undefined;
+
+  constructor(book: Book, event: WaitEvent, idOf: (holder: T) => number | string) {
+    this.#book = book;
+    this.event = event.name;
+    this.state = stateOf(event);
+    this.#idOf = idOf;
+  }
+
+  get holderId(): HolderSample['holder'] {
+    return this.#holder === undefined ? null : this.#idOf(this.#holder);
+  }
+
+  /** A hold begins, and the one before ends. Undefined: from now on nobody has it. */
+  hold(holder: T | undefined): void {
+    if (this.#book.sampler !== undefined) this.#tell(this.#book.sampler, holder);
+    this.#holder = holder;
+  }
+
+  #tell(sampler: HolderSampler, next: T | undefined): void {
+    const nowMs = this.#book.clock.monotonicMs();
+    if (nowMs >= sampler.dueAtMs) sampler.sample(nowMs);
+    if (this.#holder !== undefined && this.#sinceMs !== undefined)
+      sampler.countHold(this, { fromMs: this.#sinceMs, toMs: nowMs });
+    this.#sinceMs = next === undefined ? undefined : nowMs;
+  }
 }
 
 /** The time of one session, as the engine marks it. */
 export class RecordedTime implements SessionTime {
+  readonly number: number;
   readonly #book: Book;
   #state = unmarked;
   #sinceMs = 0;
@@ -182,7 +249,8 @@ export class RecordedTime implements SessionTime {
   #isAnswered = false;
   #observer: StateObserver | undefined;
 
-  constructor(book: Book) {
+  constructor(book: Book, number: number) {
+    this.number = number;
     this.#book = book;
     this.#sinceMs = book.clock.monotonicMs();
     book.sessions.add(this);
@@ -286,16 +354,18 @@ export class RecordedTime implements SessionTime {
   }
 
   close(): void {
+    if (!this.#book.sessions.has(this)) return;
     const nowMs = this.#book.clock.monotonicMs();
-    if (!this.#book.sessions.delete(this)) return;
     this.#enter(unmarked, nowMs);
+    this.#book.sessions.delete(this);
     if (this.#isMarked) this.#book.totals.closedMs += nowMs - this.#markedAtMs;
   }
 
   /** The only way from one state into another, so that no moment is counted twice or not at all. */
   #enter(state: number, nowMs: number): void {
+    const { totals, sampler } = this.#book;
+    if (sampler !== undefined && nowMs >= sampler.dueAtMs) sampler.sample(nowMs);
     const ms = nowMs - this.#sinceMs;
-    const { totals } = this.#book;
     const before = this.#state;
     totals.ms[before]! += ms;
     if (this.#isMarked) totals.markedMs[before]! += ms;

@@ -27,7 +27,7 @@ export class OpenSessions {
   open(): InstanceSession {
     const { instance, queues, waits } = this.#options;
     const sessionNumber = this.#nextNumber();
-    const session = new InstanceSession(instance, sessionNumber, queues, waits.openSession());
+    const session = new InstanceSession(instance, sessionNumber, queues, waits.openSession(sessionNumber));
     this.#sessions.set(sessionNumber, session);
     return session;
   }
@@ -36,7 +36,7 @@ export class OpenSessions {
   openForService(state: ServiceState): SessionOfService {
     const { instance, queues, waits } = this.#options;
     const sessionNumber = this.#nextNumber();
-    const time = waits.openSession();
+    const time = waits.openSession(sessionNumber);
     const session = new SessionOfService({ instance, sessionNumber, context: queues, time }, state);
     this.#sessions.set(sessionNumber, session);
     return session;

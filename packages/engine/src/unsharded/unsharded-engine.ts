@@ -39,7 +39,7 @@ import {
   type UnshardedTransactionEngine,
 } from './unsharded-transaction.ts';
 import type { UnshardedWrites } from './unsharded-writes.ts';
-import { WriteLock, writeLock } from './write-lock.ts';
+import { idOfHolder, WriteLock, writeLock } from './write-lock.ts';
 
 interface UnshardedEngineOptions {
   kind: Exclude<QueueKind, 'sharded'>;
@@ -102,7 +102,8 @@ export class UnshardedEngine
     const isGrouped = kind === 'unsharded-grouped';
     // Sessions wait for their group, of whose time the wait for the lock is a part.
     const onWaited = (ms: number) => (isGrouped ? undefined : waits.record(writeLock, ms));
-    const parts = { dir, file, waits, ports, lock: new WriteLock({ dir, ports, onWaited }) };
+    const holder = isGrouped ? {} : { holder: waits.openHolderSlot(writeLock, idOfHolder) };
+    const parts = { dir, file, waits, ports, lock: new WriteLock({ dir, ports, onWaited, ...holder }) };
     const onReady = (queueIds: readonly QueueId[] | null) => this.#dispatcher.onReady(queueIds);
     const writes = isGrouped ? new GroupedWrites({ ...parts, onReady }) : new SessionWrites(parts);
     this.#file = file;

@@ -11,7 +11,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { QueueError } from '../api/errors.ts';
 import { registerWaitEvent } from '../api/waits.ts';
 import type { Ports, Timer, Timers } from '../model/ports.ts';
-import type { RecordedTime } from '../model/wait-recorder.ts';
+import type { HolderSlot, RecordedTime } from '../model/wait-recorder.ts';
 import { makePrivate } from '../storage/private-files.ts';
 import { socketPath } from '../storage/socket-path.ts';
 import { withFolderLock } from '../storage/sqlite/folder-lock.ts';
@@ -37,13 +37,25 @@ export const writeLock = registerWaitEvent({
   class: 'concurrency',
   standsFor: 'buffer busy waits and gc buffer busy',
   about: 'other sessions, of this process or another, write to the file of the unsharded queues',
+  oneHolderIn: 'cluster',
 });
+
+/** What writes without being asked by a session, such as the return of messages whose holds expired. */
+const instanceItself = 'the instance itself';
+
+/** A session, or the instance. */
+export type WriteLockHolder = RecordedTime | typeof instanceItself;
+
+export const idOfHolder = (holder: WriteLockHolder): number | string =>
+  holder === instanceItself ? holder : holder.number;
 
 export interface WriteLockOptions {
   dir: string;
   ports: LockPorts;
   /** Called for a call of no session; for one of a session the wait is in its time book. */
   onWaited(ms: number): void;
+  /** Who of this process writes; left out where the calls are not those of single sessions. */
+  holder?: HolderSlot<WriteLockHolder>;
 }
 
 type LockPorts = Pick<Ports, 'clock' | 'timers'>;
@@ -88,6 +100,7 @@ export class WriteLock implements SharedFileLock {
   run<T>(kind: WriteKind, work: () => T, time?: RecordedTime): Promise<T> {
     if (this.#closed) return Promise.reject(new QueueError('INSTANCE_CLOSED'));
     time?.begin(writeLock);
+    const { holder } = this.#options;
     return new Promise((resolveCall, reject) => {
       const since = this.#ports.clock.monotonicMs();
       this.#pendingCalls[kind].push({
@@ -97,9 +110,12 @@ export class WriteLock implements SharedFileLock {
         run: () => {
           try {
             time?.end();
+            holder?.hold(time ?? instanceItself);
             resolveCall(work());
           } catch (error) {
             reject(error);
+          } finally {
+            holder?.hold(undefined);
           }
         },
       });

@@ -56,6 +56,21 @@ it('sends a transaction again when the branch has ended, and records the wait', 
   expect(event).toMatchObject({ waits: 1, totalMs: 500, class: 'concurrency' });
 });
 
+it('tells which branch has the rows, and which sessions wait', async () => {
+  const { ports, waits, locks, attempt, release } = newWaits();
+  const endSamples = waits.sampleHolders({ inMs: 0 });
+  const end = endOf(locks.run(attempt, { time: waits.openSession(4) }));
+  await ports.advance(limits.holderSampleMs + 1);
+  release();
+  await ports.advance(limits.holderSampleMs);
+  expect(end.ended).toBe('done');
+  expect(endSamples()[0]!.samples).toEqual([
+    { holder: null, waiters: 0, waiting: [] },
+    { holder: `branch ${branch}`, waiters: 1, waiting: [4] },
+    { holder: null, waiters: 0, waiting: [] },
+  ]);
+});
+
 it('does not wait for a branch that ended before the answer was read', async () => {
   const { ports, held, locks } = newWaits();
   let attempts = 0;

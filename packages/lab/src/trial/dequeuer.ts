@@ -21,6 +21,7 @@ export async function runDequeuer(
 ): Promise<void> {
   const session = work.host.openSession();
   const time = work.host.timeOf(session);
+  work.nameSession(time, 'dequeuer', sourceIndex * work.config.dequeuers + number);
   const taker: DequeuerState = {
     session,
     time,

@@ -22,6 +22,7 @@ export class Enqueuer {
     this.#number = number;
     this.#session = work.host.openSession();
     this.#time = work.host.timeOf(this.#session);
+    work.nameSession(this.#time, 'enqueuer', work.config.enqueuers.indexOf(number));
   }
 
   /** Enqueues the backlog that must exist before the warm-up. */

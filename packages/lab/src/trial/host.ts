@@ -4,6 +4,7 @@ import {
   type ClusterClient,
   connect,
   connectCluster,
+  type HolderSamples,
   openInstance,
   type RemoteInstance,
   type Session,
@@ -134,6 +135,11 @@ class LoadWaits implements WaitLog {
 
   sessionTimes(): SessionTimes {
     return this.#recorder.sessionTimes();
+  }
+
+  /** Their holders and waiters are in other processes. */
+  sampleHolders(): () => HolderSamples[] {
+    return () => [];
   }
 
   counters(): Record<string, number> {

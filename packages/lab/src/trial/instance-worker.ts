@@ -3,6 +3,7 @@
  * time is that of the instance and its load. Remote: it is a client of the process that serves the instance. Ends with
  * its coordinator.
  */
+import type { HolderSamples } from '@shardlab/engine';
 import { cpuOfGenerator } from '../calibrate/client-costs.ts';
 import { assertRows, createRowsTable } from './application-rows.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
@@ -39,6 +40,9 @@ class InstanceWorker {
   readonly #enqueuers: readonly Enqueuer[];
   /** Undefined if the queue's kind is not traced. */
   readonly #sampler: TraceSampler | undefined;
+  /** Ends the sampling of holders, and tells what was sampled. */
+  #endHolders: (() => HolderSamples[]) | undefined;
+  #holders: HolderSamples[] = [];
   #ticks: NodeJS.Timeout | undefined;
   #phase: Extract<FromWorker, { type: 'tick' }>['phase'] = 'warmup';
 
@@ -82,6 +86,11 @@ class InstanceWorker {
   }
 
   async run(timeline: Timeline): Promise<void> {
+    const { measureAtMs, stopAtMs } = timeline;
+    this.#endHolders = this.#host.waits.sampleHolders({
+      inMs: measureAtMs - this.#clock(),
+      forMs: stopAtMs - measureAtMs,
+    });
     await this.#waitUntil(timeline.warmupAtMs);
     this.#ticks = setInterval(() => this.#tick(), this.#config.tickMs);
     const { enqueuers, dequeuers } = startSessions(this.#workload, this.#enqueuers);
@@ -102,6 +111,7 @@ class InstanceWorker {
     this.#meter.halveWindow();
     await this.#waitUntil(timeline.stopAtMs);
     this.#meter.endWindow();
+    this.#holders = this.#endHolders!();
     this.#phase = 'drain';
     this.#workload.stopEnqueuers();
     await enqueuers;
@@ -126,6 +136,11 @@ class InstanceWorker {
     const result = {
       window,
       ledgers,
+      holders: {
+        instance: this.#config.instance,
+        names: this.#workload.sessionNames,
+        series: this.#holders,
+      },
       traces: (await this.#sampler?.finish()) ?? null,
       gaps: this.#meter.gaps.list(),
       enqueueGaps: this.#meter.enqueueGaps.list(),

@@ -62,6 +62,7 @@ function summarise(
     ...(outcomes[0]!.sessionWaits === undefined ? {} : { sessionWaits: outcomes[0]!.sessionWaits }),
     ...(outcomes[0]!.sequence === undefined ? {} : { sequence: outcomes[0]!.sequence }),
     ...(outcomes[0]!.traces === undefined ? {} : { traces: outcomes[0]!.traces }),
+    ...(outcomes[0]!.holders === undefined ? {} : { holders: outcomes[0]!.holders }),
     ...(outcomes[0]!.rates === undefined ? {} : { rates: outcomes[0]!.rates }),
     waits: summariseWaits(mergeWaits(outcomes.map(({ waits }) => waits))),
     integrity: { ...integrityOf(outcomes, killed), durability: evidence },

@@ -9,6 +9,7 @@
 import type { InstanceSample, Rows, SampledTraces, SessionPlace, Tick } from '@shardlab/contract';
 import type { SessionTimes, WaitStats } from '@shardlab/engine';
 import type { Counts } from './counts.ts';
+import type { InstanceHolders } from './event-holders.ts';
 import type { QueueLayout } from './layout.ts';
 import type { LedgerReport, OrderScope } from './ledger.ts';
 
@@ -112,6 +113,8 @@ export interface WorkerResult {
   generator: GeneratorCosts | null;
   /** By source. */
   ledgers: LedgerReport[];
+  /** Nothing of an instance that another process serves. */
+  holders: InstanceHolders;
   /** Null if messages of the queue are not traced. */
   traces: SampledTraces | null;
   /** Gaps between commits over the whole trial, in order. */

@@ -5,6 +5,7 @@ import { queueParamsOf } from '../programs/queue/queue-params.ts';
 import { sharesOneTable } from '../programs/queue/queue-systems.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { addCounts } from './counts.ts';
+import { holdersIn } from './event-holders.ts';
 import { faultOutcomes } from './fault-outcomes.ts';
 import { KernelWindow } from './kernel-window.ts';
 import { type Histogram, latencyOf, mergeHistograms } from './latency.ts';
@@ -204,6 +205,7 @@ function outcomeOf(
     provenance: queueParamsOf(params).roundTripMs > 0 ? 'emulated' : 'measured',
     latencies: { latency, dequeueCall, commit },
     ...tracesIn(results),
+    ...holdersIn(results.map(({ holders }) => holders)),
     byInstance: {
       cpuShare,
       dequeuePerSec,

@@ -2,6 +2,7 @@
 import type {
   Combination,
   Disturbance,
+  EventHolders,
   Integrity,
   Phases,
   Provenance,
@@ -57,6 +58,8 @@ export interface TrialOutcome {
   sequence?: SequenceLane[];
   /** The events of a few messages; of queues whose messages the engine traces. */
   traces?: SampledTraces;
+  /** Who held what sessions waited for; of the programs that sample it. */
+  holders?: EventHolders[];
   /** Rates of the participants over time; of the programs that count in slices of time. */
   rates?: RateSeries[];
   /** Figures that each instance has for itself, by name. */

@@ -1,7 +1,7 @@
 /** State that the sessions of one instance share, including when they stop. */
 import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import { QueueError, type Session } from '@shardlab/engine';
+import { QueueError, type Session, type SessionTime } from '@shardlab/engine';
 import { BacklogGate } from './backlog-gate.ts';
 import type { Clock } from './clock.ts';
 import type { Host } from './host.ts';
@@ -66,6 +66,8 @@ export class Workload {
   stopped = false;
   /** Set when dequeuers must not start another call. */
   drainOver = false;
+  /** By the numbers that the instance gave the sessions: "enqueuer 2.3" is the third one of instance 2. */
+  readonly sessionNames: Record<number, string> = {};
   readonly #sealed = new AbortController();
   /** By source. */
   readonly #orders: readonly DeliveryOrder[];
@@ -88,6 +90,11 @@ export class Workload {
     this.#seen = config.layout.dequeueSources.map(() => new SeenMessages());
     this.#lastTurnMs = clock();
     setMaxListeners(0, this.#sealed.signal);
+  }
+
+  /** `index`: from 0, among those of this process. */
+  nameSession({ number }: SessionTime, role: 'enqueuer' | 'dequeuer', index: number): void {
+    this.sessionNames[number] = `${role} ${this.config.instance}.${index + 1}`;
   }
 
   stopEnqueuers(): void {

@@ -19,7 +19,7 @@ import { useProgram } from '../../parts/use-program.ts';
 import { useTitle } from '../../parts/use-title.ts';
 import { DistributionChart } from './event-durations.tsx';
 import type { ExplainSearch } from './explain-search.ts';
-
+import { HoldersOfEvent } from './holders-chart.tsx';
 import { PointChange } from './point-change.tsx';
 import { PointEvents, WhatHelps } from './point-events.tsx';
 import { StudyFigures } from './study-figures.tsx';
@@ -170,6 +170,7 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
               <WhatHelps at={at} event={event.name} runId={run.id} />
             </div>
           )}
+          {event === undefined ? null : <HoldersOfEvent run={run} point={point} event={event.name} />}
         </section>
       ) : null}
       {hasActivity ? (

@@ -1,0 +1,98 @@
+/**
+ * Samples who has what sessions wait for. Nothing samples by a timer: a session thread that waits for a disk runs none, and one that
+ * runs a timer is past the moment that matters. Instead whoever changes a state or a holder asks first (`sample`), and as
+ * nothing has changed since the last time, the state of now is that of every moment that was due meanwhile. So the samples are
+ * evenly spread over time, however long a hold is.
+ */
+import { limits } from '../api/limits.ts';
+import type { HolderSample, HolderSamples } from '../api/waits.ts';
+
+/** A session whose state is compared. */
+export interface SampledSession {
+  readonly number: number;
+  readonly state: number;
+}
+
+/** What some sessions wait for. */
+export interface SampledSlot {
+  readonly event: string;
+  /** Of the sessions that wait for it. */
+  readonly state: number;
+  /** As in a sample. */
+  readonly holderId: HolderSample['holder'];
+}
+
+export interface HolderSamplerOptions {
+  sessions: Iterable<SampledSession>;
+  slots: readonly SampledSlot[];
+  /** Start and length of the window. */
+  fromMs: number;
+  forMs: number;
+}
+
+/** Sums of times are not exact: a sample that is due by so much before the end of the window is one after it. */
+const roundingMs = 0.001;
+
+export class HolderSampler {
+  /** When the next sample is due; infinite after the window. */
+  dueAtMs: number;
+  #everyMs: number = limits.holderSampleMs;
+  /** From the start of the window to the next sample. */
+  #dueInMs = 0;
+  readonly #options: HolderSamplerOptions;
+  readonly #series: Map<SampledSlot, { samples: HolderSample[]; holds: number; heldMs: number }>;
+
+  constructor(options: HolderSamplerOptions) {
+    this.#options = options;
+    this.dueAtMs = options.fromMs;
+    this.#series = new Map(options.slots.map((slot) => [slot, { samples: [], holds: 0, heldMs: 0 }]));
+  }
+
+  /** Takes the samples that are due by `nowMs`. To be called before anything changes. */
+  sample(nowMs: number): void {
+    while (this.dueAtMs <= nowMs) {
+      for (const [slot, { samples }] of this.#series) samples.push(this.#sampleOf(slot));
+      this.#dueInMs += this.#everyMs;
+      this.#halveIfFull();
+      const { fromMs, forMs } = this.#options;
+      this.dueAtMs = this.#dueInMs < forMs - roundingMs ? fromMs + this.#dueInMs : Number.POSITIVE_INFINITY;
+    }
+  }
+
+  /**
+   * A session that holds one thing does not wait for another: with the write lock it is in _log file sync_ for its own write. One that
+   * waited for what it holds would be a contradiction, which the sample shows.
+   */
+  #sampleOf(slot: SampledSlot): HolderSample {
+    const busy = this.#options.slots.flatMap((other) => (other === slot ? [] : [other.holderId]));
+    const waiting: number[] = [];
+    let waiters = 0;
+    for (const { state, number } of this.#options.sessions) {
+      if (state !== slot.state || busy.includes(number)) continue;
+      waiters += 1;
+      if (waiting.length < limits.sampledWaitersMax) waiting.push(number);
+    }
+    return { holder: slot.holderId, waiters, waiting };
+  }
+
+  #halveIfFull(): void {
+    for (const series of this.#series.values()) {
+      if (series.samples.length < limits.holderSamplesMax) return; // all have the same number
+      series.samples = series.samples.filter((_, index) => index % 2 === 0);
+    }
+    if (this.#series.size > 0) this.#everyMs *= 2;
+  }
+
+  /** A hold has ended. */
+  countHold(slot: SampledSlot, { fromMs, toMs }: { fromMs: number; toMs: number }): void {
+    const series = this.#series.get(slot);
+    const window = this.#options;
+    if (series === undefined || fromMs < window.fromMs || toMs > window.fromMs + window.forMs) return;
+    series.holds += 1;
+    series.heldMs += toMs - fromMs;
+  }
+
+  report(): HolderSamples[] {
+    return [...this.#series].map(([{ event }, series]) => ({ event, everyMs: this.#everyMs, ...series }));
+  }
+}

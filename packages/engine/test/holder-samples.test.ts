@@ -1,0 +1,252 @@
+/** Samples of who has what sessions wait for, and of who waits: at equal distances, bounded, and as it was at that moment. */
+import { describe, expect, it } from 'vitest';
+import { limits } from '../src/api/limits.ts';
+import type { HolderSamples } from '../src/api/waits.ts';
+import { logFileSync } from '../src/model/commit-waits.ts';
+import { WaitRecorder } from '../src/model/wait-recorder.ts';
+import { nodePorts } from '../src/node-ports.ts';
+import { openInstance } from '../src/runtime/open-instance.ts';
+import { writeLock } from '../src/unsharded/write-lock.ts';
+import { makeFolder } from './folder.ts';
+
+const everyMs = limits.holderSampleMs;
+
+/** A recorder with one slot, whose clock moves only by `pass`, and that counts how often it is read. */
+function book() {
+  const seen = { nowMs: 1_000, reads: 0 };
+  const clock = {
+    monotonicMs: () => {
+      seen.reads += 1;
+      return seen.nowMs;
+    },
+  };
+  const waits = new WaitRecorder({ clock });
+  const slot = waits.openHolderSlot(writeLock, (holder: number | string) => holder);
+  const pass = (ms: number) => {
+    seen.nowMs += ms;
+  };
+  return { waits, slot, pass, reads: () => seen.reads };
+}
+
+const of = (series: readonly HolderSamples[], { name }: { name: string }) =>
+  series.find(({ event }) => event === name)!;
+
+describe('samples of holders', () => {
+  it('are of the moments that were due, however late anything changes', () => {
+    const { waits, slot, pass } = book();
+    const [first, second] = [waits.openSession(1), waits.openSession(2)];
+    const end = waits.sampleHolders({ inMs: 0 });
+    slot.hold(7);
+    first.begin(writeLock);
+    pass(2.5 * everyMs); // due at 10 and 20 ms, when only the first waited
+    second.begin(writeLock);
+    pass(everyMs);
+    slot.hold(undefined);
+    first.end();
+    pass(everyMs);
+    expect(of(end(), writeLock).samples).toEqual([
+      { holder: null, waiters: 0, waiting: [] },
+      { holder: 7, waiters: 1, waiting: [1] },
+      { holder: 7, waiters: 1, waiting: [1] },
+      { holder: 7, waiters: 2, waiting: [1, 2] },
+      { holder: null, waiters: 1, waiting: [2] },
+    ]);
+  });
+
+  it('know a session that ends while it waits until then, and not after', () => {
+    const { waits, pass } = book();
+    const [ending, other] = [waits.openSession(1), waits.openSession(2)];
+    const end = waits.sampleHolders({ inMs: 5 });
+    ending.begin(writeLock);
+    other.begin(writeLock);
+    pass(5 + 1.5 * everyMs);
+    ending.close();
+    pass(everyMs);
+    expect(of(end(), writeLock).samples.map(({ waiting }) => waiting)).toEqual([[1, 2], [1, 2], [2]]);
+  });
+
+  it('are of their window only, and so are the holds that are counted', () => {
+    const { waits, slot, pass } = book();
+    const end = waits.sampleHolders({ inMs: 100, forMs: 5 * everyMs });
+    slot.hold(1); // began before the window
+    pass(101);
+    slot.hold(2);
+    pass(3);
+    slot.hold(undefined);
+    pass(6);
+    slot.hold(3);
+    pass(11);
+    slot.hold('a group'); // takes it over
+    pass(1_000); // and has it beyond the window
+    slot.hold(undefined);
+    const { samples, holds, heldMs } = of(end(), writeLock);
+    expect(samples.map(({ holder }) => holder)).toEqual([1, null, 3, 'a group', 'a group']);
+    expect({ holds, heldMs }).toEqual({ holds: 2, heldMs: 14 });
+  });
+
+  it('are a bounded number over any time, evenly spread', () => {
+    const { waits, slot, pass } = book();
+    const end = waits.sampleHolders({ inMs: 0 });
+    for (let index = 0; index < 5.5 * limits.holderSamplesMax; index += 1) {
+      slot.hold(index);
+      pass(everyMs);
+    }
+    const { samples, everyMs: between } = of(end(), writeLock);
+    expect(between).toBe(8 * everyMs);
+    expect(samples.length).toBeLessThanOrEqual(limits.holderSamplesMax);
+    expect(samples.length).toBeGreaterThan(limits.holderSamplesMax / 2);
+    // A sample that is due as the holder changes is of the one before.
+    expect(samples.map(({ holder }) => holder)).toEqual(
+      samples.map((_, index) => (index === 0 ? null : index * 8 - 1)),
+    );
+  });
+
+  it('name a bounded number of those who wait, and count all', () => {
+    const { waits, pass } = book();
+    const count = limits.sampledWaitersMax + 3;
+    for (let number = 1; number <= count; number += 1) waits.openSession(number).begin(writeLock);
+    const end = waits.sampleHolders({ inMs: 1, forMs: everyMs });
+    pass(2);
+    const [sample] = of(end(), writeLock).samples;
+    expect(sample!.waiters).toBe(count);
+    expect(sample!.waiting).toEqual(
+      Array.from({ length: limits.sampledWaitersMax }, (_, index) => index + 1),
+    );
+  });
+
+  it('cost a hold no reading of the clock while nobody asks for them', () => {
+    const { waits, slot, reads } = book();
+    const holdTwice = () => {
+      const before = reads();
+      slot.hold(1);
+      slot.hold(undefined);
+      return reads() - before;
+    };
+    expect(holdTwice()).toBe(0);
+    const end = waits.sampleHolders({ inMs: 0 });
+    expect(holdTwice()).toBe(2);
+    end();
+    expect(holdTwice()).toBe(0);
+  });
+
+  it('count nobody as waiting who holds something else', () => {
+    const { waits, slot, pass } = book();
+    const groups = waits.openHolderSlot(logFileSync, (group: string) => group);
+    const writing = waits.openSession(1);
+    const end = waits.sampleHolders({ inMs: 5 });
+    slot.hold(writing.number);
+    groups.hold('a group');
+    writing.begin(logFileSync); // of its own write
+    waits.openSession(2).begin(logFileSync);
+    pass(6);
+    expect(of(end(), logFileSync).samples).toEqual([{ holder: 'a group', waiters: 1, waiting: [2] }]);
+  });
+
+  it('show who waits for what it holds: a contradiction', () => {
+    const { waits, slot, pass } = book();
+    const end = waits.sampleHolders({ inMs: 5 });
+    slot.hold(1);
+    waits.openSession(1).begin(writeLock);
+    pass(6);
+    expect(of(end(), writeLock).samples).toEqual([{ holder: 1, waiters: 1, waiting: [1] }]);
+  });
+
+  it('are as many as fit into the window, whatever the sums of its times are rounded to', () => {
+    for (let startMs = 0; startMs < 100; startMs += 1) {
+      const { waits, pass } = book();
+      pass(startMs * 1.1);
+      const measureAtMs = startMs * 7.3 + 0.1;
+      const end = waits.sampleHolders({ inMs: 0.3, forMs: measureAtMs + 20 * everyMs - measureAtMs });
+      pass(21 * everyMs);
+      expect(of(end(), writeLock).samples, `${startMs}`).toHaveLength(20);
+    }
+  });
+
+  it('end when others are asked for', () => {
+    const { waits, pass } = book();
+    const endFirst = waits.sampleHolders({ inMs: 0 });
+    pass(1);
+    const end = waits.sampleHolders({ inMs: 0 });
+    pass(1);
+    expect(of(endFirst(), writeLock).samples).toHaveLength(0);
+    expect(of(end(), writeLock).samples).toHaveLength(1);
+  });
+});
+
+/** From a moment to another, on the clock of the process. */
+type Interval = [fromMs: number, toMs: number];
+
+/** In a transaction, so that a write is long beside the microseconds by which the start of the window is known. */
+const messages = 50;
+
+/**
+ * Sessions that commit one transaction after the other until the clock says so. What was sampled, and what the sessions themselves said
+ * of their waits: of each event, the intervals of each session.
+ */
+async function commitFor(ms: number, kind: 'sharded' | 'unsharded', sessions: number) {
+  const instance = await openInstance({ dir: makeFolder(), instance: 1 });
+  await instance.createQueue({ name: 'q', kind });
+  const enqueuers = Array.from({ length: sessions }, () => instance.openSession());
+  const told = new Map<string, Interval[]>();
+  for (const { time } of enqueuers) {
+    time!.observe((state, fromMs, toMs) => {
+      const key = `${state} ${time!.number}`;
+      const intervals = told.get(key) ?? [];
+      if (intervals.push([fromMs, toMs]) === 1) told.set(key, intervals);
+    });
+  }
+  const fromMs = nodePorts.clock.monotonicMs();
+  const end = instance.waits.sampleHolders({ inMs: 0 });
+  await Promise.all(
+    enqueuers.map(async (session) => {
+      while (nodePorts.clock.monotonicMs() < fromMs + ms) {
+        for (let message = 0; message < messages; message += 1) session.enqueue('q', { payload: 'x' });
+        await session.commit();
+      }
+    }),
+  );
+  const series = end();
+  const elapsedMs = nodePorts.clock.monotonicMs() - fromMs;
+  await instance.close();
+  /** Whether a session said that it was in the event when the sample was due. */
+  const wasIn = ({ name }: { name: string }, session: unknown, index: number) => {
+    const atMs = fromMs + index * everyMs;
+    return told.get(`${name} ${session}`)?.some(([from, to]) => from <= atMs && atMs <= to) ?? false;
+  };
+  return { series, elapsedMs, wasIn };
+}
+
+describe('an instance', () => {
+  it('tells which session writes to an unsharded queue, and which others wait for it', async () => {
+    const { series, elapsedMs, wasIn } = await commitFor(1_000, 'unsharded', 5);
+    const { samples, holds, heldMs } = of(series, writeLock);
+    const held = [...samples.entries()].filter(([, { holder }]) => holder !== null);
+    // By samples and by the ends of all holds, within four standard errors of so many samples.
+    const share = heldMs / elapsedMs;
+    const standardError = Math.sqrt((share * (1 - share)) / samples.length);
+    expect(holds).toBeGreaterThan(10);
+    expect(Math.abs(held.length / samples.length - share)).toBeLessThan(4 * standardError);
+    // What the sessions said themselves: the holder wrote, and those that waited waited. The start of the window, and the time
+    // between the beginnings of a hold and of its write, are microseconds, in which some samples fall.
+    const writing = held.filter(([index, { holder }]) => wasIn(logFileSync, holder, index));
+    expect(writing.length, `of ${held.length}`).toBeGreaterThan(0.8 * held.length);
+    const waiters = held.flatMap(([index, { waiting }]) => waiting.map((session) => ({ index, session })));
+    const waited = waiters.filter(({ index, session }) => wasIn(writeLock, session, index));
+    expect(waited.length, `of ${waiters.length}`).toBeGreaterThan(0.8 * waiters.length);
+    for (const [, { holder, waiting }] of held) expect(waiting).not.toContain(holder);
+    expect(waiters.length).toBeGreaterThan(held.length / 2);
+  });
+
+  it('tells the group that is being written, whose members wait for it', async () => {
+    const { series, elapsedMs } = await commitFor(1_000, 'sharded', 5);
+    const { samples, heldMs } = of(series, logFileSync);
+    const held = samples.filter(({ holder }) => holder !== null);
+    const share = heldMs / elapsedMs;
+    const standardError = Math.sqrt((share * (1 - share)) / samples.length);
+    expect(Math.abs(held.length / samples.length - share)).toBeLessThan(4 * standardError);
+    for (const { holder, waiters } of held) {
+      const [, members] = /^group \d+ of (\d+) transactions?$/.exec(String(holder))!;
+      expect(waiters).toBeGreaterThanOrEqual(Number(members) - 1); // statistics of the instance may be one of them
+    }
+  });
+});
