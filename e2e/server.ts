@@ -1,7 +1,7 @@
 /** The real server, as `npm start` runs it, on a free port and in a data folder of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, mkdirSync } from 'node:fs';
+import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,41 +26,61 @@ async function freePort(): Promise<number> {
 
 export class LabServer {
   readonly url: string;
-  readonly #child: ChildProcess;
-  readonly #dataDir: string;
+  readonly dataDir: string;
+  readonly #env: Record<string, string>;
+  readonly #logName: string;
+  #child: ChildProcess;
   /** The end of what the process printed. */
   output = '';
 
   private constructor(port: number, dataDir: string, logName: string, env: Record<string, string>) {
     this.url = `http://127.0.0.1:${port}`;
-    this.#dataDir = dataDir;
-    this.#child = spawn(process.execPath, [main], {
-      env: { ...process.env, PORT: String(port), DATA_DIR: dataDir, ...env },
+    this.dataDir = dataDir;
+    this.#logName = logName;
+    this.#env = { ...env, PORT: String(port), DATA_DIR: dataDir };
+    this.#child = this.#spawn();
+  }
+
+  #spawn(): ChildProcess {
+    const child = spawn(process.execPath, [main], {
+      env: { ...process.env, ...this.#env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     mkdirSync(logFolder, { recursive: true });
-    const log = createWriteStream(join(logFolder, logName));
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.on('data', (text) => {
+    const log = createWriteStream(join(logFolder, this.#logName), { flags: 'a' });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (text) => {
         log.write(text);
         this.output = (this.output + text).slice(-10_000);
       });
     }
+    return child;
   }
 
   /** Resolves when the server answers that it is healthy, or that it wants a key; rejects with its last output if it ends before. */
   static async start(logName: string, env: Record<string, string> = {}): Promise<LabServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'shardlab-e2e-'));
+    rmSync(join(logFolder, logName), { force: true });
     const server = new LabServer(await freePort(), dataDir, logName, env);
+    await server.#untilHealthy();
+    return server;
+  }
+
+  /** Starts the process again, which was killed, with the data that it left and at the same address. */
+  async startAgain(): Promise<void> {
+    this.#child = this.#spawn();
+    await this.#untilHealthy();
+  }
+
+  async #untilHealthy(): Promise<void> {
     const deadline = AbortSignal.timeout(readyWithinMs);
-    while (!(await server.#isHealthy())) {
-      if (server.#child.exitCode !== null || deadline.aborted) {
-        await server.stop();
-        throw new Error(`the server did not become healthy; its last output:\n${server.output}`);
+    while (!(await this.#isHealthy())) {
+      if (this.#child.exitCode !== null || deadline.aborted) {
+        await this.stop();
+        throw new Error(`the server did not become healthy; its last output:\n${this.output}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    return server;
   }
 
   async #isHealthy(): Promise<boolean> {
@@ -72,12 +92,20 @@ export class LabServer {
     }
   }
 
-  /** Kills the process, as a machine that fails would, and removes its data. */
+  /** Kills the process, as a machine that fails would. Its data stay until `stop`. */
   async kill(): Promise<void> {
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await ended;
-    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+
+  /** Suspends the process: its connections stay, and nothing answers. */
+  suspend(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
   }
 
   /** Asks the process to end, waits for it and removes its data. Resolves to the exit code, null if it was killed. */
@@ -87,7 +115,7 @@ export class LabServer {
       this.#child.kill('SIGTERM');
       await ended;
     }
-    await rm(this.#dataDir, { recursive: true, force: true });
+    await rm(this.dataDir, { recursive: true, force: true });
     return this.#child.exitCode;
   }
 }

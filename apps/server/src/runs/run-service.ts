@@ -53,7 +53,7 @@ export class RunService {
     this.#options = options;
     this.#store.endInterrupted();
     options.journals.sweep((id) => this.#store.has(id));
-    for (const run of this.#store.queued()) this.#channels.set(run.id, new RunChannel(run));
+    for (const run of this.#store.queued()) this.#channels.set(run.id, this.#channelOf(run));
     this.#startNext();
   }
 
@@ -63,7 +63,7 @@ export class RunService {
     assertSystemsAvailable(scenario, scale);
     const run = newRun({ id: randomUUID(), scenario, scale, createdAtMs: this.#options.now() });
     this.#store.add(run);
-    this.#channels.set(run.id, new RunChannel(run));
+    this.#channels.set(run.id, this.#channelOf(run));
     this.#startNext();
     return run;
   }
@@ -81,12 +81,16 @@ export class RunService {
     assertSystemsAvailable(scenario, scale);
     const points = [...this.#store.points(id)];
     const run = { ...newRun({ id, scenario, scale, createdAtMs }), startedAtMs, points, claims };
-    const channel = new RunChannel(run);
+    const channel = this.#channelOf(run);
     channel.ticks.restore(this.#store.ticks(id));
     this.#store.update(run);
     this.#channels.set(id, channel);
     this.#startNext();
     return run;
+  }
+
+  #channelOf(run: Run): RunChannel {
+    return new RunChannel(run, this.#options.now());
   }
 
   #assertRoom(): void {
