@@ -264,11 +264,17 @@ describe('a run that has ended', () => {
     run = await runToEnd(app(), smallScenario({ systems: ['sharded', 'unsharded'], phases }));
   });
 
-  it('is exported as a file of JSON, as it is', async () => {
+  it('is exported as a file of JSON, as it is with its ticks, and is the same where it is imported', async () => {
     const { status, headers, body } = await app().get(`/api/runs/${run.id}/export`);
     expect(status).toBe(200);
     expect(headers['content-disposition']).toMatch(/^attachment; filename="small-[0-9a-f]{8}\.json"$/);
-    expect(body).toEqual(run);
+    const ticks = ticksOf(await follow(app(), run.id));
+    expect(ticks.length).toBeGreaterThan(2);
+    expect(body).toEqual({ ...run, ticks });
+    const imported = await app().post<{ id: string }>('/api/runs/import', body);
+    const { id } = imported.body;
+    expect((await app().get(`/api/runs/${id}/export`)).body).toEqual({ ...run, ticks, id, imported: true });
+    expect(ticksOf(await follow(app(), id))).toEqual(ticks);
   });
 
   it('is exported as CSV with a row for each point with all of its parameters and figures', async () => {

@@ -11,9 +11,12 @@ export interface Follower {
   end(): void;
 }
 
+/** Of the ticks of one run. */
+export const tickBounds = { countMax: limits.ticksKeptMax, bytesMax: limits.ticksKeptBytes };
+
 export class RunChannel {
   run: Run;
-  readonly ticks = new TickHistory({ countMax: limits.ticksKeptMax, bytesMax: limits.ticksKeptBytes });
+  readonly ticks = new TickHistory(tickBounds);
   readonly #log: EventLog;
   readonly #followers = new Set<Follower>();
 

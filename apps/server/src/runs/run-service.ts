@@ -5,7 +5,7 @@
  * stored, and exported point by point.
  */
 import { randomUUID } from 'node:crypto';
-import type { RecordedRunList, Run, RunEvent, RunLabels, RunList, Scale, Scenario } from '@shardlab/contract';
+import type { ExportedRun, RecordedRunList, Run, RunEvent, RunLabels, RunList, Scale, Scenario } from '@shardlab/contract';
 import { assertSystemsAvailable, LabError, newRun, startRunInThread } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
@@ -16,9 +16,10 @@ import { interrupted, type RunStore } from '../store/run-store.ts';
 import type { ClaimHistory } from './claim-history.ts';
 import { endEventId, frameOf } from './event-log.ts';
 import type { RecordedRuns } from './recorded-runs.ts';
-import { type Follower, RunChannel } from './run-channel.ts';
+import { type Follower, RunChannel, tickBounds } from './run-channel.ts';
 import type { Points } from './run-export.ts';
 import type { RunJournals } from './run-journals.ts';
+import { TickHistory } from './tick-history.ts';
 
 export interface RunServiceOptions {
   hidePaths: HidePaths;
@@ -123,6 +124,13 @@ export class RunService {
     return this.#channels.get(id)?.run.points ?? this.#store.points(id);
   }
 
+  /** The ticks that are kept of a run, as JSON. Rejects with `RUN_NOT_FOUND`. */
+  async ticksJson(id: string): Promise<string> {
+    const channel = this.#channels.get(id);
+    if (channel !== undefined) return JSON.stringify(channel.ticks.ticks);
+    return (await this.#recorded.ticksJson(id)) ?? this.#store.ticksJson(id);
+  }
+
   list(options: RunListOptions): RunList {
     return this.#store.list(options);
   }
@@ -169,14 +177,17 @@ export class RunService {
 
   /**
    * Adds a run that was exported elsewhere, under its id or, if that is taken, a new one. Its verdicts are kept with it and are
-   * none of this machine's. Throws `RUN_ACTIVE` if it had not ended when it was exported.
+   * none of this machine's. Of its ticks as many are kept as of a run of this server. Throws `RUN_ACTIVE` if it had not ended when it was exported.
    */
-  import(run: Run): string {
+  import({ ticks = [], ...run }: ExportedRun): string {
     if (!['done', 'failed', 'cancelled'].includes(run.status))
       throw new ServerError('RUN_ACTIVE', { details: { id: run.id.slice(0, 64), status: run.status } });
     const isFree = isId(run.id) && !this.#store.has(run.id) && !this.#recorded.has(run.id);
     const id = isFree ? run.id : randomUUID();
-    this.#store.import({ ...run, id });
+    const history = new TickHistory(tickBounds);
+    for (const tick of ticks.toSorted((a, b) => a.atMs - b.atMs))
+      history.add(tick, JSON.stringify(tick).length);
+    this.#store.import({ ...run, id }, history.ticks);
     return id;
   }
 
