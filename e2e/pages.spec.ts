@@ -1,7 +1,7 @@
-/** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, never wider than the screen. */
+/** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, never wider than the screen, no number cut off. */
 import { errorsIn, expect, test } from './journey.ts';
 import { furnish, open, pages, routesOf } from './pages.ts';
-import { expectReadable, showIn, sizes, themes } from './readable.ts';
+import { expectReadable, expectWholeAtAllWidths, showIn, sizes, themes } from './readable.ts';
 
 test('the list of pages has every path of the router', async ({ page }) => {
   await open(page, '/');
@@ -13,7 +13,7 @@ test('the list of pages has every path of the router', async ({ page }) => {
 test.describe.configure({ mode: 'parallel' });
 
 for (const { name, address } of pages) {
-  test(`${name} in both themes, on a desktop and on a phone`, async ({ visitor, request }) => {
+  test(`${name} in both themes, on a desktop and on a phone, whole at each width`, async ({ visitor, request }) => {
     test.setTimeout(300_000);
     const ids = await furnish(request);
     const { errors, end } = errorsIn(visitor);
@@ -28,6 +28,7 @@ for (const { name, address } of pages) {
         });
       }
     }
+    await test.step('from 390 to 2560 px wide', () => expectWholeAtAllWidths(visitor));
     end();
   });
 }

@@ -1,32 +1,12 @@
 /** A server that is gone, hangs and comes back; runs that it interrupted, that failed, and that other work disturbed. */
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { APIRequestContext, BrowserContext, Page } from '@playwright/test';
-import { expect, idleMachine, longScenario, readRun, startRun, test } from './journey.ts';
+import type { BrowserContext, Page } from '@playwright/test';
+import { expect, failRuns, idleMachine, longScenario, mendRuns, readRun, startRun, test, withServer } from './journey.ts';
 import { importOnce } from './pages.ts';
 import { expectReadable } from './readable.ts';
-import { LabServer } from './server.ts';
 
 const statusOf = (page: Page) => page.getByRole('status', { name: 'Run status' });
 const staleNotice = (page: Page) =>
   page.getByRole('alert').filter({ hasText: /Nothing from the server since \d\d:\d\d:\d\d/ });
-
-/** A server that a journey may end, and a way to call it. */
-async function ownServer(
-  logName: string,
-  newRequest: (url: string) => Promise<APIRequestContext>,
-  use: (server: LabServer, request: APIRequestContext) => Promise<void>,
-): Promise<void> {
-  const server = await LabServer.start(logName);
-  const request = await newRequest(server.url);
-  try {
-    await use(server, request);
-  } finally {
-    await request.dispose();
-    server.resume();
-    await server.stop();
-  }
-}
 
 /** The page of a run under way, a queue, the cluster and the start page of the server. */
 async function openPages(context: BrowserContext, url: string, run: string) {
@@ -50,8 +30,7 @@ test('without its server every page says since when it is stale, and continues o
   playwright,
 }) => {
   test.setTimeout(300_000);
-  const newRequest = (baseURL: string) => playwright.request.newContext({ baseURL });
-  await ownServer('server-gone.log', newRequest, async (server, request) => {
+  await withServer({ playwright, logName: 'server-gone.log' }, async (server, request) => {
     const send = async (count: number) => {
       const messages = Array.from({ length: count }, (_, parcel) => ({ payload: { parcel } }));
       const answer = await request.post('/api/queues/parcels/messages', { data: { messages } });
@@ -138,17 +117,14 @@ test('a run that fails says why, keeps its points, and can be run again', async 
   playwright,
 }) => {
   test.setTimeout(240_000);
-  const newRequest = (baseURL: string) => playwright.request.newContext({ baseURL });
-  await ownServer('server-run-fails.log', newRequest, async (server, request) => {
+  await withServer({ playwright, logName: 'server-run-fails.log' }, async (server, request) => {
     const id = await startRun(request, longScenario('without-its-folder'));
     const page = await browsing.newPage();
     await idleMachine(page);
     await page.goto(`${server.url}/runs/${id}`);
     const points = page.getByRole('tabpanel', { name: 'Points' }).getByRole('row');
     await expect(points.nth(1), 'a point').toBeVisible({ timeout: 90_000 });
-    const folder = join(server.dataDir, 'runs');
-    rmSync(folder, { recursive: true });
-    writeFileSync(folder, 'not a folder');
+    failRuns(server);
     await expect(statusOf(page)).toHaveText('Failed', { timeout: 60_000 });
     const notice = page.getByRole('alert');
     await expect(notice).toContainText('The run failed: ');
@@ -162,7 +138,7 @@ test('a run that fails says why, keeps its points, and can be run again', async 
     await page.goto(`${server.url}/runs`);
     await expect(page.getByRole('row').filter({ hasText: 'without-its-folder' })).toContainText('Failed');
 
-    rmSync(folder);
+    mendRuns(server);
     await page.goto(`${server.url}/runs/${id}`);
     await page.getByRole('button', { name: 'Run again' }).click();
     await expect(page).not.toHaveURL(new RegExp(id));
