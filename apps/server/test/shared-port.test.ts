@@ -190,14 +190,15 @@ describe('with several instances', () => {
     const [a, b] = [new Connection(test), new Connection(test)];
     for (const connection of [a, b, a, b]) await connection.post(messages, { messages: [{ payload: 1 }] });
     // So each is with another process by now.
-    await test.post('/api/queues', { name: 'empty' });
+    expect((await test.post('/api/queues', { name: 'empty' })).status).toBe(201);
     const ends = [a, b].map((connection, at) =>
       connection.post('/api/queues/empty/dequeue', { waitMs: 30_000 }).then(
         ({ status }) => ({ at, status }),
         () => ({ at, status: 'broken' as const }),
       ),
     );
-    const { body } = await test.get<Cluster>('/api/cluster');
+    const { status, body } = await test.get<Cluster>('/api/cluster');
+    expect(status, JSON.stringify(body)).toBe(200);
     process.kill(body.processes.find(({ instance }) => instance === 1)!.pid, 'SIGKILL');
     const broken = await Promise.race(ends);
     expect(broken.status).toBe('broken');

@@ -6,6 +6,7 @@ import type { ErrorBody, Run, Scenario } from '@shardlab/contract';
 import { afterAll, afterEach, beforeAll, onTestFinished, vi } from 'vitest';
 import { type AppOptions, createApp } from '../src/app.ts';
 import type { App } from '../src/http/app-types.ts';
+import { listeningPort } from '../src/http/listening-port.ts';
 import { expectAnswersAsDescribed } from './check-answers.ts';
 
 export interface Answer<T = unknown> {
@@ -71,10 +72,11 @@ export async function openApp(options: AppOptions): Promise<TestApp> {
     payload?: string,
     headers: Record<string, string> = {},
   ) => {
+    const port = listeningPort(app);
     const response = await app.inject({
       method: method as 'GET',
       url,
-      headers: { host: '127.0.0.1', ...headers },
+      headers: { host: port === null ? '127.0.0.1' : `127.0.0.1:${port}`, ...headers },
       ...(payload === undefined ? {} : { payload }),
     });
     const type = String(response.headers['content-type'] ?? '');

@@ -160,9 +160,7 @@ describeOnServers('a server whose queues are on NATS', { servers: 1 }, (servers)
     const [failed] = (await take()).body.messages;
     await app.post('/api/queues/again/nack', { receipts: [failed!.receipt] });
     const exceptions = '/api/queues/again.exceptions';
-    await expect
-      .poll(async () => (await app.get<QueueInfo>(exceptions)).body.ready, { timeout: 30_000 })
-      .toBe(1);
+    await expect.poll(async () => (await app.get<QueueInfo>(exceptions)).body.ready).toBe(1);
     const dry = await app.post<Redriven>(`${exceptions}/redrive`, { dryRun: true });
     expect(dry.body).toEqual({ to: 'again', messages: 1, left: 0 });
     const { status, body: moved } = await app.post<Redriven>(`${exceptions}/redrive`);

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { limits } from '../src/api/limits.ts';
 import {
   connect,
   type Instance,
@@ -18,9 +19,13 @@ export function makeFolder(): string {
   return dir;
 }
 
-/** Opens an instance, in a folder of its own unless one is named. */
+/**
+ * Opens an instance, in a folder of its own unless one is named. Unless asked it takes no samples while the test lasts: each can
+ * be a group, and tests count groups.
+ */
 export async function openTestInstance(options: Partial<InstanceOptions> = {}): Promise<Instance> {
-  const instance = await openInstance({ dir: options.dir ?? makeFolder(), ...options });
+  const dir = options.dir ?? makeFolder();
+  const instance = await openInstance({ sampleIntervalMs: limits.sampleMsMax, ...options, dir });
   onTestFinished(() => instance.close());
   return instance;
 }

@@ -14,6 +14,7 @@ import {
 } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import { makeFolder } from '../folder.ts';
+import { waiting } from '../waiting.ts';
 import { readLeft } from './ledger.ts';
 import { RemoteLoad } from './remote-load.ts';
 
@@ -218,8 +219,9 @@ describe('clients of a cluster', () => {
     load.unread.delete(3);
     await load.progress(3, 1);
     await untilGone(cluster, 3);
-    await vi.waitFor(() =>
-      expect(cluster.events().map((event) => event.type)).toContain('instance:deregistered'),
+    await vi.waitFor(
+      () => expect(cluster.events().map((event) => event.type)).toContain('instance:deregistered'),
+      waiting,
     );
     await Promise.all([load.progress(1), load.progress(2)]);
 

@@ -85,7 +85,7 @@ describe('a delayed message', () => {
     await enqueuer.enqueue('later', 'a', now, { delayMs });
     const again = await shareTest(instance);
     expect(readyOf(again)).toEqual({ a: 1 });
-    await expect.poll(() => readyOf(again), { timeout: 30_000 }).toEqual({ a: 2 });
+    await expect.poll(() => readyOf(again)).toEqual({ a: 2 });
     expect(readyOf(shared)).toEqual({ a: 2 });
   });
 });

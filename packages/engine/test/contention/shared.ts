@@ -125,7 +125,7 @@ export async function whenIn(
   thread: SessionThread,
   state: ThreadSessionStatistics['state'],
 ): Promise<void> {
-  await expect.poll(() => statisticsOf(shared, thread).state, { timeout: 30_000, interval: 5 }).toBe(state);
+  await expect.poll(() => statisticsOf(shared, thread).state, { interval: 5 }).toBe(state);
 }
 
 /** Resolves when the session has gone back to sleep as often as this. */

@@ -56,12 +56,10 @@ describe('a scrub', () => {
   it('tells that a file in use was deleted', async () => {
     const dir = await closedWithContent();
     const instance = await openTestInstance({ dir, scrubIntervalMs: 100 });
-    await expect.poll(() => instance.stats().scrub.completed, { timeout: 30_000 }).toBeGreaterThan(0);
+    await expect.poll(() => instance.stats().scrub.completed).toBeGreaterThan(0);
     expect(messages(instance)).toEqual([]);
     for (const end of ['', '-wal', '-shm']) rmSync(join(dir, `unsharded.db${end}`), { force: true });
-    await expect
-      .poll(() => messages(instance), { timeout: 30_000 })
-      .toEqual([expect.stringContaining('unsharded.db is missing')]);
+    await expect.poll(() => messages(instance)).toEqual([expect.stringContaining('unsharded.db is missing')]);
   });
 
   it('runs beside the work of an instance, whose statistics have what it found and when', async () => {
@@ -71,10 +69,10 @@ describe('a scrub', () => {
     const session = instance.openSession();
     session.enqueue('q', { payload: 'new' });
     await session.commit();
-    await expect.poll(() => messages(instance), { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(() => messages(instance)).toHaveLength(1);
     const [first] = instance.stats().scrub.findings;
     const { completed } = instance.stats().scrub;
-    await expect.poll(() => instance.stats().scrub.completed, { timeout: 30_000 }).toBeGreaterThan(completed);
+    await expect.poll(() => instance.stats().scrub.completed).toBeGreaterThan(completed);
     expect(instance.stats().scrub.findings).toEqual([first]); // found first then, and still there
   });
 });

@@ -12,7 +12,7 @@ import { pick, readView, type ViewRow } from './read-views.ts';
 
 const sampleMs = 10;
 /** Samples may be late on a busy machine. */
-const until = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 });
+const until = <T>(read: () => T) => expect.poll(read);
 
 async function put(session: Session, queue: string, count: number) {
   for (let i = 0; i < count; i += 1) session.enqueue(queue, { payload: `message ${i}` });

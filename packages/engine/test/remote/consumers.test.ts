@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type ConsumerOptions, connect } from '../../src/index.ts';
 import { openTestInstance, text } from '../folder.ts';
+import { waiting } from '../waiting.ts';
 import { fill, numbers, openQueue, payloadOf, receiveAll } from './consumer-support.ts';
 import { code, connectTo, drain, serve } from './serving.ts';
 
@@ -19,7 +20,10 @@ describe.each(['durable', 'memory'] as const)('a consumer of a %s queue', (durab
       expect(messages.every(({ deliveryCount }) => deliveryCount === 1)).toBe(true);
       if (options.ackMode === 'client') await consumer.acknowledge();
       if (options.ackMode === 'transacted') await session.commit();
-      await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ held: 0, ready: 0, consumed: 40 }));
+      await vi.waitFor(
+        () => expect(instance.queue('q')).toMatchObject({ held: 0, ready: 0, consumed: 40 }),
+        waiting,
+      );
       expect(await consumer.receiveNoWait()).toBeUndefined();
       await consumer.close();
     },
@@ -42,9 +46,9 @@ describe.each(['durable', 'memory'] as const)('a consumer of a %s queue', (durab
     });
     await fill(instance, numbers(15));
     await fill(instance, ['last']);
-    await vi.waitFor(() => expect(got).toEqual([...numbers(15), 'last']));
+    await vi.waitFor(() => expect(got).toEqual([...numbers(15), 'last']), waiting);
     const consumed = ackMode === 'client' ? 0 : 16;
-    await vi.waitFor(() => expect(instance.queue('q').consumed).toBe(consumed));
+    await vi.waitFor(() => expect(instance.queue('q').consumed).toBe(consumed), waiting);
   });
 
   it('rolled back gets the same again first, counted as redelivered, and what it had not been given as new', async () => {
@@ -93,8 +97,8 @@ describe('a consumer', () => {
       });
     }
     await instance.openSession().enqueueNow('q', ...numbers(25).map((payload) => ({ payload })));
-    await vi.waitFor(() => expect(got).toEqual({ one: numbers(25), two: numbers(25) }));
-    await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0 }));
+    await vi.waitFor(() => expect(got).toEqual({ one: numbers(25), two: numbers(25) }), waiting);
+    await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0 }), waiting);
   });
 
   it('whose listener throws gets the message again, before what came after it', async () => {
@@ -109,9 +113,9 @@ describe('a consumer', () => {
       onError: (error) => errors.push(error),
     });
     await fill(instance, numbers(4));
-    await vi.waitFor(() => expect(got).toEqual(['0 1', '1 1', '1 2', '1 3', '2 1', '3 1']));
+    await vi.waitFor(() => expect(got).toEqual(['0 1', '1 1', '1 2', '1 3', '2 1', '3 1']), waiting);
     expect(errors).toHaveLength(2);
-    await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ held: 0, consumed: 4 }));
+    await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ held: 0, consumed: 4 }), waiting);
   });
 
   it('that takes nothing for its visibility timeout ends, and its messages are ready again', async () => {
@@ -120,7 +124,7 @@ describe('a consumer', () => {
     const options: ConsumerOptions = { ackMode: 'client', prefetch: true, holdMs: 50 };
     const consumer = await session.openConsumer('q', options);
     await consumer.receive();
-    await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ ready: 20, held: 0 }));
+    await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ ready: 20, held: 0 }), waiting);
     await expect(consumer.acknowledge()).rejects.toThrow(code('CONSUMER_STALLED'));
     await expect(consumer.receive()).rejects.toThrow(code('CONSUMER_STALLED'));
     const other = await session.openConsumer('q');
@@ -133,7 +137,10 @@ describe('a consumer', () => {
     await fill(instance, numbers(2));
     const consumer = await session.openConsumer('q', { ackMode: 'transacted', holdMs: 50 });
     session.enqueue('out', { payload: (await consumer.receive())!.payload });
-    await vi.waitFor(() => expect(consumer.receiveNoWait()).rejects.toThrow(code('CONSUMER_STALLED')));
+    await vi.waitFor(
+      () => expect(consumer.receiveNoWait()).rejects.toThrow(code('CONSUMER_STALLED')),
+      waiting,
+    );
     await expect(session.commit()).rejects.toThrow(code('CONSUMER_STALLED'));
     expect(instance.queue('q')).toMatchObject({ ready: 2, held: 0 });
     expect(instance.queue('out').enqueued).toBe(0);
@@ -289,11 +296,11 @@ describe('a consumer whose connection is lost', () => {
     const session = (await connectTo(served.path)).openSession();
     await session.openConsumer('q', { listener: (message) => void got.push(message.payload.toString()) });
     await fill(instance, ['before']);
-    await vi.waitFor(() => expect(got).toEqual(['before']));
+    await vi.waitFor(() => expect(got).toEqual(['before']), waiting);
     await expect.poll(() => instance.queue('q').consumed).toBe(1);
     await served.close();
     await serve(instance, served.path);
     await fill(instance, ['after']);
-    await vi.waitFor(() => expect(got).toEqual(['before', 'after']));
+    await vi.waitFor(() => expect(got).toEqual(['before', 'after']), waiting);
   });
 });

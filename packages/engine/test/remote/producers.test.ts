@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Instance, ProducerOptions, QueueSpec, RemoteInstance } from '../../src/index.ts';
 import { openTestClient, openTestInstance, text } from '../folder.ts';
+import { waiting } from '../waiting.ts';
 import { code, connectTo, serve } from './serving.ts';
 
 async function openQueue(
@@ -78,7 +79,7 @@ describe('a full queue', () => {
     await expect(producer.send({ payload })).rejects.toThrow(code('BACKLOG_FULL'));
     const patient = session.openProducer('q', { blockMs: 10_000 });
     const sent = patient.send({ payload });
-    await vi.waitFor(() => expect(instance.queue('q').ready).toBe(3));
+    await vi.waitFor(() => expect(instance.queue('q').ready).toBe(3), waiting);
     await instance.openSession().dequeueNow('q', { max: 2 });
     await sent;
     expect(instance.queue('q').ready).toBe(2);

@@ -8,6 +8,7 @@ import { nodePorts } from '../../src/node-ports.ts';
 import { assembleInstance } from '../../src/runtime/assemble-instance.ts';
 import type { LocalInstance } from '../../src/runtime/local-instance.ts';
 import { makeFolder } from '../folder.ts';
+import { waiting } from '../waiting.ts';
 
 const secondMs = 1_000;
 
@@ -127,7 +128,7 @@ describe('a timer', () => {
     const { clock, instance } = await start(daily);
     clock.set('2026-03-27T12:00:00.000Z');
     clock.set('2026-03-31T12:00:00.000Z');
-    await vi.waitFor(() => expect(instance.queue('q').ready).toBeGreaterThan(4));
+    await vi.waitFor(() => expect(instance.queue('q').ready).toBeGreaterThan(4), waiting);
     const ticks = ticksOf(await takeAll(instance, instance.queue('q').ready)).slice(-4);
     // At 02:30 on the 29th there is no such time; the library takes 03:30.
     expect(ticks).toEqual([
@@ -146,10 +147,12 @@ describe('a timer', () => {
   ])('is refused with %s', async (_what, options) => {
     const instance = await open(makeFolder(), everySecond(options), nodePorts);
     instance.startServices();
-    await vi.waitFor(() =>
-      expect(instance.services()).toMatchObject([
-        { status: 'failed', failure: { code: 'SERVICE_SPEC_INVALID' } },
-      ]),
+    await vi.waitFor(
+      () =>
+        expect(instance.services()).toMatchObject([
+          { status: 'failed', failure: { code: 'SERVICE_SPEC_INVALID' } },
+        ]),
+      waiting,
     );
   });
 });
@@ -192,7 +195,10 @@ describe('the poller of a folder', () => {
       [5, 600_000],
     ]);
     await session.commit();
-    await vi.waitFor(() => expect(readdirSync(join(folder, 'done')).sort()).toEqual(['a.txt', 'b.txt']));
+    await vi.waitFor(
+      () => expect(readdirSync(join(folder, 'done')).sort()).toEqual(['a.txt', 'b.txt']),
+      waiting,
+    );
     expect(readdirSync(folder).sort()).toEqual(['c.other', 'd.txt', 'done', 'failed']);
   });
 
@@ -202,7 +208,7 @@ describe('the poller of a folder', () => {
     for (const content of ['one', 'second']) {
       writeFileSync(join(folder, 'a.txt'), content);
       expect((await takeAll(instance, 1))[0]!.payload.toString()).toBe(content);
-      await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('a.txt'));
+      await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('a.txt'), waiting);
     }
     expect(readdirSync(join(folder, 'done')).sort()).toEqual(['a.txt', 'a.txt.2']);
   });
@@ -212,11 +218,11 @@ describe('the poller of a folder', () => {
     const instance = await start(dir, folder);
     writeFileSync(join(folder, 'a.txt'), 'once');
     await takeAll(instance, 1);
-    await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('a.txt'));
+    await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('a.txt'), waiting);
     await instance.close();
     renameSync(join(folder, 'done', 'a.txt'), join(folder, 'a.txt')); // as if the process was killed before the move
     const next = await start(dir, folder);
-    await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('a.txt'));
+    await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('a.txt'), waiting);
     expect(next.queue('q').enqueued).toBe(1);
     expect(await next.callService('inbox', 'status')).toMatchObject({ files: 1, failed: 0 });
   });

@@ -15,9 +15,9 @@ import {
 } from '../../src/index.ts';
 import { makeFolder } from '../folder.ts';
 import { isTorture } from '../random.ts';
+import { waiting } from '../waiting.ts';
 
 const module = fileURLToPath(new URL('./counter.ts', import.meta.url));
-const generous = { timeout: 30_000, interval: 20 };
 const tickCount = isTorture ? 300 : 6;
 /** The holder is killed after so many ticks, over and over. */
 const ticksPerKill = 2;
@@ -59,7 +59,7 @@ async function killHolder(client: ClusterClient, name: string): Promise<void> {
     const service = await serviceOf(client, name);
     expect(service).toBeDefined(); // its instance may be moving
     return service;
-  }, generous);
+  }, waiting);
   process.kill(holder.pid, 'SIGKILL');
 }
 
@@ -84,7 +84,7 @@ describe('a singleton service of a cluster', () => {
       vi.waitFor(async () => {
         const service = await serviceOf(client, 'counter');
         expect(service).toMatchObject({ status: 'active', preferred: 2, holder: { instance } });
-      }, generous);
+      }, waiting);
     await untilOn(2);
     cluster.kill(2);
     await untilOn(1);
@@ -170,11 +170,11 @@ describe('a singleton service of a cluster', () => {
     }
     // What is moved is read no more, so every message that the files ever make is in the queue by then.
     const moved = () => readdirSync(join(folder, 'done')).sort();
-    await vi.waitFor(() => expect(moved()).toEqual([...written].sort()), generous);
+    await vi.waitFor(() => expect(moved()).toEqual([...written].sort()), waiting);
     await vi.waitFor(async () => {
       const stats = await client.queueStats('files');
       expect(stats.map(({ total }) => total.depth)).toEqual([0, 0]);
-    }, generous);
+    }, waiting);
     expect(taken.sort()).toEqual([...written].sort());
   });
 });

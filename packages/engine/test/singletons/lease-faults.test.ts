@@ -10,6 +10,7 @@ import { nodePorts } from '../../src/node-ports.ts';
 import { Membership } from '../../src/storage/catalog/membership.ts';
 import { makeFolder } from '../folder.ts';
 import { drawnSeed, isTorture, random } from '../random.ts';
+import { waiting } from '../waiting.ts';
 import { VirtualMachine, VirtualMember } from './virtual-member.ts';
 import { findWriterFaults, readWriterJournal } from './writer-history.ts';
 
@@ -20,8 +21,6 @@ const faults = ['hang', 'false death', 'clock ahead', 'clock behind', 'wall cloc
 type Fault = (typeof faults)[number];
 
 const module = fileURLToPath(new URL('./stubborn-writer.ts', import.meta.url));
-const generous = { timeout: 30_000, interval: 20 };
-
 async function readWritten(dir: string): Promise<{ epoch: number; number: number }[]> {
   const instance = await openInstance({ dir, instance: preferred });
   const session = instance.openSession();
@@ -83,7 +82,7 @@ describe('lease faults', () => {
         const { epoch } = holder!.service(preferred)!;
         expect(readWriterJournal(journal).acknowledged.some((write) => write.epoch === epoch)).toBe(true);
         return holder!;
-      }, generous);
+      }, waiting);
 
     const refused = new Map<string, number>();
     for (let round = 0; round < faultCount; round += 1) {
@@ -100,7 +99,7 @@ describe('lease faults', () => {
       if (fault === 'stop') await holder.leave();
       if (fault === 'wall clock') {
         const before = numberNow();
-        await vi.waitFor(() => expect(numberNow()).toBeGreaterThan(before + 3), generous);
+        await vi.waitFor(() => expect(numberNow()).toBeGreaterThan(before + 3), waiting);
         expect(holder.service(preferred)).toMatchObject({ epoch, status: 'active' });
         holder.wallClockOffMs = 0;
         continue;
@@ -110,7 +109,7 @@ describe('lease faults', () => {
         const other = members.find((member) => member !== holder && member.service(preferred) !== undefined);
         expect(other?.service(preferred)?.status).toBe('active');
         expect(other!.service(preferred)!.epoch).toBeGreaterThan(epoch);
-      }, generous);
+      }, waiting);
       machine.declareDead(holder.pid);
       holder.thaw();
       for (const member of members) member.machineClockOffMs = 0;
@@ -118,7 +117,7 @@ describe('lease faults', () => {
         const ended = readWriterJournal(journal).ended.get(epoch);
         expect(ended).toBeDefined();
         return ended!;
-      }, generous);
+      }, waiting);
       expect(['INSTANCE_FENCED', 'INSTANCE_CLOSED', 'SESSION_CLOSED', 'INSTANCE_FAILED']).toContain(code);
       refused.set(`${fault}: ${code}`, (refused.get(`${fault}: ${code}`) ?? 0) + 1);
       // A process that lost its own instance ends, and so do those that others were made to kill.

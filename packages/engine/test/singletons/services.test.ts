@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { connect, type Instance, type Json, QueueError, type ServiceSpec } from '../../src/index.ts';
 import type { LocalInstance } from '../../src/runtime/local-instance.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
+import { waiting } from '../waiting.ts';
 
 const module = fileURLToPath(new URL('./counter.ts', import.meta.url));
 const code = (value: string) => expect.objectContaining({ code: value });
@@ -14,7 +15,7 @@ const counter = (options: Json = {}): ServiceSpec => ({ name: 'counter', module,
 
 async function activeInstance(dir: string, spec: ServiceSpec): Promise<Instance> {
   const instance = await openTestInstance({ dir, services: [spec] });
-  await vi.waitFor(() => expect(instance.services()).toMatchObject([{ status: 'active' }]));
+  await vi.waitFor(() => expect(instance.services()).toMatchObject([{ status: 'active' }]), waiting);
   return instance;
 }
 
@@ -101,10 +102,12 @@ describe('a singleton service', () => {
     const instance = await activeInstance(makeFolder(), counter());
     await instance.callService('counter', 'add', 1);
     await instance.callService('counter', 'giveUp');
-    await vi.waitFor(() =>
-      expect(instance.services()).toMatchObject([
-        { status: 'active', failure: { code: 'SERVICE_FAILED', message: 'it gave up' } },
-      ]),
+    await vi.waitFor(
+      () =>
+        expect(instance.services()).toMatchObject([
+          { status: 'active', failure: { code: 'SERVICE_FAILED', message: 'it gave up' } },
+        ]),
+      waiting,
     );
     expect(await instance.callService('counter', 'get')).toBe(5);
     expect(instance.services()[0]!.history).toHaveLength(2);
@@ -112,10 +115,12 @@ describe('a singleton service', () => {
 
   it('that cannot be loaded is reported, and the queues are served', async () => {
     const instance = await openTestInstance({ services: [{ name: 'x', module: '/nowhere/x.ts' }] });
-    await vi.waitFor(() =>
-      expect(instance.services()).toMatchObject([
-        { status: 'failed', failure: { code: 'SERVICE_SPEC_INVALID' } },
-      ]),
+    await vi.waitFor(
+      () =>
+        expect(instance.services()).toMatchObject([
+          { status: 'failed', failure: { code: 'SERVICE_SPEC_INVALID' } },
+        ]),
+      waiting,
     );
     await expect(instance.callService('x', 'get')).rejects.toEqual(code('SERVICE_NOT_ACTIVE'));
     await instance.createQueue({ name: 'q' });
@@ -135,8 +140,8 @@ describe('a singleton service', () => {
     const events = join(dir, 'events');
     const instance = await activeInstance(dir, counter({ events }));
     (instance as LocalInstance).fence(new QueueError('INSTANCE_FENCED'));
-    await vi.waitFor(() => expect(readFileSync(events, 'utf8')).toContain('deactivate'));
-    await vi.waitFor(() => expect(instance.services()).toMatchObject([{ status: 'inactive' }]));
+    await vi.waitFor(() => expect(readFileSync(events, 'utf8')).toContain('deactivate'), waiting);
+    await vi.waitFor(() => expect(instance.services()).toMatchObject([{ status: 'inactive' }]), waiting);
     await expect(instance.callService('counter', 'get')).rejects.toEqual(code('INSTANCE_FENCED'));
   });
 

@@ -6,6 +6,7 @@ import { uploadAll } from '../../src/payloads/upload-all.ts';
 import type { PayloadStore } from '../../src/queues/payloads/payload-store.ts';
 import { PayloadUpload } from '../../src/queues/payloads/payload-upload.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
+import { waiting } from '../waiting.ts';
 import { bytesOf, digest, putStream, stored } from './payloads.ts';
 
 const MiB = 1024 * 1024;
@@ -386,7 +387,7 @@ describe('the chunks of a payload', () => {
       await session.dequeue('files', { waitMs: 10_000 });
       await session.commit();
     }
-    await vi.waitFor(() => expect(instance.stats().shards[0]!.partitions.length).toBeLessThan(5));
+    await vi.waitFor(() => expect(instance.stats().shards[0]!.partitions.length).toBeLessThan(5), waiting);
     await instance.close();
     const again = await openTestInstance(small);
     const [message] = await again.openSession().dequeue('files', { waitMs: 10_000 });

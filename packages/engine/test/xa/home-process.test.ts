@@ -42,15 +42,13 @@ it('a home instance that hangs, is killed or is replaced hangs nobody', { timeou
   await expect(xaOf(session).end(xidOf('t3'))).rejects.toEqual(code('XA_RBCOMMFAIL'));
   await expect(xaOf(session).start(xidOf('t4'), tight)).rejects.toEqual(code('XAER_RMFAIL'));
   home.kill('SIGCONT');
-  await expect
-    .poll(() => xaOf(session).start(xidOf('t4'), tight).catch(String), { timeout: 30_000 })
-    .toBeUndefined();
+  await expect.poll(() => xaOf(session).start(xidOf('t4'), tight).catch(String)).toBeUndefined();
   await xaOf(session).end(xidOf('t4'));
   await kill(home);
   await expect(two.xa.prepare(xidOf('t2'))).rejects.toEqual(code('XA_RBCOMMFAIL'));
   await expect(xaOf(session).start(xidOf('t5'), tight)).rejects.toEqual(code('XAER_RMFAIL'));
   await startHome(dir);
-  await expect.poll(() => endedBranch('t5').catch(String), { timeout: 30_000 }).toBeUndefined();
+  await expect.poll(() => endedBranch('t5').catch(String)).toBeUndefined();
   expect(await two.xa.prepare(xidOf('t5'))).toBe('ok'); // its home has no branch of the transaction
   await two.xa.commit(xidOf('t5'));
   await put(two, 'shipments', 'local');

@@ -56,7 +56,7 @@ async function openCluster(reached: 'own' | 'other'): Promise<Cluster> {
 async function verify({ clients }: Cluster, { name, insertsAt }: TransactionWork): Promise<boolean> {
   const { home, shipping } = clients;
   const inDoubt = async () => [...(await home.xa.recover()), ...(await shipping.xa.recover())];
-  await expect.poll(inDoubt, { timeout: 30_000, interval: 20 }).toEqual([]);
+  await expect.poll(inDoubt, { interval: 20 }).toEqual([]);
   const consumer = home.openSession();
   const shipments = [...(await takeAll(home, 'shipments')), ...(await takeAll(shipping, 'shipments'))];
   const inserted = await rows(home, 'SELECT name FROM shipped');

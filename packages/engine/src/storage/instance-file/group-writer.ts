@@ -12,7 +12,7 @@ import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import type { EmulatedDisk } from '../emulated-disk.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
-import type { InstanceFile, StatementSteps } from './instance-file.ts';
+import type { InstanceFile, StatementGuard, StatementSteps } from './instance-file.ts';
 
 export interface GroupWriterOptions {
   path: string;
@@ -63,9 +63,9 @@ export class GroupWriter {
     return this.#refusalOf(group, this.#failure ?? failure);
   }
 
-  executeStatement(statement: SqlStatement, onStatement: (index: number) => void): StatementAnswer {
+  executeStatement(statement: SqlStatement, guard: StatementGuard): StatementAnswer {
     try {
-      return { outcome: this.#file.executeStatement(statement, onStatement), storageFailure: null };
+      return { outcome: this.#file.executeStatement(statement, guard), storageFailure: null };
     } catch (error) {
       const storageFailure = toStorageFailure(error, this.#options.path);
       if (storageFailure.fatal) this.#failure = storageFailure;

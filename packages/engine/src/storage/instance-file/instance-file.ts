@@ -73,6 +73,9 @@ export interface CommitMoments {
   onSyncing?(): void;
 }
 
+/** Runs statements for as long as they may; each says which one begins. */
+export type StatementGuard = (run: (onStatement: (index: number) => void) => SqlOutcome) => SqlOutcome;
+
 /** What the caller of a commit does around the application's statements, which may be killed with their process. */
 export interface StatementSteps {
   /** Runs the statements of the group's transaction with this index, or says why they failed before. */
@@ -257,15 +260,19 @@ export class InstanceFile {
   /**
    * Runs an application statement in a transaction that stays open until the next group commits with it (synced `FULL`)
    * or `rollBackStatements` undoes it. A failed statement undoes only itself. Throws if the whole transaction is undone.
+   * `guard` limits the statement alone, without a wait for the file's lock before it.
    */
-  executeStatement(statement: SqlStatement, onStatement?: (index: number) => void): SqlOutcome {
+  executeStatement(
+    statement: SqlStatement,
+    guard: StatementGuard = (run) => run(() => undefined),
+  ): SqlOutcome {
     try {
       if (!this.#transactionOpen) {
         this.#beginTransaction('FULL');
         this.#transactionOpen = true;
         this.#assertEpoch();
       }
-      return this.#sqlExecutor.run([statement], onStatement);
+      return guard((onStatement) => this.#sqlExecutor.run([statement], onStatement));
     } catch (error) {
       this.rollBackStatements();
       throw error;

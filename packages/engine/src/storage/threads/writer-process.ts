@@ -92,9 +92,7 @@ function serve({ file, watchdog }: Served, { path, emulatedSync, state }: OpenRe
         break;
       case 'statement': {
         reply({ kind: 'running', transaction: 0 }); // if the process ends now, the statement may be at fault
-        const answer = watchdog.guard(0, (onStatement) =>
-          writer.executeStatement(request.statement, onStatement),
-        );
+        const answer = writer.executeStatement(request.statement, (run) => watchdog.guard(0, run));
         reply({ kind: 'statement', ...answer });
         break;
       }
