@@ -13,7 +13,10 @@ test('the list of pages has every path of the router', async ({ page }) => {
 test.describe.configure({ mode: 'parallel' });
 
 for (const { name, address } of pages) {
-  test(`${name} in both themes, on a desktop and on a phone, whole at each width`, async ({ visitor, request }) => {
+  test(`${name} in both themes, on a desktop and on a phone, whole at each width`, async ({
+    visitor,
+    request,
+  }) => {
     test.setTimeout(300_000);
     const ids = await furnish(request);
     const { errors, end } = errorsIn(visitor);

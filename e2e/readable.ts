@@ -76,7 +76,8 @@ function cutNumbers(): string[] {
       const rect = range.getBoundingClientRect();
       if (rect.width === 0 || !parent.checkVisibility({ visibilityProperty: true })) continue;
       const hider = hiderOf(parent, rect);
-      if (hider !== null) faults.add(`"${node.nodeValue!.trim()}" in ${named(parent)} is cut by ${named(hider)}`);
+      if (hider !== null)
+        faults.add(`"${node.nodeValue!.trim()}" in ${named(parent)} is cut by ${named(hider)}`);
     }
   }
   for (const field of document.querySelectorAll<HTMLInputElement>('input')) {

@@ -25,7 +25,10 @@ test('a cancelled run keeps the points that it had', async ({ page, request }) =
   await expect(pointRows(page)).toHaveCount(1 + run.points.length);
 });
 
-test('a reload in mid-run shows the run so far and continues to the end; exported and imported it is replayed', async ({ page, request }) => {
+test('a reload in mid-run shows the run so far and continues to the end; exported and imported it is replayed', async ({
+  page,
+  request,
+}) => {
   test.setTimeout(300_000);
   const sweep = { instances: [1], threads: [1, 4] };
   const id = await startRun(request, shortScenario('first-look', { sweep, kills: false }));

@@ -1,6 +1,16 @@
 /** A server that is gone, hangs and comes back; runs that it interrupted, that failed, and that other work disturbed. */
 import type { BrowserContext, Page } from '@playwright/test';
-import { expect, failRuns, idleMachine, longScenario, mendRuns, readRun, startRun, test, withServer } from './journey.ts';
+import {
+  expect,
+  failRuns,
+  idleMachine,
+  longScenario,
+  mendRuns,
+  readRun,
+  startRun,
+  test,
+  withServer,
+} from './journey.ts';
 import { importOnce } from './pages.ts';
 import { expectReadable } from './readable.ts';
 

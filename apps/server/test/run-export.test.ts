@@ -11,11 +11,7 @@ const pointsOf = (count: number): Point[] =>
   Array.from({ length: count }, (_, index) => point({ threads: index + 1, deq: 100 + index, waits: [{}] }));
 
 /** The text, and the most points that were read between two turns of the event loop. */
-async function exported(
-  write: typeof runToJson,
-  points: readonly Point[],
-  ticks: readonly Tick[] = [],
-) {
+async function exported(write: typeof runToJson, points: readonly Point[], ticks: readonly Tick[] = []) {
   let [inTurn, inTurnMax] = [0, 0];
   let running = true;
   const countTurns = () => {
@@ -35,7 +31,8 @@ async function exported(
     head,
     points: counted,
     ticks: async () => JSON.stringify(ticks),
-  })) text += piece;
+  }))
+    text += piece;
   running = false;
   return { text, inTurnMax };
 }
@@ -54,7 +51,9 @@ describe('an exported run', () => {
     const tick: Tick = { atMs: 250, trial: 0, program, system, params, phase: 'measure', instances: [] };
     const { text } = await exported(runToJson, [first!], [tick, { ...tick, atMs: 500 }]);
     expect(JSON.parse(text)).toEqual({ ...head, points: [first], ticks: [tick, { ...tick, atMs: 500 }] });
-    expect(text.trimEnd().split('\n').at(-2)).toBe(`  "ticks": ${JSON.stringify([tick, { ...tick, atMs: 500 }])}`);
+    expect(text.trimEnd().split('\n').at(-2)).toBe(
+      `  "ticks": ${JSON.stringify([tick, { ...tick, atMs: 500 }])}`,
+    );
   });
 
   it.each([

@@ -1,5 +1,5 @@
-import { availableParallelism } from 'node:os';
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type {
   ErrorBody,
   Fault,

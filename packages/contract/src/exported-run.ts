@@ -8,7 +8,8 @@ export const ExportedRun = Type.Object(
     ...Run.properties,
     ticks: Type.Optional(
       Type.Array(Tick, {
-        description: 'In the order of their times: the samples that are kept of its trials, which its replay shows',
+        description:
+          'In the order of their times: the samples that are kept of its trials, which its replay shows',
       }),
     ),
   },

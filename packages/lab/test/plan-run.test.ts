@@ -140,7 +140,10 @@ describe('the load of a plan', () => {
     const sweep = { instances: [2], threads: [8], subscribers: [1, 3] };
     const { parameters } = smallScenario();
     expect(of({ program: 'topic', sweep })).toMatchObject({ sessionsMax: 32, processesMax: 2 });
-    const remote = { parameters: { ...parameters, sessions: 'remote' }, sweep: { instances: [2], threads: [8] } };
+    const remote = {
+      parameters: { ...parameters, sessions: 'remote' },
+      sweep: { instances: [2], threads: [8] },
+    };
     expect(of(remote)).toMatchObject({ sessionsMax: 16, processesMax: 4 });
   });
 

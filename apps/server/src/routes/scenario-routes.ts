@@ -8,7 +8,14 @@ import {
   ScenarioList,
   ScenarioValidation,
 } from '@shardlab/contract';
-import { bundledStudies, diskBytesMax, parseScenario, planFigures, planLoad, scenarioSchemaText } from '@shardlab/lab';
+import {
+  bundledStudies,
+  diskBytesMax,
+  parseScenario,
+  planFigures,
+  planLoad,
+  scenarioSchemaText,
+} from '@shardlab/lab';
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { ServerError } from '../errors.ts';

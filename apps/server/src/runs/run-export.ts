@@ -40,7 +40,10 @@ export async function* runToJson({ head, points, ticks }: RunToExport): AsyncGen
 }
 
 /** RFC 4180 with a header line. Times are milliseconds, rates per second; a list is one cell, separated by spaces. */
-export async function* runToCsv({ head, points }: Pick<RunToExport, 'head' | 'points'>): AsyncGenerator<string> {
+export async function* runToCsv({
+  head,
+  points,
+}: Pick<RunToExport, 'head' | 'points'>): AsyncGenerator<string> {
   // Points differ in what they have: one that is not steady has no latency.
   const columns = new Set(columnsOfEmptyRun);
   for await (const point of inTurns(points())) for (const [name] of cellsOf(head, point)) columns.add(name);

@@ -5,7 +5,16 @@
  * stored, and exported point by point.
  */
 import { randomUUID } from 'node:crypto';
-import type { ExportedRun, RecordedRunList, Run, RunEvent, RunLabels, RunList, Scale, Scenario } from '@shardlab/contract';
+import type {
+  ExportedRun,
+  RecordedRunList,
+  Run,
+  RunEvent,
+  RunLabels,
+  RunList,
+  Scale,
+  Scenario,
+} from '@shardlab/contract';
 import { assertSystemsAvailable, LabError, newRun, startRunInThread } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';

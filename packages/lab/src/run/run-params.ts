@@ -2,7 +2,13 @@
  * The parameters of a run's points and ticks where it comes from outside: an upload, a file. The programs' own functions, such as
  * `queueParamsOf`, only give them their types.
  */
-import { type Combination, type ExportedRun, faultsListedMax, findFaults, pointKey } from '@shardlab/contract';
+import {
+  type Combination,
+  type ExportedRun,
+  faultsListedMax,
+  findFaults,
+  pointKey,
+} from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 import { problemDetails, problemsInWords, type ScenarioProblem } from '../scenario/scenario-problems.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
