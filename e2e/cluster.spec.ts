@@ -59,6 +59,8 @@ test('nothing is lost or duplicated while processes are killed and started under
   await act(page, 'Start', 1);
   await expect(hostedInstance(page, { instance: 1, host: 1 })).toContainText('Up');
 
+  // At least once each: on a busy machine a lease lapses without any click, and whoever takes over kills that process first, so that
+  // the log may say the same of a second process.
   const log = page.getByRole('log');
   for (const sentence of [
     /Process \d+ of instance 2 killed by SIGKILL/,
@@ -67,7 +69,7 @@ test('nothing is lost or duplicated while processes are killed and started under
     /Process \d+ of instance 1 paused/,
     /Instance 1 taken over by the process of instance 2, which first killed the process of instance 1/,
   ]) {
-    await expect(log.getByText(sentence)).toBeVisible();
+    await expect(log.getByText(sentence).first()).toBeVisible();
   }
 
   await page.getByRole('switch', { name: 'Load' }).click();

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import { expect, idleMachine, test } from './journey.ts';
-import { expectReadable, showIn, sizes, themes } from './readable.ts';
+import { expectReadableEverywhere } from './readable.ts';
 
 const threads = /^Threads .*: values$/;
 
@@ -103,15 +103,14 @@ test('a run is where an editing can begin', async ({ page, request }) => {
 
 test('the editor with a fault, in both themes, on a desktop and on a phone', async ({ page }) => {
   test.setTimeout(300_000);
-  for (const size of sizes) {
-    await showIn(page, themes[0], size);
-    const errors = await edit(page, '/editor?scenario=white-paper-figure-3');
-    await page.getByLabel('Title', { exact: true }).fill('');
-    await expect(state(page)).toContainText('Must not be empty');
-    for (const theme of themes) {
-      await showIn(page, theme, size);
-      await expectReadable(page, theme);
-    }
-    expect(errors).toEqual([]);
-  }
+  let errors: string[] = [];
+  await expectReadableEverywhere(
+    page,
+    async () => {
+      errors = await edit(page, '/editor?scenario=white-paper-figure-3');
+      await page.getByLabel('Title', { exact: true }).fill('');
+      await expect(state(page)).toContainText('Must not be empty');
+    },
+    () => expect(errors).toEqual([]),
+  );
 });

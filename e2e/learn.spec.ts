@@ -1,6 +1,6 @@
 /** A lesson from the guess to the answer, and its run before an audience. */
 import { expect, idleMachine, readRun, test } from './journey.ts';
-import { expectReadable, showIn, sizes, themes } from './readable.ts';
+import { expectReadableEverywhere, showIn } from './readable.ts';
 
 test('a lesson asks for a guess, runs, and says what happened and where it waited', async ({
   page,
@@ -33,15 +33,11 @@ test('a lesson asks for a guess, runs, and says what happened and where it waite
   expect(said / factor).toBeCloseTo(1, 1);
   await expect(page.getByRole('region', { name: 'What happened' }).getByRole('listitem')).toHaveCount(3);
   await expect(page.getByRole('region', { name: 'Where it waited' })).toContainText('“log file sync”');
-  for (const size of sizes) {
-    for (const theme of themes) {
-      await showIn(page, theme, size);
-      await expectReadable(page, theme);
-    }
-  }
-  await page.reload();
-  await expect(page.getByText('You guessed 8 times')).toBeVisible();
-  await expect(page.getByRole('heading', { name: 'What happened' })).toBeVisible();
+  await expectReadableEverywhere(page, async () => {
+    await page.reload();
+    await expect(page.getByText('You guessed 8 times')).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'What happened' })).toBeVisible();
+  });
 
   await showIn(page, 'light', 'desktop');
   await page.getByRole('link', { name: 'Open the run' }).click();

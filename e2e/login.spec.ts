@@ -1,7 +1,7 @@
 /** A server with a key, in a browser: the login, the session on every page and stream, and the way out. */
 import type { Page } from '@playwright/test';
 import { test as base, expect } from './journey.ts';
-import { expectReadable, showIn, sizes, themes } from './readable.ts';
+import { expectReadableEverywhere } from './readable.ts';
 import { LabServer } from './server.ts';
 
 const key = 'a key for journeys';
@@ -63,13 +63,8 @@ test('a session that ended leads back to the page', async ({ page }) => {
 });
 
 test('the login in both themes, on a desktop and on a phone', async ({ page }) => {
-  for (const size of sizes) {
-    await showIn(page, themes[0], size);
+  await expectReadableEverywhere(page, async () => {
     await page.goto('/login');
     await expect(page.getByLabel('Key', { exact: true })).toBeVisible();
-    for (const theme of themes) {
-      await showIn(page, theme, size);
-      await expectReadable(page, theme);
-    }
-  }
+  });
 });

@@ -2,10 +2,14 @@
 import { ensureBrowser } from './browser.mjs';
 import { ensureBuilt } from './build.mjs';
 import { ensureInstalled } from './install.mjs';
-import { run } from './run.mjs';
+import { inRoot, run } from './run.mjs';
 
 ensureInstalled();
 if (!ensureBuilt()) process.exit(1);
-const env = { CHROMIUM_PATH: await ensureBrowser() };
+const browser = await ensureBrowser();
+const env =
+  process.platform === 'linux'
+    ? { CHROMIUM_PATH: inRoot('scripts', 'yielding-browser.sh'), YIELDING_BROWSER: browser }
+    : { CHROMIUM_PATH: browser };
 if (!run('playwright', ['test', '--config', 'e2e/playwright.config.ts', ...process.argv.slice(2)], { env }))
   process.exitCode = 1;

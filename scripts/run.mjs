@@ -66,21 +66,19 @@ export function run(
   return result.status === 0;
 }
 
-/** Of what gives way: beside as many that do not, it has a quarter of the CPU, and all that they leave. */
-const niceOfYielding = 5;
-
 /**
  * Runs a program beside others: resolves with whether it exited with 0, and with what it printed, which is also passed to
- * `onText` as it comes. `yields`: it and what it starts give way to the others.
+ * `onText` as it comes. `niceness`: with 5, it and what it starts have a third of the CPU of as many others with 0, with 10 a tenth,
+ * and all that they leave.
  *
  * @param {string} program
  * @param {string[]} args
- * @param {RunOptions & { onText?: (text: string) => void, yields?: boolean }} [options]
+ * @param {RunOptions & { onText?: (text: string) => void, niceness?: number }} [options]
  * @returns {Promise<{ ok: boolean, output: string }>}
  */
-export function runBeside(program, args, { onText, yields = false, ...options } = {}) {
+export function runBeside(program, args, { onText, niceness = 0, ...options } = {}) {
   const child = spawn(program, args, { ...surroundings(options), stdio: ['ignore', 'pipe', 'pipe'] });
-  if (yields && child.pid !== undefined) setPriority(child.pid, niceOfYielding);
+  if (niceness > 0 && child.pid !== undefined) setPriority(child.pid, niceness);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {

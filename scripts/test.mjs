@@ -34,6 +34,8 @@ const started = Date.now();
 ensureInstalled();
 for (const report of [...testReports, journeyReport]) rmSync(report, { force: true });
 const bundled = useBundles();
+/** Of what gives way to the tests of instances and processes. */
+const niceness = 5;
 
 /** @type {import('./steps.mjs').Step} */
 const journeys = {
@@ -45,8 +47,8 @@ const journeys = {
 
 async function takeYielding() {
   const computing = [{ ...fastTests, env: bundled }, ...typesAndLint];
-  const computed = await takeAll(computing.map((step) => ({ ...step, yields: true })));
-  return (await take({ ...journeys, yields: true })) && computed;
+  const computed = await takeAll(computing.map((step) => ({ ...step, niceness })));
+  return (await take({ ...journeys, niceness })) && computed;
 }
 
 const passedAll = await Promise.all([take({ ...restTests, env: bundled }), takeYielding()]);

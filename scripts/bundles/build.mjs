@@ -50,6 +50,8 @@ async function bundle(input, { groups = [], inlined = [...manyModules, 'better-s
   const { output } = await bundled.write({
     dir: folder,
     format: 'esm',
+    // Node reads, decodes and hashes all of a file at each start.
+    comments: false,
     // Node asks no `package.json` what kind of module an `.mjs` is.
     entryFileNames: '[name]-[hash].mjs',
     chunkFileNames: '[name]-[hash].mjs',

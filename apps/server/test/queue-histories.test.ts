@@ -10,7 +10,7 @@ import type {
 } from '@shardlab/contract';
 import { describe, expect, it, vi } from 'vitest';
 import { QueueHistories as Histories } from '../src/queues/queue-histories.ts';
-import { startApp } from './start-app.ts';
+import { startApp, waiting } from './start-app.ts';
 
 type Counts = Pick<QueueInfo, 'ready' | 'enqueued' | 'consumed'>;
 
@@ -105,7 +105,7 @@ describe('a redrive', () => {
     await vi.waitFor(async () => {
       const { body: exceptions } = await app.get<QueueInfo>('/api/queues/orders.exceptions');
       expect(exceptions.ready).toBe(2);
-    });
+    }, waiting);
   };
 
   it('says what it would move, and then moves it with all but the reason', async () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Instance, type Message, openInstance, QueueError, type Session } from '../src/index.ts';
 import { makeFolder } from './folder.ts';
+import { isTorture } from './random.ts';
 
 const sessions = 3;
 const session = fc.nat(sessions - 1);
@@ -169,7 +170,7 @@ it('delivers every accepted message once, each session in order, and never has m
           await instance.dropQueue('b');
         }
       }),
-      { numRuns: 150 },
+      { numRuns: isTorture ? 300 : 50 },
     );
   } finally {
     await instance.close();

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Instance, Session } from '../src/index.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from './folder.ts';
+import { isTorture } from './random.ts';
 
 const hourMs = 3_600_000;
 
@@ -186,6 +187,6 @@ it('what is processed and what waits are together all messages, in any order of 
       expect(waiting).toEqual(numbers(enqueued).filter((payload) => !consumed.has(payload)));
       await instance.close();
     }),
-    { numRuns: 12 },
+    { numRuns: isTorture ? 36 : 5 },
   );
 });

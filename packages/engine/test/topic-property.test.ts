@@ -33,9 +33,9 @@ class EngineTopic extends RealTopic {
 }
 
 describe.each<[QueueKind, number]>([
-  ['sharded', isTorture ? 40 : 12],
-  ['unsharded', isTorture ? 20 : 6],
-  ['unsharded-grouped', isTorture ? 10 : 3],
+  ['sharded', isTorture ? 40 : 5],
+  ['unsharded', isTorture ? 20 : 3],
+  ['unsharded-grouped', isTorture ? 10 : 2],
 ])('a topic of kind %s under random commands', (kind, numRuns) => {
   it('agrees with a model of it, across reopening', { timeout: 300_000 }, async () => {
     await fc.assert(

@@ -255,11 +255,15 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
         code('SUBSCRIBER_NOT_FOUND'),
       );
       await session.commit();
-      await vi.waitFor(async () =>
-        expect((await store.subscribers('news')).map(({ name, backlog }) => [name, backlog]).sort()).toEqual([
-          ['ann ä', 0],
-          ['bob', 0],
-        ]),
+      await vi.waitFor(
+        async () =>
+          expect(
+            (await store.subscribers('news')).map(({ name, backlog }) => [name, backlog]).sort(),
+          ).toEqual([
+            ['ann ä', 0],
+            ['bob', 0],
+          ]),
+        { timeout: 20_000 },
       );
       await store.close();
       const next = await servers.open();

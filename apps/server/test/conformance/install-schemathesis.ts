@@ -21,7 +21,9 @@ export function installSchemathesis({ msMax }: { msMax: number }): Installed {
   if (run('python3', ['-m', 'venv', environment]).status !== 0) {
     return remove('python3 has no module venv (on Debian: apt install python3-venv)');
   }
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '1'];
+  // Python compiles a module when it is first used; most never are.
+  const options = ['--quiet', '--no-compile', '--disable-pip-version-check', '--retries', '1'];
+  const pip = ['-m', 'pip', 'install', ...options];
   const installed = run(join(environment, 'bin', 'python3'), [...pip, `schemathesis==${version}`]);
   if (installed.status === 0 && existsSync(program)) return { program };
   const [reason = 'it took too long'] = installed.stderr?.trim().split('\n').slice(-1) ?? [];

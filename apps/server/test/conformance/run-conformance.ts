@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -41,7 +41,12 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     const report = join(dir, 'report.json');
     const tool = spawn(options.program, argumentsOf(options, { url, report }), {
       cwd: here('.'),
-      env: { ...process.env, CONFORMANCE_RUN_ID: runId, PYTHONDONTWRITEBYTECODE: '1' },
+      env: {
+        ...process.env,
+        CONFORMANCE_RUN_ID: runId,
+        // What Python has compiled stays out of this repository, and is there at the next run.
+        PYTHONPYCACHEPREFIX: join(dirname(options.program), '..', 'compiled'),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const timeout = setTimeout(() => tool.kill('SIGKILL'), options.msMax);

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Instance, openInstance } from '../../src/index.ts';
 import { makeFolder, text } from '../folder.ts';
+import { isTorture } from '../random.ts';
 import { all, put, take } from './marked.ts';
 
 const queues = ['indexed', 'plain'] as const;
@@ -80,6 +81,6 @@ it('a browse for a correlation id finds what a browse of everything shows of it'
         rmSync(dir, { recursive: true, force: true });
       }
     }),
-    { numRuns: 8 },
+    { numRuns: isTorture ? 24 : 4 },
   );
 });

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import type { AckMode, ClientSession, Consumer, Instance, Message, RemoteInstance } from '../../src/index.ts';
 import { connect, QueueError } from '../../src/index.ts';
 import { openTestInstance } from '../folder.ts';
+import { isTorture } from '../random.ts';
 import { serve } from './serving.ts';
 import { makeUnreliableLink, type UnreliableLink } from './unreliable-link.ts';
 
@@ -215,6 +216,6 @@ it('is given all messages in their order, each until it is consumed', { timeout:
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: isTorture ? 120 : 20 },
   );
 });

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import type { ClientSession, Instance, Message, RemoteInstance } from '../../src/index.ts';
 import { connect, QueueError } from '../../src/index.ts';
 import { openTestInstance } from '../folder.ts';
+import { isTorture } from '../random.ts';
 import { serve } from './serving.ts';
 import { makeUnreliableLink, type UnreliableLink } from './unreliable-link.ts';
 
@@ -202,6 +203,6 @@ it('has each message at most once, in order, and consumes all', { timeout: 120_0
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: isTorture ? 120 : 20 },
   );
 });

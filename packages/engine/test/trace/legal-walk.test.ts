@@ -8,6 +8,7 @@ import { type Instance, type MessageEvent, openInstance, type Session } from '..
 import { type MessageCommand, type MessageState, messageLife } from '../../src/model/message-life.ts';
 import { eventOfCommand } from '../../src/model/trace-events.ts';
 import { makeFolder } from '../folder.ts';
+import { isTorture } from '../random.ts';
 
 const commandOfEvent = new Map(
   Object.entries(eventOfCommand).map(([command, event]) => [event as string, command as MessageCommand]),
@@ -107,7 +108,7 @@ describe('the events of every message', () => {
       fc.asyncProperty(commands, async (sequence) => {
         for (const event of await checkRun(sequence, subscribers)) seen.add(event);
       }),
-      { numRuns: 12, endOnFailure: true },
+      { numRuns: isTorture ? 36 : 5, endOnFailure: true },
     );
     // A run in which everything happens, so that nothing is left out by chance.
     const everything: Command[] = [
