@@ -106,6 +106,7 @@ export const pages: readonly ShownPage[] = [
   },
   { name: 'editor-run', route: '/editor', address: ({ run }) => `/editor?run=${run}` },
   { name: 'queues', route: '/queues', address: () => '/queues?queue=parcels' },
+  { name: 'queue-monitor', route: '/queues', address: () => '/queues?queue=parcels&tab=monitor' },
   {
     name: 'message-life',
     route: '/queues',

@@ -139,6 +139,12 @@ test('a delayed message says until when, and one that is returned repeatedly end
   await page.getByRole('button', { name: 'Move back to orders-to-ship' }).click();
   const dialog = page.getByRole('dialog');
   await expect(dialog).toContainText('1 message would be moved in one transaction.');
+  await dialog.getByLabel('To the queue').fill('nowhere');
+  await dialog.getByRole('button', { name: 'Count what would be moved' }).click();
+  await expect(dialog.getByRole('alert')).toHaveText('There is no queue of this name');
+  await expect(dialog.getByLabel('To the queue')).toBeFocused();
+  await dialog.getByLabel('To the queue').fill('orders-to-ship');
+  await dialog.getByRole('button', { name: 'Count what would be moved' }).click();
   await dialog.getByRole('button', { name: 'Move 1 message' }).click();
   await expect(page.getByText('1 message moved.')).toBeVisible();
   await expect(page.getByText('The queue is empty.')).toBeVisible();
@@ -174,6 +180,49 @@ test('text that looks like JSON is asked about, and a refused name is explained 
   await expect(create.getByRole('alert')).toHaveText(
     'Must be a letter, then letters, digits, dots, dashes or underscores; at most 64 in all; not "1st"',
   );
+});
+
+test('what the server refuses is explained beside its field, which gets the focus', async ({
+  page,
+  request,
+}) => {
+  const create = { name: 'refused', type: 'topic', attemptsMax: 1 };
+  expect((await request.post('/api/queues', { data: create })).status()).toBe(201);
+  const subscriber = { name: 'mail', durable: false };
+  expect((await request.post('/api/queues/refused/subscribers', { data: subscriber })).status()).toBe(201);
+  await page.goto('/queues?queue=refused');
+
+  const subscribe = formOf(page, 'Subscribe');
+  const name = subscribe.getByLabel('Name of a new subscriber');
+  await name.fill('mail');
+  await subscribe.getByRole('button', { name: 'Subscribe' }).click();
+  await expect(subscribe.getByRole('alert')).toHaveText(
+    /subscriber of this name with a different durability/,
+  );
+  await expect(name).toBeFocused();
+  await expect(name).toHaveAccessibleDescription(/different durability/);
+
+  const form = formOf(page, 'Enqueue');
+  await form.getByLabel('Copies').fill('2,5');
+  await form.getByLabel('Correlation id').fill('x'.repeat(513));
+  await form.getByRole('button', { name: 'Enqueue' }).click();
+  await expect(form.getByLabel('Copies')).toHaveAccessibleDescription('Must have at least 1 item');
+  await expect(form.getByLabel('Copies')).toBeFocused();
+  await form.getByLabel('Copies').fill('2');
+  await form.getByRole('button', { name: 'Enqueue' }).click();
+  await expect(form.getByLabel('Correlation id')).toHaveAccessibleDescription(
+    'Must be at most 512 characters long',
+  );
+  await expect(form.getByLabel('Correlation id')).toBeFocused();
+  await form.getByLabel('Correlation id').fill('');
+  await form.getByRole('button', { name: 'Enqueue' }).click();
+  await expect(form.getByRole('status')).toHaveText('2 messages committed.');
+  await expect(form.getByRole('alert')).toHaveCount(0);
+
+  await formOf(page, 'Dequeue').getByLabel('At most').fill('many');
+  await formOf(page, 'Dequeue').getByRole('button', { name: 'Dequeue' }).click();
+  await expect(formOf(page, 'Dequeue').getByRole('alert')).toHaveText('Must be an integer, not "many"');
+  await expect(formOf(page, 'Dequeue').getByLabel('At most')).toBeFocused();
 });
 
 test('a long queue is read page by page', async ({ page, request }) => {

@@ -1,5 +1,6 @@
 /** The monitor of a queue: its figures follow what is enqueued and dequeued. */
 import { expect, test } from './journey.ts';
+import { LabServer } from './server.ts';
 
 test('the monitor shows what is in a queue, by shard, consumer, partition and in the cache', async ({
   page,
@@ -47,8 +48,55 @@ test('the monitor shows what is in a queue, by shard, consumer, partition and in
   await expect(page.getByRole('columnheader', { name: 'Dequeued per second' })).toBeVisible();
   await expect(page.getByRole('slider', { name: 'Depth: cursor' })).toBeVisible();
   await expect(page.getByRole('slider', { name: 'Lag: cursor' })).toBeVisible();
+  await expect(page.getByRole('slider', { name: 'Latency: cursor' })).toBeVisible();
   await expect(page.getByRole('img', { name: /^Depth of watched: / })).toBeVisible();
 
   await page.getByRole('tab', { name: 'Messages' }).click();
   await expect(page.getByRole('form', { name: 'Enqueue' })).toBeVisible();
+});
+
+test('the history of a queue survives a restart of the server, with its latency and a gap', async ({
+  browser,
+}) => {
+  const server = await LabServer.start('server-of-the-history.log');
+  const page = await browser.newPage({ baseURL: server.url });
+  try {
+    expect((await page.request.post('/api/queues', { data: { name: 'kept' } })).status()).toBe(201);
+    const samples = async () => (await (await page.request.get('/api/queues/kept/history')).json()).samples;
+    /** Until a delivery was measured that many times. */
+    const work = (measured: number) =>
+      expect
+        .poll(
+          async () => {
+            await page.request.post('/api/queues/kept/messages', {
+              data: { messages: [{ payload: 1 }, { payload: 2 }] },
+            });
+            await page.request.post('/api/queues/kept/dequeue', { data: { max: 1, mode: 'at-most-once' } });
+            const all: { latencyMs: object | null }[] = await samples();
+            return all.filter(({ latencyMs }) => latencyMs !== null).length;
+          },
+          { timeout: 60_000 },
+        )
+        .toBeGreaterThanOrEqual(measured);
+    await work(2);
+    await page.goto('/queues?queue=kept&tab=monitor');
+    const latency = page.getByRole('slider', { name: 'Latency: cursor' });
+    await latency.focus();
+    await page.keyboard.press('End');
+    await expect(latency).toHaveAttribute('aria-valuetext', /median .* 99th percentile /);
+    const before: { atMs: number }[] = await samples();
+
+    await server.restart();
+    const after: { atMs: number }[] = await samples();
+    expect(after.slice(0, before.length).map(({ atMs }) => atMs)).toEqual(before.map(({ atMs }) => atMs));
+    await expect(page.getByRole('img', { name: /^Depth of kept: / }), 'in the list at once').toBeVisible();
+    await work(4);
+    await expect(page.getByText('1 gap in the lines:')).toBeVisible();
+    await expect(page.getByRole('img', { name: /^Depth of kept: .*, with 1 gap$/ })).toBeVisible();
+    await page.getByRole('button', { name: 'Table', exact: true }).first().click();
+    await expect(page.getByRole('columnheader', { name: 'Latency p99 ms' })).toBeVisible();
+  } finally {
+    await page.close();
+    await server.stop();
+  }
 });

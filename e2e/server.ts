@@ -27,8 +27,7 @@ async function freePort(): Promise<number> {
 export class LabServer {
   readonly url: string;
   readonly dataDir: string;
-  readonly #env: Record<string, string>;
-  readonly #logName: string;
+  readonly #spawn: () => ChildProcess;
   #child: ChildProcess;
   /** The end of what the process printed. */
   output = '';
@@ -36,25 +35,22 @@ export class LabServer {
   private constructor(port: number, dataDir: string, logName: string, env: Record<string, string>) {
     this.url = `http://127.0.0.1:${port}`;
     this.dataDir = dataDir;
-    this.#logName = logName;
-    this.#env = { ...env, PORT: String(port), DATA_DIR: dataDir };
-    this.#child = this.#spawn();
-  }
-
-  #spawn(): ChildProcess {
-    const child = spawn(process.execPath, [main], {
-      env: { ...process.env, ...this.#env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
     mkdirSync(logFolder, { recursive: true });
-    const log = createWriteStream(join(logFolder, this.#logName), { flags: 'a' });
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (text) => {
-        log.write(text);
-        this.output = (this.output + text).slice(-10_000);
+    const log = createWriteStream(join(logFolder, logName));
+    this.#spawn = () => {
+      const child = spawn(process.execPath, [main], {
+        env: { ...process.env, PORT: String(port), DATA_DIR: dataDir, ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
       });
-    }
-    return child;
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (text) => {
+          log.write(text);
+          this.output = (this.output + text).slice(-10_000);
+        });
+      }
+      return child;
+    };
+    this.#child = this.#spawn();
   }
 
   /** Resolves when the server answers that it is healthy, or that it wants a key; rejects with its last output if it ends before. */
@@ -66,12 +62,6 @@ export class LabServer {
     return server;
   }
 
-  /** Starts the process again, which was killed, with the data that it left and at the same address. */
-  async startAgain(): Promise<void> {
-    this.#child = this.#spawn();
-    await this.#untilHealthy();
-  }
-
   async #untilHealthy(): Promise<void> {
     const deadline = AbortSignal.timeout(readyWithinMs);
     while (!(await this.#isHealthy())) {
@@ -81,6 +71,18 @@ export class LabServer {
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+  }
+
+  /** Asks the process to end, and starts it again at the same address with the same data. */
+  async restart(): Promise<void> {
+    await this.#end();
+    await this.startAgain();
+  }
+
+  /** Starts the process again, which has ended, at the same address with the data that it left. */
+  async startAgain(): Promise<void> {
+    this.#child = this.#spawn();
+    await this.#untilHealthy();
   }
 
   async #isHealthy(): Promise<boolean> {
@@ -110,12 +112,15 @@ export class LabServer {
 
   /** Asks the process to end, waits for it and removes its data. Resolves to the exit code, null if it was killed. */
   async stop(): Promise<number | null> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      const ended = once(this.#child, 'exit');
-      this.#child.kill('SIGTERM');
-      await ended;
-    }
+    await this.#end();
     await rm(this.dataDir, { recursive: true, force: true });
     return this.#child.exitCode;
+  }
+
+  async #end(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    await ended;
   }
 }

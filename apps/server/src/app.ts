@@ -23,7 +23,7 @@ import { type CpuTimes, readCpu } from './machine-cpu.ts';
 import { ConversionService } from './queues/conversion-service.ts';
 import { QueueHistories } from './queues/queue-histories.ts';
 import { QueueService } from './queues/queue-service.ts';
-import { oldestReadyAgeMs } from './queues/queue-stats.ts';
+import { oldestReadyAgeMs, sumDeliveryLatency } from './queues/queue-stats.ts';
 import { TransactionService } from './queues/transaction-service.ts';
 import { calibrationRoutes } from './routes/calibration-routes.ts';
 import { claimRoutes } from './routes/claim-routes.ts';
@@ -60,6 +60,7 @@ import { ScenarioLibrary } from './scenarios/scenario-library.ts';
 import { ConnectionMover } from './shared-port/connection-mover.ts';
 import { prepareDataDir } from './store/data-dir.ts';
 import { openLabDatabase } from './store/lab-database.ts';
+import { QueueHistoryStore } from './store/queue-history-store.ts';
 import { RunStore } from './store/run-store.ts';
 import { ScenarioStore } from './store/scenario-store.ts';
 import { version } from './version.ts';
@@ -144,16 +145,6 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   const queues = new QueueService(cluster);
   const loads = new LoadService(cluster);
   const conversions = new ConversionService(cluster);
-  const histories = new QueueHistories(
-    {
-      queues: async () => cluster.queues.queues(),
-      async lagMs(queue) {
-        if (cluster.store.store !== 'local') return null; // servers of a store have no statistics
-        return oldestReadyAgeMs([await cluster.queues.queueStats(queue)].flat(), now());
-      },
-    },
-    now,
-  );
   const { heartbeatMs = limits.heartbeatMs, streamsMax = limits.streamsMax } = options;
   const streams = new EventStreams({
     max: streamsMax,
@@ -174,6 +165,17 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     sessions,
     bodyPace,
     closing: closing.signal,
+  });
+  const histories = new QueueHistories({
+    queues: async () => cluster.queues.queues(),
+    async statistics(queue) {
+      if (cluster.store.store !== 'local') return null; // servers of a store have none
+      const parts = [await cluster.queues.queueStats(queue)].flat();
+      return { lagMs: oldestReadyAgeMs(parts, now()), deliveryLatency: sumDeliveryLatency(parts) };
+    },
+    now,
+    store: new QueueHistoryStore(file),
+    onFault: (error) => app.log.error({ err: error }, 'the history of the queues could not be saved'),
   });
   const mover = new ConnectionMover({ server: app.server as Server, tls: tls !== null, cluster });
   const recorded = await RecordedRuns.open(options.recordedDir);

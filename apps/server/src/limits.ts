@@ -64,8 +64,10 @@ export const limits = {
   /** Messages that one browse call looks at, to find those in one state. */
   browseReadMax: 10_000,
   historyQueuesMax: 200,
-  /** Queues whose oldest message is looked for at each sample. */
-  historyLagsMax: 50,
+  /** Queues whose statistics are asked for at each sample. */
+  historyStatisticsMax: 50,
+  /** A server that is killed loses the samples of this time. */
+  historySaveMs: 10_000,
   /** How long the result of a probe commit is shown with its instance. */
   probeKeptMs: 10_000,
   /** Time for the queues' part of a scrape of the metrics: an instance that fails over must not hold up the rest. */

@@ -33,7 +33,11 @@ async function enqueue(test: TestApp, payloads: readonly string[]): Promise<void
 async function takeAll(test: TestApp): Promise<unknown[]> {
   const taken: unknown[] = [];
   for (;;) {
-    const { body } = await test.post<Dequeued>('/api/queues/q/dequeue', { max: 100, mode: 'at-most-once' });
+    const { body } = await test.post<Dequeued>('/api/queues/q/dequeue', {
+      max: 100,
+      mode: 'at-most-once',
+      waitMs: 1_000,
+    });
     if (body.messages.length === 0) return taken;
     taken.push(...body.messages.map(({ payload }) => payload));
   }

@@ -54,6 +54,20 @@ describe('the history', () => {
     after.close();
   });
 
+  it('of the format before, without the history of queues, is kept and gets it', async () => {
+    const dataDir = makeDataDir();
+    const path = join(dataDir, 'lab.db');
+    const before = openLabDatabase(path);
+    before.exec(`DROP TABLE queue_sample; INSERT INTO scenario VALUES ('kept', '{}', 1)`);
+    before.pragma('user_version = 6');
+    before.close();
+    const after = openLabDatabase(path);
+    expect(after.pragma('user_version', { simple: true })).toBe(7);
+    expect(after.prepare('SELECT id FROM scenario').pluck().all()).toEqual(['kept']);
+    expect(after.prepare('SELECT count(*) FROM queue_sample').pluck().get()).toBe(0);
+    after.close();
+  });
+
   it('that is no database is refused in one sentence', async () => {
     const dataDir = makeDataDir();
     const { writeFileSync } = await import('node:fs');

@@ -155,7 +155,7 @@ describe('a server that cannot serve says why in one sentence and fails', () => 
   it('because its history is of a newer format', async () => {
     const DATA_DIR = makeDataDir();
     const file = new Database(join(DATA_DIR, 'lab.db'));
-    file.pragma('user_version = 7');
+    file.pragma('user_version = 99');
     file.close();
     expect(await refused({ DATA_DIR })).toContain('newer version');
   });

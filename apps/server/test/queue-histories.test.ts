@@ -8,22 +8,39 @@ import type {
   QueueInfo,
   Redriven,
 } from '@shardlab/contract';
+import { latencyBucketOf } from '@shardlab/engine';
 import { describe, expect, it, vi } from 'vitest';
 import { QueueHistories as Histories } from '../src/queues/queue-histories.ts';
+import { openLabDatabase } from '../src/store/lab-database.ts';
+import { QueueHistoryStore } from '../src/store/queue-history-store.ts';
 import { startApp, waiting } from './start-app.ts';
 
 type Counts = Pick<QueueInfo, 'ready' | 'enqueued' | 'consumed'>;
 
-function historiesOf(counts: () => Record<string, Counts>, lagMs = vi.fn(async () => 40)) {
+/** Counts of dequeue calls by latency, as the engine has them. */
+const calls = (byMs: Record<number, number>) => {
+  const counts = Array.from({ length: 121 }, () => 0);
+  for (const [ms, count] of Object.entries(byMs)) counts[latencyBucketOf(Number(ms))] = count;
+  return counts;
+};
+const noCalls = { lagMs: 40, deliveryLatency: calls({}) };
+
+function historiesOf(counts: () => Record<string, Counts>, statistics = vi.fn(async () => noCalls)) {
   let atMs = 1_000_000;
   const queues = async () =>
     Object.entries(counts()).map(([name, count]) => ({ name, held: 0, delayed: 0, ...count }) as QueueInfo);
-  const histories = new Histories({ queues, lagMs }, () => atMs);
+  const histories = new Histories({
+    queues,
+    statistics,
+    now: () => atMs,
+    store: new QueueHistoryStore(openLabDatabase(':memory:')),
+    onFault: (error) => expect.unreachable(String(error)),
+  });
   const sampleAfter = async (ms: number) => {
     atMs += ms;
     await histories.sample();
   };
-  return { histories, sampleAfter, lagMs };
+  return { histories, sampleAfter, statistics };
 }
 
 describe('the history of queues', () => {
@@ -35,15 +52,51 @@ describe('the history of queues', () => {
     await sampleAfter(2_000);
     count = { ready: 0, enqueued: 100, consumed: 100 };
     await sampleAfter(2_000);
+    const [first, second] = [1_000_000, 1_002_000];
     expect(histories.history('q', '10m')).toEqual({
       queue: 'q',
       everyMs: 2_000,
       samples: [
-        { atMs: 1_002_000, depth: 60, enqueuePerSec: 50, dequeuePerSec: 20, lagMs: 40 },
-        { atMs: 1_004_000, depth: 0, enqueuePerSec: 0, dequeuePerSec: 30, lagMs: 0 },
+        {
+          atMs: second,
+          sinceMs: first,
+          depth: 60,
+          enqueuePerSec: 50,
+          dequeuePerSec: 20,
+          latencyMs: null,
+          lagMs: 40,
+        },
+        {
+          atMs: 1_004_000,
+          sinceMs: second,
+          depth: 0,
+          enqueuePerSec: 0,
+          dequeuePerSec: 30,
+          latencyMs: null,
+          lagMs: 0,
+        },
       ],
     });
     expect(histories.history('q', '1h').samples).toEqual([]);
+    await histories.close();
+  });
+
+  it('has the latency of what was delivered since the sample before', async () => {
+    let count: Counts = { ready: 0, enqueued: 0, consumed: 0 };
+    let deliveryLatency = calls({ 4: 1_000 });
+    const statistics = vi.fn(async () => ({ lagMs: 0, deliveryLatency }));
+    const { histories, sampleAfter } = historiesOf(() => ({ q: count }), statistics);
+    const latencies = () => histories.history('q', '10m').samples.map(({ latencyMs }) => latencyMs);
+    await sampleAfter(0);
+    count = { ready: 0, enqueued: 100, consumed: 100 };
+    deliveryLatency = calls({ 4: 1_097, 512: 3 });
+    await sampleAfter(2_000);
+    await sampleAfter(2_000);
+    expect(statistics, 'not asked for while nothing happens').toHaveBeenCalledTimes(2);
+    count = { ready: 0, enqueued: 200, consumed: 200 };
+    deliveryLatency = calls({ 16: 1 }); // the instance was opened anew
+    await sampleAfter(2_000);
+    expect(latencies()).toEqual([{ p50: 4, p99: 512 }, null, null]);
     await histories.close();
   });
 
@@ -66,16 +119,48 @@ describe('the history of queues', () => {
     await histories.close();
   });
 
-  it('begins anew with a queue whose counters went down, and asks for the lag of queues with ready messages only', async () => {
+  it('passes over a moment in which counters are lower, as while an instance does not respond', async () => {
     let count: Counts = { ready: 0, enqueued: 500, consumed: 500 };
-    const { histories, sampleAfter, lagMs } = historiesOf(() => ({ q: count }));
+    const { histories, sampleAfter } = historiesOf(() => ({ q: count }));
+    const spans = () =>
+      histories
+        .history('q', '10m')
+        .samples.map(({ sinceMs, atMs, enqueuePerSec }) => [
+          (sinceMs - 1_000_000) / 1_000,
+          (atMs - 1_000_000) / 1_000,
+          enqueuePerSec,
+        ]);
     await sampleAfter(0);
     await sampleAfter(2_000);
-    expect(lagMs).not.toHaveBeenCalled();
-    count = { ready: 1, enqueued: 1, consumed: 0 };
+    count = { ready: 0, enqueued: 100, consumed: 100 };
     await sampleAfter(2_000);
-    expect(histories.history('q', '10m').samples).toEqual([]);
-    expect(lagMs).toHaveBeenCalledExactlyOnceWith('q');
+    count = { ready: 0, enqueued: 540, consumed: 540 };
+    await sampleAfter(2_000);
+    expect(spans()).toEqual([
+      [0, 2, 0],
+      [2, 6, 10],
+    ]);
+    count = { ready: 0, enqueued: 1, consumed: 1 }; // the queue was created anew
+    for (let reading = 0; reading < 5; reading += 1) await sampleAfter(2_000);
+    expect(spans().at(-1), 'after a gap').toEqual([14, 16, 0]);
+    await histories.close();
+  });
+
+  it('asks for the lag of queues with ready messages, and counts as without samples what was not read for long', async () => {
+    let count: Counts = { ready: 0, enqueued: 1, consumed: 1 };
+    const { histories, sampleAfter, statistics } = historiesOf(() => ({ q: count }));
+    await sampleAfter(0);
+    expect(statistics, 'once, so that deliveries are measured').toHaveBeenCalledExactlyOnceWith('q');
+    await sampleAfter(2_000);
+    count = { ready: 1, enqueued: 2, consumed: 1 };
+    await sampleAfter(2_000);
+    expect(statistics).toHaveBeenCalledTimes(2);
+    await sampleAfter(60_000);
+    await sampleAfter(2_000);
+    const samples = histories.history('q', '10m').samples;
+    expect(samples.map(({ atMs, sinceMs }) => atMs - sinceMs)).toEqual([2_000, 2_000, 2_000]);
+    expect(samples.map(({ lagMs }) => lagMs)).toEqual([0, 40, 40]);
+    expect(samples[2]!.sinceMs - samples[1]!.atMs, 'a gap').toBe(60_000);
     await histories.close();
   });
 

@@ -72,6 +72,7 @@ describe('the sum over instances', () => {
     type: 'queue',
     instance,
     asOfMs: 1_000 + instance,
+    deliveryLatency: [],
     total: total(of),
     shards: [],
     subscribers: [],

@@ -1,4 +1,4 @@
-/** Depth, rates and lag of queues over the last minutes, hour or day, as the server sampled them since it started. */
+/** Depth, rates, latency and lag of queues over the last minutes, hour or day, as the server sampled them while it ran. */
 import Type, { type Static } from 'typebox';
 
 const closed = { additionalProperties: false } as const;
@@ -15,9 +15,17 @@ export type HistoryQuery = Static<typeof HistoryQuery>;
 export const QueueSample = Type.Object(
   {
     atMs: Type.Integer({ description: 'Epoch milliseconds' }),
+    sinceMs: Type.Integer({
+      description:
+        'Since when the rates and the latency are counted. Later than the sample before if the server was down meanwhile, or had no answer',
+    }),
     depth: Type.Integer({ description: 'Messages committed and not consumed' }),
-    enqueuePerSec: Type.Number({ description: 'Since the sample before' }),
+    enqueuePerSec: Type.Number(),
     dequeuePerSec: Type.Number(),
+    latencyMs: Type.Union([Type.Object({ p50: Type.Number(), p99: Type.Number() }, closed), Type.Null()], {
+      description:
+        'Time from the enqueue of a message to its first delivery, of the first message of each dequeue call, within 19 %; a sample of the calls at high rates, and null without any',
+    }),
     lagMs: Type.Union([Type.Number(), Type.Null()], {
       description:
         'Age of the oldest ready message; 0 if there is none, null if it is not in a message cache',

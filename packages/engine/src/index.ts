@@ -22,6 +22,7 @@ export {
 } from './api/conversion.ts';
 export type * from './api/coordinator.ts';
 export { type Counter, type CounterInfo, counters, registerCounter } from './api/counters.ts';
+export { latencyBucketOf, latencyQuantileMs } from './api/delivery-latency.ts';
 export { type ErrorKind, errorRegistry, QueueError, type QueueErrorCode } from './api/errors.ts';
 export type * from './api/instance.ts';
 export type * from './api/instance-stats.ts';

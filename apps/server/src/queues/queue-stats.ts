@@ -12,7 +12,10 @@ export function sumQueueStats(parts: readonly InstanceQueueStats[]): QueueStats 
     asOfMs: Math.min(...parts.map(({ asOfMs }) => asOfMs)),
     total: sumTotals(parts.map(({ total }) => total)),
     instances: parts
-      .map(({ queue: _queue, kind: _kind, type: _type, ...instanceStats }) => instanceStats)
+      .map(
+        ({ queue: _queue, kind: _kind, type: _type, deliveryLatency: _latency, ...instanceStats }) =>
+          instanceStats,
+      )
       .sort((a, b) => a.instance - b.instance),
   };
 }
@@ -42,6 +45,12 @@ function sumTotals(totals: readonly QueueTotals[]): QueueTotals {
     drainState,
     ...estimate,
   };
+}
+
+/** Dequeue calls of all instances by the latency of their first message. */
+export function sumDeliveryLatency(parts: readonly InstanceQueueStats[]): number[] {
+  const [first, ...others] = parts.map(({ deliveryLatency }) => deliveryLatency);
+  return first!.map((count, bucket) => others.reduce((sum, counts) => sum + counts[bucket]!, count));
 }
 
 /** Age of the oldest ready message in the caches of the instances, milliseconds; null if there is none. */

@@ -16,7 +16,7 @@ export function queueHistoryRoutes(
     '/api/queue-histories',
     {
       schema: {
-        summary: 'Depth, rates and lag of all queues since the server started, sampled',
+        summary: 'Depth, rates, latency and lag of all queues, sampled while the server ran',
         tags,
         querystring: HistoryQuery,
         response: { 200: Histories },
@@ -28,7 +28,7 @@ export function queueHistoryRoutes(
     '/api/queues/:queue/history',
     {
       schema: {
-        summary: 'Depth, rates and lag of a queue since the server started, sampled',
+        summary: 'Depth, rates, latency and lag of a queue, sampled while the server ran',
         tags,
         params,
         querystring: HistoryQuery,

@@ -1,6 +1,6 @@
 /**
- * The server's own file, `lab.db` in the data folder: run history and uploaded scenarios. WAL with `synchronous`
- * NORMAL: the history survives a killed process; a power failure may lose the last moments, which is acceptable.
+ * The server's own file, `lab.db` in the data folder: run history, uploaded scenarios and the history of queues. WAL with
+ * `synchronous` NORMAL: it survives a killed process; a power failure may lose the last moments, which is acceptable.
  */
 import Database from 'better-sqlite3';
 import { ServerError } from '../errors.ts';
@@ -8,7 +8,19 @@ import { makePrivate } from './data-dir.ts';
 
 export type LabDatabase = Database.Database;
 
-export const formatVersion = 6;
+export const formatVersion = 7;
+/** Has all but the table of the queues' history, which is added to it. */
+const formatWithoutSamples = 6;
+
+const queueSampleTable = `
+  CREATE TABLE queue_sample (
+    range TEXT NOT NULL,                      -- 10m, 1h or 24h
+    at_ms INTEGER NOT NULL,                   -- of the newest sample
+    queue TEXT NOT NULL,
+    body TEXT NOT NULL,                       -- JSON, samples of a few seconds in order
+    PRIMARY KEY (range, at_ms, queue)         -- samples that are too old are all at one end
+  ) STRICT, WITHOUT ROWID;
+`;
 
 const schema = `
   CREATE TABLE run (
@@ -51,6 +63,7 @@ const schema = `
     body TEXT NOT NULL,                       -- JSON
     uploaded_at_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
+  ${queueSampleTable}
 `;
 
 /** Opens or creates the file. Throws `HISTORY_FORMAT_NEWER` or `HISTORY_FORMAT_OLDER`, leaving the file untouched, or `DATA_DIR_UNUSABLE`. */
@@ -60,11 +73,12 @@ export function openLabDatabase(path: string): LabDatabase {
     file = new Database(path);
     makePrivate(path); // before the log exists, which gets the same permissions
     const found = file.pragma('user_version', { simple: true }) as number;
-    if (found !== 0 && found !== formatVersion) throw formatError(path, found);
+    if (![0, formatWithoutSamples, formatVersion].includes(found)) throw formatError(path, found);
     file.pragma('journal_mode = WAL');
     file.pragma('synchronous = NORMAL');
     file.pragma('foreign_keys = ON');
-    if (found === 0) createTables(file);
+    if (found === 0) createTables(file, schema);
+    if (found === formatWithoutSamples) createTables(file, queueSampleTable);
     return file;
   } catch (error) {
     file?.close();
@@ -85,10 +99,10 @@ function formatError(path: string, found: number): ServerError {
   });
 }
 
-function createTables(file: LabDatabase): void {
+function createTables(file: LabDatabase, tables: string): void {
   file
     .transaction(() => {
-      file.exec(schema);
+      file.exec(tables);
       file.pragma(`user_version = ${formatVersion}`);
     })
     .immediate();

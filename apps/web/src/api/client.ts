@@ -22,12 +22,6 @@ export class ApiError extends Error {
   }
 }
 
-/** The faults of a refused request by the JSON pointer of the value: `/name`. Empty for any other error. */
-export function faultsByPath(error: Error | null): ReadonlyMap<string, string> {
-  const faults = error instanceof ApiError && error.code === 'REQUEST_INVALID' ? error.details.errors : [];
-  return new Map((faults as readonly Fault[]).map(({ path, message }) => [path, message]));
-}
-
 /** No answer arrived: the server is not running or cannot be reached. */
 export class ServerUnreachable extends Error {
   override readonly name = 'ServerUnreachable';

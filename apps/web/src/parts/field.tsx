@@ -1,5 +1,5 @@
 /** Labelled form inputs. */
-import { type ReactNode, useId } from 'react';
+import { type InputHTMLAttributes, type ReactNode, useId } from 'react';
 
 interface Valued {
   label: string;
@@ -9,59 +9,105 @@ interface Valued {
   fault?: string | undefined;
 }
 
-/** An input for a whole number. `value` is the text as typed, which may be empty. */
-export function NumberField(props: Valued & { min: number; max: number; placeholder?: string }) {
-  const { label, value, min, max, placeholder, fault, onChange } = props;
+type InputAttributes = Pick<
+  InputHTMLAttributes<HTMLInputElement>,
+  'id' | 'aria-invalid' | 'aria-describedby'
+>;
+
+/** A label, its input, and below what is wrong with the value. */
+function Field(props: {
+  label: string;
+  fault: string | undefined;
+  children(attributes: InputAttributes): ReactNode;
+}) {
+  const { label, fault, children } = props;
+  const id = useId();
   const faultId = useId();
   return (
-    <label className="field">
-      <span>{label}</span>
-      <input
-        className="input"
-        type="number"
-        step={1}
-        min={min}
-        max={max}
-        value={value}
-        placeholder={placeholder}
-        aria-invalid={fault !== undefined}
-        aria-describedby={fault === undefined ? undefined : faultId}
-        onChange={(event) => onChange(event.target.value)}
-      />
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children({
+        id,
+        'aria-invalid': fault !== undefined,
+        'aria-describedby': fault === undefined ? undefined : faultId,
+      })}
       <FieldFault id={faultId} fault={fault} />
-    </label>
+    </div>
+  );
+}
+
+/**
+ * An input for a whole number. `value` is the text as typed, which may be empty or no number at all: a number input of the
+ * browser would show such a text and give none.
+ */
+export function NumberField(props: Valued & { placeholder?: string }) {
+  const { label, value, placeholder, fault, onChange } = props;
+  return (
+    <Field label={label} fault={fault}>
+      {(attributes) => (
+        <input
+          className="input"
+          inputMode="numeric"
+          autoComplete="off"
+          value={value}
+          placeholder={placeholder}
+          onChange={(event) => onChange(event.target.value)}
+          {...attributes}
+        />
+      )}
+    </Field>
   );
 }
 
 export function TextField(props: Valued & { required?: boolean; maxLength?: number; placeholder?: string }) {
   const { label, value, required, maxLength, placeholder, fault, onChange } = props;
-  const faultId = useId();
   return (
-    <label className="field">
-      <span>{label}</span>
-      <input
-        className="input"
-        value={value}
-        required={required}
-        maxLength={maxLength}
-        placeholder={placeholder}
-        spellCheck={false}
-        autoComplete="off"
-        aria-invalid={fault !== undefined}
-        aria-describedby={fault === undefined ? undefined : faultId}
-        onChange={(event) => onChange(event.target.value)}
-      />
-      <FieldFault id={faultId} fault={fault} />
-    </label>
+    <Field label={label} fault={fault}>
+      {(attributes) => (
+        <input
+          className="input"
+          value={value}
+          required={required}
+          maxLength={maxLength}
+          placeholder={placeholder}
+          spellCheck={false}
+          autoComplete="off"
+          onChange={(event) => onChange(event.target.value)}
+          {...attributes}
+        />
+      )}
+    </Field>
   );
 }
 
-function FieldFault({ id, fault }: { id: string; fault: string | undefined }) {
+/** A text of several lines. `questionId`: of an element that asks about the text. */
+export function TextAreaField(props: Valued & { rows: number; questionId: string | undefined }) {
+  const { label, value, rows, fault, questionId, onChange } = props;
+  return (
+    <Field label={label} fault={fault}>
+      {({ id, 'aria-invalid': isInvalid, 'aria-describedby': faultId }) => (
+        <textarea
+          id={id}
+          className="input"
+          rows={rows}
+          spellCheck={false}
+          value={value}
+          aria-invalid={isInvalid === true || questionId !== undefined}
+          aria-describedby={faultId ?? questionId}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** What is wrong with the value of a field, in words. */
+export function FieldFault({ id, fault }: { id: string; fault: string | undefined }) {
   if (fault === undefined) return null;
   return (
-    <span id={id} className="field-fault small" role="alert">
+    <p id={id} className="field-fault small" role="alert">
       {fault}
-    </span>
+    </p>
   );
 }
 
@@ -99,17 +145,25 @@ export function SelectField(props: Valued & { options: readonly string[] }) {
 
 export function CheckField(props: {
   checked: boolean;
+  fault?: string | undefined;
   onChange(checked: boolean): void;
   children: ReactNode;
 }) {
+  const { checked, fault, onChange, children } = props;
+  const faultId = useId();
   return (
-    <label className="check">
-      <input
-        type="checkbox"
-        checked={props.checked}
-        onChange={(event) => props.onChange(event.target.checked)}
-      />
-      <span>{props.children}</span>
-    </label>
+    <>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={checked}
+          aria-invalid={fault !== undefined}
+          aria-describedby={fault === undefined ? undefined : faultId}
+          onChange={(event) => onChange(event.target.checked)}
+        />
+        <span>{children}</span>
+      </label>
+      <FieldFault id={faultId} fault={fault} />
+    </>
   );
 }

@@ -1,14 +1,15 @@
 import { sparklinePath } from '../charts/sparkline.ts';
+import type { TimePoint } from '../model/time-chart-data.ts';
 
 const size = { width: 80, height: 22 };
 
-/** `label` says in words what the line shows. */
+/** The line breaks between stretches. `label` says in words what it shows. */
 export function Sparkline({
-  values,
+  stretches,
   label,
   color,
 }: {
-  values: readonly number[];
+  stretches: readonly (readonly TimePoint[])[];
   label: string;
   color: string;
 }) {
@@ -22,7 +23,7 @@ export function Sparkline({
       height={size.height}
     >
       <path
-        d={sparklinePath(values, size)}
+        d={sparklinePath(stretches, size)}
         fill="none"
         stroke={color}
         strokeWidth={1.5}

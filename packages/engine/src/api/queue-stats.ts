@@ -96,6 +96,11 @@ export interface QueueStats {
   instance: number;
   asOfMs: number;
   total: QueueTotals;
+  /**
+   * Time from the enqueue of messages to their first delivery: dequeue calls by duration (`latencyQuantileMs`), each with that
+   * of its first message, since the statistics of the queue were first asked for here. A sample of the calls, by weight.
+   */
+  deliveryLatency: number[];
   shards: ShardMetrics[];
   /** Up to 1,000, those with the longest backlog first. */
   subscribers: SubscriberMetrics[];

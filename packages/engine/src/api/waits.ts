@@ -72,13 +72,19 @@ export function waitBucketMsMax(index: number): number {
 
 /** The duration that the share `quantile` (0 to 1) of the waits did not exceed, from bucket counts; 0 without waits. */
 export function waitQuantileMs(buckets: readonly number[], quantile: number): number {
+  const bucket = quantileBucket(buckets, quantile);
+  return bucket === undefined ? 0 : waitBucketMsMax(bucket);
+}
+
+/** The bucket up to which the share `quantile` (0 to 1) of all counts is; undefined if there are none. */
+export function quantileBucket(buckets: readonly number[], quantile: number): number | undefined {
   const total = buckets.reduce((sum, count) => sum + count, 0);
   let seen = 0;
   for (const [index, count] of buckets.entries()) {
     seen += count;
-    if (count > 0 && seen >= total * quantile) return waitBucketMsMax(index);
+    if (count > 0 && seen >= total * quantile) return index;
   }
-  return 0;
+  return undefined;
 }
 
 /**

@@ -248,9 +248,13 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
   }
 
   async queueStats(name: string): Promise<QueueStats[]> {
-    const { kind } = await this.queue(name);
-    if (kind !== 'sharded') return [await this.#askAny((remote) => remote.queueStats(name))];
-    return this.#askAll((remote) => remote.queueStats(name));
+    const parts = await this.#askAll((remote) => remote.queueStats(name));
+    const [first] = parts;
+    if (first!.kind === 'sharded') return parts;
+    // All count the same file, but each measures its own deliveries.
+    const sumOf = (bucket: number) =>
+      parts.reduce((sum, { deliveryLatency }) => sum + deliveryLatency[bucket]!, 0);
+    return [{ ...first!, deliveryLatency: first!.deliveryLatency.map((_, bucket) => sumOf(bucket)) }];
   }
 
   async messageTrace(queue: string, id: string): Promise<MessageTrace> {

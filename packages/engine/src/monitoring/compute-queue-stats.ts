@@ -24,7 +24,7 @@ export function computeQueueStats(
   counts: QueueCounts,
   rates: RateTracker,
   now: ClockReading,
-): Omit<QueueStats, 'instance'> {
+): Omit<QueueStats, 'instance' | 'deliveryLatency'> {
   const { name: queue, kind, type } = row;
   const shards = logs.map((log) => computeShardStats(log, type === 'topic', rates, now));
   const cursors = logs.flatMap((log) => [...log.cursors]);

@@ -7,6 +7,7 @@ import { priorityOfLog } from '../model/log-id.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { DelayedMessages } from '../queues/delayed-messages.ts';
+import { DeliveryLatencies } from '../queues/delivery-latencies.ts';
 import type { EngineTotals, QueueCounts, QueueStatistics } from '../queues/queue-engine.ts';
 import type { ShardedQueue, ShardedQueues } from '../queues/sharded-queues.ts';
 import type { ShardedTransactions } from '../queues/sharded-transaction.ts';
@@ -63,7 +64,8 @@ export class ShardedStatistics implements QueueStatistics {
     const { instance, queues, sampler, clock } = this.#options;
     const queue = queues.getOrCreate(row);
     const stats = computeQueueStats(queue, this.counts(row), sampler.rates, readClock(clock));
-    return { instance, ...stats };
+    queue.latencies ??= new DeliveryLatencies();
+    return { instance, ...stats, deliveryLatency: queue.latencies.read() };
   }
 }
 

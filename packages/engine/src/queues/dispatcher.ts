@@ -5,7 +5,8 @@ import { registerWaitEvent, type WaitEvent } from '../api/waits.ts';
 import { type Delivery, deliveryName, traceDelivery, traceHold } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
-import { type ChunkedPayload, RecordMessage, recordEnd } from '../model/message-record.ts';
+import { type ChunkedPayload, RecordMessage, readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
+import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { streamPayload } from '../payloads/payload-stream.ts';
 import type { BacklogReader } from './backlog-reader.ts';
@@ -26,6 +27,7 @@ const backlogRead = registerWaitEvent({
 
 export interface DispatcherOptions extends DeliverySource {
   epoch: number;
+  clock: Clock;
   lease: DeliveryLease | undefined;
   backlogReader: BacklogReader;
   holds: TimedHolds<Delivery>;
@@ -152,6 +154,9 @@ export class Dispatcher implements MessageReceiver {
       const out: Delivery[] = [];
       const count = subscription.deliver({ max, session, nextHoldNumber: this.#nextHoldNumber, out });
       const deliveries = limited ? this.#options.retries.divertExhausted(queue, out) : out;
+      const [first] = deliveries;
+      if (first !== undefined && queue.latencies?.isDue(first.deliveryCount) === true)
+        queue.latencies.add(readEnqueuedAtMs(first.run.buffer, first.start), this.#options.clock.epochMs());
       for (const delivery of deliveries) {
         onDelivery(delivery);
         messagesOf(delivery, this.#options, messages);

@@ -18,6 +18,7 @@ import type { QueueRow } from '../model/queue-row.ts';
 import type { TraceRing } from '../model/trace-ring.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { BlockedSends } from './blocked-sends.ts';
+import type { DeliveryLatencies } from './delivery-latencies.ts';
 import type { QueueForwardingPort } from './queue-forwarding-port.ts';
 import { type LogBounds, QueueLogs, type QueueLogsOptions } from './queue-logs.ts';
 import type { WaiterPorts, WaitOptions } from './waiters.ts';
@@ -65,6 +66,8 @@ export class ShardedQueue {
   readonly blockedSends: BlockedSends;
   /** Messages of a nonpersistent queue that ended with the opening before. */
   readonly lost: number;
+  /** Undefined until somebody asks for it: nothing is measured for nobody. */
+  latencies: DeliveryLatencies | undefined;
   /** Undefined for a queue whose messages are not forwarded. */
   forwarding: QueueForwardingPort | undefined;
 

@@ -189,6 +189,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   });
   const dispatcher = new Dispatcher({
     epoch,
+    clock,
     payloads,
     lease,
     backlogReader,

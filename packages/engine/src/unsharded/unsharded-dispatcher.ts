@@ -9,6 +9,7 @@ import type { QueueId, SubscriberId } from '../model/ids.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
+import { DeliveryLatencies } from '../queues/delivery-latencies.ts';
 import type { ValidDequeueOptions } from '../queues/queue-engine.ts';
 import { Waiters } from '../queues/waiters.ts';
 import type { MessageConsumer } from '../storage/unsharded/message-consumer.ts';
@@ -51,6 +52,8 @@ export class UnshardedDispatcher {
   readonly #options: UnshardedDispatcherOptions;
   readonly #writes: UnshardedWrites;
   readonly #linesByQueue = new Map<QueueId, Map<SubscriberId, WaitingLine>>();
+  /** Of queues for which somebody asked. */
+  readonly #latencies = new Map<QueueId, DeliveryLatencies>();
   /** How often messages were announced. */
   #readyNotices = 0;
   #poll: Timer | undefined;
@@ -128,7 +131,21 @@ export class UnshardedDispatcher {
       onDelivery(delivery);
       messages.push(new UnshardedMessage(row));
     }
+    const [first] = messages;
+    const latencies = this.#latencies.get(queue.queueId);
+    if (first !== undefined && latencies?.isDue(first.deliveryCount) === true)
+      latencies.add(first.enqueuedAtMs, this.#options.ports.clock.epochMs());
     return messages;
+  }
+
+  /** Of deliveries by this process, from the first call on. */
+  latenciesOf(queueId: QueueId): DeliveryLatencies {
+    let latencies = this.#latencies.get(queueId);
+    if (latencies === undefined) {
+      latencies = new DeliveryLatencies();
+      this.#latencies.set(queueId, latencies);
+    }
+    return latencies;
   }
 
   #lineOf({ queueId, attemptsMax, durability }: QueueRow, subscriber: SubscriberId): WaitingLine {
@@ -220,6 +237,7 @@ export class UnshardedDispatcher {
    * to. Later ones may wait again.
    */
   closeWaiters(queueId: QueueId, code: QueueErrorCode, subscriber?: SubscriberId): void {
+    if (subscriber === undefined) this.#latencies.delete(queueId);
     const lines = this.#linesByQueue.get(queueId);
     for (const [of, { waiters }] of lines ?? []) {
       if (subscriber !== undefined && of !== subscriber) continue;

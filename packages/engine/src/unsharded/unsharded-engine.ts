@@ -123,7 +123,12 @@ export class UnshardedEngine
       clock,
     });
     this.browser = new UnshardedBrowser({ file, holds: this.holds, topics: this.topics, timers });
-    this.statistics = new UnshardedStatistics({ instance, file, clock });
+    this.statistics = new UnshardedStatistics({
+      instance,
+      file,
+      clock,
+      latenciesOf: (queueId) => this.#dispatcher.latenciesOf(queueId),
+    });
   }
 
   #onOpened(file: UnshardedFile): void {

@@ -2,8 +2,10 @@
 import type { ShardStats } from '../api/instance-stats.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import { flowStats } from '../model/flow-stats.ts';
+import type { QueueId } from '../model/ids.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import type { DeliveryLatencies } from '../queues/delivery-latencies.ts';
 import type { QueueCounts, QueueStatistics } from '../queues/queue-engine.ts';
 import type { UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
@@ -13,6 +15,7 @@ export interface UnshardedStatisticsOptions {
   instance: number;
   file: LazyUnshardedFile;
   clock: Clock;
+  latenciesOf(queueId: QueueId): DeliveryLatencies;
 }
 
 export class UnshardedStatistics implements QueueStatistics {
@@ -44,7 +47,7 @@ export class UnshardedStatistics implements QueueStatistics {
 
   queueStats(queue: QueueRow): QueueStats {
     const { shards: _none, cacheBytes: _nothing, ready, held, ...counts } = this.counts(queue);
-    const { instance, file, clock } = this.#options;
+    const { instance, file, clock, latenciesOf } = this.#options;
     const flow = file.opened.flow(queue.queueId);
     const { name, kind, type } = queue;
     return {
@@ -54,6 +57,7 @@ export class UnshardedStatistics implements QueueStatistics {
       instance,
       asOfMs: clock.epochMs(),
       total: { ...flowStats({ depth: counts.enqueued - counts.consumed, ready, held }, flow), ...counts },
+      deliveryLatency: latenciesOf(queue.queueId).read(),
       shards: [],
       subscribers: [],
       partitions: [],

@@ -13,12 +13,8 @@ import {
   startCluster,
 } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
-<<<<<<< HEAD
-import { makeFolder, waiting } from '../folder.ts';
-=======
 import { makeFolder } from '../folder.ts';
 import { waiting } from '../waiting.ts';
->>>>>>> gate
 import { readLeft } from './ledger.ts';
 import { RemoteLoad } from './remote-load.ts';
 

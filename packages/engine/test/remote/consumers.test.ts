@@ -1,12 +1,8 @@
 /** Consumers: what they are given, in which order, and what goes back when they end. */
 import { describe, expect, it, vi } from 'vitest';
 import { type ConsumerOptions, connect } from '../../src/index.ts';
-<<<<<<< HEAD
-import { openTestInstance, text, waiting } from '../folder.ts';
-=======
 import { openTestInstance, text } from '../folder.ts';
 import { waiting } from '../waiting.ts';
->>>>>>> gate
 import { fill, numbers, openQueue, payloadOf, receiveAll } from './consumer-support.ts';
 import { code, connectTo, drain, serve } from './serving.ts';
 

@@ -1,12 +1,8 @@
 /** Producers: one-way sends within a window, and sends that wait for room in a full queue. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Instance, ProducerOptions, QueueSpec, RemoteInstance } from '../../src/index.ts';
-<<<<<<< HEAD
-import { openTestClient, openTestInstance, text, waiting } from '../folder.ts';
-=======
 import { openTestClient, openTestInstance, text } from '../folder.ts';
 import { waiting } from '../waiting.ts';
->>>>>>> gate
 import { code, connectTo, serve } from './serving.ts';
 
 async function openQueue(

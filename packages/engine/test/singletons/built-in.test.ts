@@ -7,12 +7,8 @@ import type { InstancePorts } from '../../src/model/ports.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import { assembleInstance } from '../../src/runtime/assemble-instance.ts';
 import type { LocalInstance } from '../../src/runtime/local-instance.ts';
-<<<<<<< HEAD
-import { makeFolder, waiting } from '../folder.ts';
-=======
 import { makeFolder } from '../folder.ts';
 import { waiting } from '../waiting.ts';
->>>>>>> gate
 
 const secondMs = 1_000;
 

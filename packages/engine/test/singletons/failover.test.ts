@@ -13,8 +13,9 @@ import {
   type Session,
   startCluster,
 } from '../../src/index.ts';
-import { makeFolder, waiting } from '../folder.ts';
+import { makeFolder } from '../folder.ts';
 import { isTorture } from '../random.ts';
+import { waiting } from '../waiting.ts';
 
 const module = fileURLToPath(new URL('./counter.ts', import.meta.url));
 const tickCount = isTorture ? 300 : 6;

@@ -8,8 +8,9 @@ import { describe, expect, it, onTestFailed, onTestFinished, vi } from 'vitest';
 import { openInstance } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import { Membership } from '../../src/storage/catalog/membership.ts';
-import { makeFolder, waiting } from '../folder.ts';
+import { makeFolder } from '../folder.ts';
 import { drawnSeed, isTorture, random } from '../random.ts';
+import { waiting } from '../waiting.ts';
 import { VirtualMachine, VirtualMember } from './virtual-member.ts';
 import { findWriterFaults, readWriterJournal } from './writer-history.ts';
 

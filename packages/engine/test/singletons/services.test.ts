@@ -5,12 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { connect, type Instance, type Json, QueueError, type ServiceSpec } from '../../src/index.ts';
 import type { LocalInstance } from '../../src/runtime/local-instance.ts';
-<<<<<<< HEAD
-import { makeFolder, openTestClient, openTestInstance, text, waiting } from '../folder.ts';
-=======
 import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
 import { waiting } from '../waiting.ts';
->>>>>>> gate
 
 const module = fileURLToPath(new URL('./counter.ts', import.meta.url));
 const code = (value: string) => expect.objectContaining({ code: value });

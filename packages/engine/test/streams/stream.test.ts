@@ -5,12 +5,8 @@ import { type Instance, openInstance, type QueueSpec } from '../../src/index.ts'
 import { uploadAll } from '../../src/payloads/upload-all.ts';
 import type { PayloadStore } from '../../src/queues/payloads/payload-store.ts';
 import { PayloadUpload } from '../../src/queues/payloads/payload-upload.ts';
-<<<<<<< HEAD
-import { makeFolder, openTestInstance, waiting } from '../folder.ts';
-=======
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { waiting } from '../waiting.ts';
->>>>>>> gate
 import { bytesOf, digest, putStream, stored } from './payloads.ts';
 
 const MiB = 1024 * 1024;

@@ -9,6 +9,7 @@ import {
   subscriberName,
 } from './engine-sessions.ts';
 import { natsSynced } from './nats-servers.ts';
+import { settledCount } from './settled-count.ts';
 
 export const open: OpenClient = async (options) => {
   const { endpoints, createsQueue, durability, subscribers, queues = 1 } = options;
@@ -36,15 +37,17 @@ export const open: OpenClient = async (options) => {
         subscribers,
       });
     },
-    async depth(subscriber) {
-      if (subscribers > 0) {
-        const name = subscriberName(subscriber);
-        return (await store.subscribers(queueName(0))).find((each) => each.name === name)!.backlog;
-      }
-      const infos = await Promise.all(
-        Array.from({ length: queues }, (_, number) => store.queue(queueName(number))),
-      );
-      return infos.reduce((sum, { enqueued, consumed }) => sum + enqueued - consumed, 0);
+    depth(subscriber) {
+      return settledCount(async () => {
+        if (subscribers > 0) {
+          const name = subscriberName(subscriber);
+          return (await store.subscribers(queueName(0))).find((each) => each.name === name)!.backlog;
+        }
+        const infos = await Promise.all(
+          Array.from({ length: queues }, (_, number) => store.queue(queueName(number))),
+        );
+        return infos.reduce((sum, { enqueued, consumed }) => sum + enqueued - consumed, 0);
+      });
     },
     close: () => store.close(),
   };

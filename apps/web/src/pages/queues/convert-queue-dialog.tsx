@@ -1,12 +1,12 @@
-import { type Convert, conversionLimits, type QueueInfo, queueLimits } from '@shardlab/contract';
+import type { Convert, QueueInfo } from '@shardlab/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { startConversion } from '../../api/queries.ts';
+import { convertFields, givenFields, typedNumber } from '../../model/queue-form-fields.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { NumberField } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
-
-const parseNumber = (text: string) => (text === '' ? undefined : Number(text));
+import { useFormFaults } from '../../parts/use-form-faults.ts';
 
 /** Explains the conversion of an unsharded queue, then starts it. */
 export function ConvertQueueDialog({ queue: { name } }: { queue: QueueInfo }) {
@@ -24,44 +24,50 @@ export function ConvertQueueDialog({ queue: { name } }: { queue: QueueInfo }) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const given = {
-      shards: parseNumber(shards),
-      attemptsMax: parseNumber(attempts),
-      cacheMiB: parseNumber(cacheMiB),
-    };
-    convert.mutate(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
+    convert.mutate(
+      givenFields({
+        shards: typedNumber(shards),
+        attemptsMax: typedNumber(attempts),
+        cacheMiB: typedNumber(cacheMiB),
+      }),
+    );
   };
+  const { form, fault, rest } = useFormFaults(convert.error, convertFields);
   return (
     <>
       <button type="button" className="button" onClick={() => setOpen(true)}>
         Convert to sharded…
       </button>
       <Dialog title={`Convert ${name} to sharded?`} isOpen={isOpen} onClose={() => setOpen(false)}>
-        <form className="dialog-body" onSubmit={submit}>
+        <form ref={form} className="dialog-body" aria-label="Convert" noValidate onSubmit={submit}>
           <p>
             Enqueue stops: clients get an error that they can retry. Once consumers have emptied the queue, a
             sharded queue with the same name and durability replaces it. Until then you can cancel.
           </p>
           <div className="form-row">
-            <NumberField label="Shards per instance" value={shards} min={1} max={16} onChange={setShards} />
+            <NumberField
+              label="Shards per instance"
+              value={shards}
+              fault={fault('shards')}
+              placeholder="1"
+              onChange={setShards}
+            />
             <NumberField
               label="Maximum delivery attempts"
               value={attempts}
-              min={1}
-              max={queueLimits.attemptsMax}
+              fault={fault('attemptsMax')}
               placeholder="no limit"
               onChange={setAttempts}
             />
             <NumberField
               label="Message cache, MiB"
               value={cacheMiB}
-              min={conversionLimits.cacheMiBMin}
-              max={conversionLimits.cacheMiBMax}
+              fault={fault('cacheMiB')}
               placeholder="unchanged"
               onChange={setCacheMiB}
             />
           </div>
-          {convert.error === null ? null : <ErrorNotice error={convert.error} />}
+          {rest === null ? null : <ErrorNotice error={rest} />}
           <div className="row">
             <button type="button" className="button" onClick={() => setOpen(false)}>
               Keep it unsharded

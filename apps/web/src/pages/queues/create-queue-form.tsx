@@ -2,12 +2,13 @@ import { type CreateQueue, queueLimits } from '@shardlab/contract';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { faultsByPath } from '../../api/client.ts';
 import { createQueue, storeQuery } from '../../api/queries.ts';
+import { createQueueFields, givenFields, typedNumber } from '../../model/queue-form-fields.ts';
 import { durabilitiesOf, durabilityNote, hasFeature } from '../../model/store-support.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { CheckField, NumberField, TextField } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
+import { useFormFaults } from '../../parts/use-form-faults.ts';
 
 type Type = NonNullable<CreateQueue['type']>;
 type Kind = NonNullable<CreateQueue['kind']>;
@@ -31,7 +32,7 @@ const durabilityLabels: Readonly<Record<Durability, string>> = {
   memory: 'Memory',
 };
 
-/** Creates a queue with what the store has. The server validates the options; its error message is shown. */
+/** Creates a queue with what the store has. The server validates the options; what it says is shown beside the field. */
 export function CreateQueueForm() {
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -51,29 +52,30 @@ export function CreateQueueForm() {
   const [attempts, setAttempts] = useState('');
   const [retryDelay, setRetryDelay] = useState('');
   const retryOptions = {
-    ...(attempts === '' || durability === 'memory' ? {} : { attemptsMax: Number(attempts) }),
-    ...(retryDelay === '' ? {} : { retryDelayMs: Number(retryDelay) }),
+    attemptsMax: durability === 'memory' ? undefined : typedNumber(attempts),
+    retryDelayMs: typedNumber(retryDelay),
   };
   const isPlain = kind === 'unsharded' && type === 'queue';
   const unshardedOptions = isPlain ? {} : { priorities, ...retryOptions };
   const isBuffered = buffered && durability === 'memory';
   const shardedOptions = {
-    shards: Number(shards),
+    shards: typedNumber(shards),
     priorities,
     ...retryOptions,
     ...(durability === 'memory' ? {} : { correlationIndex }),
-    ...(isBuffered ? { visibility: 'immediate' as const } : {}),
-    ...(isBuffered && messagesMax !== '' ? { messagesMax: Number(messagesMax) } : {}),
+    ...(isBuffered ? { visibility: 'immediate' as const, messagesMax: typedNumber(messagesMax) } : {}),
   };
   const create = useMutation({
     mutationFn: () =>
-      createQueue({
-        name,
-        type,
-        kind,
-        durability,
-        ...(kind === 'sharded' ? shardedOptions : unshardedOptions),
-      }),
+      createQueue(
+        givenFields({
+          name,
+          type,
+          kind,
+          durability,
+          ...(kind === 'sharded' ? shardedOptions : unshardedOptions),
+        }),
+      ),
     onSuccess: async (queue) => {
       setName('');
       await client.invalidateQueries({ queryKey: ['queues'] });
@@ -84,29 +86,30 @@ export function CreateQueueForm() {
     event.preventDefault();
     create.mutate();
   };
-  const faults = faultsByPath(create.error);
+  const { form, fault, rest } = useFormFaults(create.error, createQueueFields);
   return (
-    <form className="panel queue-form" aria-labelledby="create-queue" onSubmit={submit}>
+    <form ref={form} className="panel queue-form" aria-labelledby="create-queue" noValidate onSubmit={submit}>
       <h2 id="create-queue">Create a queue</h2>
-      <TextField label="Name" value={name} required fault={faults.get('/name')} onChange={setName} />
+      <TextField label="Name" value={name} required fault={fault('name')} onChange={setName} />
       <div className="choice-note">
-        <Choice<Type> label="Type" value={type} options={types} onChange={setType} />
+        <Choice<Type> label="Type" value={type} options={types} fault={fault('type')} onChange={setType} />
         <p className="small muted">{typeNotes[type]}</p>
       </div>
       {has('unshardedQueues') ? (
-        <Choice<Kind> label="Kind" value={kind} options={kinds} onChange={setKind} />
+        <Choice<Kind> label="Kind" value={kind} options={kinds} fault={fault('kind')} onChange={setKind} />
       ) : null}
       <div className="choice-note">
         <Choice<Durability>
           label="Durability"
           value={durability}
           options={durabilities.map((value) => ({ value, label: durabilityLabels[value] }))}
+          fault={fault('durability')}
           onChange={setDurability}
         />
         <p className="small muted">{durabilityNote(durability, store)}</p>
       </div>
       {isPlain || !has('priorities') ? null : (
-        <CheckField checked={priorities} onChange={setPriorities}>
+        <CheckField checked={priorities} fault={fault('priorities')} onChange={setPriorities}>
           Priorities 0 to {queueLimits.priorityMax}: higher priorities are delivered first
         </CheckField>
       )}
@@ -115,13 +118,12 @@ export function CreateQueueForm() {
           <NumberField
             label="Shards, 1 to 16"
             value={shards}
-            fault={faults.get('/shards')}
-            min={1}
-            max={16}
+            fault={fault('shards')}
+            placeholder="1"
             onChange={setShards}
           />
           {durability === 'memory' && has('bufferedQueues') ? (
-            <CheckField checked={buffered} onChange={setBuffered}>
+            <CheckField checked={buffered} fault={fault('buffered')} onChange={setBuffered}>
               Buffered: visible and consumed at once, without a commit
             </CheckField>
           ) : null}
@@ -129,15 +131,17 @@ export function CreateQueueForm() {
             <NumberField
               label="Undelivered messages past which enqueues are refused"
               value={messagesMax}
-              fault={faults.get('/messagesMax')}
+              fault={fault('messagesMax')}
               placeholder="5000"
-              min={1}
-              max={queueLimits.undeliveredMax}
               onChange={setMessagesMax}
             />
           ) : null}
           {durability === 'memory' || !has('correlationIndex') ? null : (
-            <CheckField checked={correlationIndex} onChange={setCorrelationIndex}>
+            <CheckField
+              checked={correlationIndex}
+              fault={fault('correlationIndex')}
+              onChange={setCorrelationIndex}
+            >
               Index correlation ids, so that a search does not read the whole backlog
             </CheckField>
           )}
@@ -147,10 +151,8 @@ export function CreateQueueForm() {
         <NumberField
           label="Delivery attempts before the exception queue"
           value={attempts}
-          fault={faults.get('/attemptsMax')}
+          fault={fault('attemptsMax')}
           placeholder="no limit"
-          min={1}
-          max={queueLimits.attemptsMax}
           onChange={setAttempts}
         />
       )}
@@ -158,10 +160,8 @@ export function CreateQueueForm() {
         <NumberField
           label="Retry delay, ms (doubles after each attempt)"
           value={retryDelay}
-          fault={faults.get('/retryDelayMs')}
+          fault={fault('retryDelayMs')}
           placeholder="none"
-          min={0}
-          max={queueLimits.retryDelayMsMax}
           onChange={setRetryDelay}
         />
       )}
@@ -170,7 +170,7 @@ export function CreateQueueForm() {
           Create {type}
         </button>
       </div>
-      {create.error === null || faults.size > 0 ? null : <ErrorNotice error={create.error} />}
+      {rest === null ? null : <ErrorNotice error={rest} />}
     </form>
   );
 }

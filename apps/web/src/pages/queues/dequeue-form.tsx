@@ -1,11 +1,13 @@
-import { type MessageOut, type QueueInfo, queueLimits } from '@shardlab/contract';
+import type { MessageOut, QueueInfo } from '@shardlab/contract';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ackOrNack, dequeue } from '../../api/queries.ts';
 import { plural } from '../../model/format.ts';
+import { dequeueFields, givenFields, typedNumber } from '../../model/queue-form-fields.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { NumberField } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
+import { useFormFaults } from '../../parts/use-form-faults.ts';
 import { MessageList } from './message-list.tsx';
 
 type Mode = 'at-most-once' | 'manual';
@@ -32,12 +34,15 @@ export function DequeueForm({ queue, subscriber, onDone }: DequeueFormProps) {
   const [dequeued, setDequeued] = useState<{ messages: MessageOut[]; mode: Mode } | null>(null);
   const call = useMutation({
     mutationFn: () =>
-      dequeue(queue.name, {
-        max: Math.max(1, Number(max)),
-        mode,
-        ...(mode === 'manual' ? { holdMs } : {}),
-        ...(subscriber === undefined ? {} : { subscriber }),
-      }),
+      dequeue(
+        queue.name,
+        givenFields({
+          max: typedNumber(max),
+          mode,
+          holdMs: mode === 'manual' ? holdMs : undefined,
+          subscriber,
+        }),
+      ),
     onSuccess: async ({ messages }) => {
       setDequeued({ messages, mode });
       await onDone();
@@ -47,8 +52,9 @@ export function DequeueForm({ queue, subscriber, onDone }: DequeueFormProps) {
     event.preventDefault();
     call.mutate();
   };
+  const { form, fault, rest } = useFormFaults(call.error, dequeueFields);
   return (
-    <form className="panel queue-form" aria-label="Dequeue" onSubmit={submit}>
+    <form ref={form} className="panel queue-form" aria-label="Dequeue" noValidate onSubmit={submit}>
       <h3>Dequeue{subscriber === undefined ? '' : ` as ${subscriber}`}</h3>
       <div className="choice-note">
         <Choice<Mode>
@@ -58,17 +64,18 @@ export function DequeueForm({ queue, subscriber, onDone }: DequeueFormProps) {
             { value: 'at-most-once', label: 'Consume' },
             { value: 'manual', label: 'Hold' },
           ]}
+          fault={fault('mode')}
           onChange={setMode}
         />
         <p className="small muted">{modeNotes[mode]}</p>
       </div>
       <div className="form-row">
-        <NumberField label="At most" value={max} min={1} max={queueLimits.dequeueMax} onChange={setMax} />
+        <NumberField label="At most" value={max} placeholder="1" fault={fault('max')} onChange={setMax} />
         <button type="submit" className="button button-primary" disabled={call.isPending}>
           Dequeue
         </button>
       </div>
-      {call.error === null ? null : <ErrorNotice error={call.error} />}
+      {rest === null ? null : <ErrorNotice error={rest} />}
       <div role="status">
         {dequeued === null ? null : dequeued.messages.length === 0 ? (
           <p className="small">No messages were ready.</p>

@@ -4,9 +4,11 @@ import { type FormEvent, useId, useState } from 'react';
 import { enqueue, storeQuery } from '../../api/queries.ts';
 import { plural } from '../../model/format.ts';
 import { jsonFault } from '../../model/json-fault.ts';
+import { enqueueFields, givenFields, typedNumber } from '../../model/queue-form-fields.ts';
 import { hasFeature } from '../../model/store-support.ts';
-import { CheckField, NumberField, TextField } from '../../parts/field.tsx';
+import { CheckField, FieldFault, NumberField, TextAreaField, TextField } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
+import { useFormFaults } from '../../parts/use-form-faults.ts';
 
 export interface EnqueueFormProps {
   queue: QueueInfo;
@@ -25,24 +27,29 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
   const [delayMs, setDelayMs] = useState('');
   const [correlationId, setCorrelationId] = useState('');
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const faultId = useId();
+  const questionId = useId();
+  const recipientsFaultId = useId();
   const recipients = subscribers.filter((name) => selected.has(name));
   const [isPlain, setPlain] = useState(false);
-  const fault = isPlain ? null : jsonFault(text);
-  const message = (): NewMessage => ({
+  const question = isPlain ? null : jsonFault(text);
+  const message: NewMessage = givenFields({
     payload: isPlain ? text : payloadOf(text),
-    ...(queue.priorities ? { priority: Number(priority) } : {}),
-    ...(delayMs === '' ? {} : { delayMs: Number(delayMs) }),
-    ...(correlationId === '' ? {} : { correlationId }),
-    ...(recipients.length === 0 ? {} : { recipients }),
+    priority: queue.priorities ? typedNumber(priority) : undefined,
+    delayMs: typedNumber(delayMs),
+    correlationId: correlationId === '' ? undefined : correlationId,
+    recipients: recipients.length === 0 ? undefined : recipients,
   });
   const send = useMutation({
-    mutationFn: () => enqueue(queue.name, Array.from({ length: Math.max(1, Number(copies)) }, message)),
+    mutationFn: () =>
+      enqueue(
+        queue.name,
+        Array.from({ length: copiesToSend(copies) }, () => message),
+      ),
     onSuccess: onDone,
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (fault === null) send.mutate();
+    if (question === null) send.mutate();
   };
   const toggle = (name: string, isSelected: boolean) => {
     const next = new Set(selected);
@@ -50,27 +57,24 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
     else next.delete(name);
     setSelected(next);
   };
+  const { form, fault, rest } = useFormFaults(send.error, enqueueFields);
   return (
-    <form className="panel queue-form" aria-label="Enqueue" onSubmit={submit}>
+    <form ref={form} className="panel queue-form" aria-label="Enqueue" noValidate onSubmit={submit}>
       <h3>Enqueue</h3>
-      <label className="field">
-        <span>Payload (JSON or plain text)</span>
-        <textarea
-          className="input"
-          rows={3}
-          spellCheck={false}
-          value={text}
-          aria-invalid={fault !== null}
-          aria-describedby={fault === null ? undefined : faultId}
-          onChange={(event) => {
-            setText(event.target.value);
-            setPlain(false);
-          }}
-        />
-      </label>
-      {fault === null ? null : (
-        <div id={faultId} className="notice" data-tone="warn" role="alert">
-          <p>This looks like JSON, but does not parse: {fault}.</p>
+      <TextAreaField
+        label="Payload (JSON or plain text)"
+        rows={3}
+        value={text}
+        fault={fault('payload')}
+        questionId={question === null ? undefined : questionId}
+        onChange={(typed) => {
+          setText(typed);
+          setPlain(false);
+        }}
+      />
+      {question === null ? null : (
+        <div id={questionId} className="notice" data-tone="warn" role="alert">
+          <p>This looks like JSON, but does not parse: {question}.</p>
           <button type="button" className="button" onClick={() => setPlain(true)}>
             Send it as plain text
           </button>
@@ -81,16 +85,16 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
         <NumberField
           label="Copies, in one transaction"
           value={copies}
-          min={1}
-          max={queueLimits.messagesPerCallMax}
+          fault={fault('copies')}
+          placeholder="1"
           onChange={setCopies}
         />
         {queue.priorities ? (
           <NumberField
             label={`Priority, 0 to ${queueLimits.priorityMax}`}
             value={priority}
-            min={0}
-            max={queueLimits.priorityMax}
+            fault={fault('priority')}
+            placeholder="0"
             onChange={setPriority}
           />
         ) : null}
@@ -98,21 +102,25 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
           <NumberField
             label="Delay, ms"
             value={delayMs}
+            fault={fault('delayMs')}
             placeholder="none"
-            min={0}
-            max={queueLimits.delayMsMax}
             onChange={setDelayMs}
           />
         ) : null}
         <TextField
           label="Correlation id"
           value={correlationId}
+          fault={fault('correlationId')}
           placeholder="none"
           onChange={setCorrelationId}
         />
       </div>
       {subscribers.length === 0 ? null : (
-        <fieldset className="checks">
+        <fieldset
+          className="checks"
+          data-faulty={fault('recipients') === undefined ? undefined : ''}
+          aria-describedby={fault('recipients') === undefined ? undefined : recipientsFaultId}
+        >
           <legend>Recipients (none selected: all subscribers)</legend>
           {subscribers.map((name) => (
             <CheckField
@@ -123,19 +131,30 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
               {name}
             </CheckField>
           ))}
+          <FieldFault id={recipientsFaultId} fault={fault('recipients')} />
         </fieldset>
       )}
       <div className="row">
-        <button type="submit" className="button button-primary" disabled={send.isPending || fault !== null}>
+        <button
+          type="submit"
+          className="button button-primary"
+          disabled={send.isPending || question !== null}
+        >
           Enqueue
         </button>
         <p className="small" role="status">
           {send.data === undefined ? '' : `${plural(send.data.ids.length, 'message')} committed.`}
         </p>
       </div>
-      {send.error === null ? null : <ErrorNotice error={send.error} />}
+      {rest === null ? null : <ErrorNotice error={rest} />}
     </form>
   );
+}
+
+/** One if nothing was typed; one more than the server takes, at most, so that it can say so. */
+function copiesToSend(typed: string): number {
+  const copies = Number(typedNumber(typed) ?? 1);
+  return Math.min(Number.isNaN(copies) ? 0 : copies, queueLimits.messagesPerCallMax + 1);
 }
 
 /** JSON as it was typed, or a string of the text if it is not JSON. */

@@ -13,8 +13,10 @@ import {
 import { liveProvenance } from '../../model/provenance.ts';
 import {
   depthMarks,
+  gapCount,
   historyRanges,
   lagMarks,
+  latencyMarks,
   type PlacedSample,
   placeSamples,
   queueRange,
@@ -25,7 +27,7 @@ import { Choice } from '../../parts/choice.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { SampleChart } from '../../parts/sample-chart.tsx';
 
-/** Rates, depth and lag of a queue, as far back as the server has sampled them. */
+/** Rates, depth, latency and lag of a queue, as far back as the server has sampled them. */
 export function QueueCharts({ queue, kind }: Pick<QueueStats, 'queue' | 'kind'>) {
   const [range, setRange] = useState<HistoryRange>('10m');
   const history = useQuery(queueHistoryQuery(queue, range));
@@ -57,6 +59,7 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
   const range = useMemo(() => queueRange(samples), [samples]);
   const rates = useMemo(() => rateMarks(samples, kind), [samples, kind]);
   const depth = useMemo(() => depthMarks(samples, kind), [samples, kind]);
+  const latency = useMemo(() => latencyMarks(samples, kind), [samples, kind]);
   const lag = useMemo(() => lagMarks(samples, kind), [samples, kind]);
   const provenance = liveProvenance(`queue ${queue}`, {
     host: window.location.host,
@@ -64,8 +67,14 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
   });
   const common = { samples, range, system: kind, provenance, table: () => queueTable(samples) };
   const every = `every ${formatDuration(everyMs)}`;
+  const gaps = gapCount(samples);
   return (
     <>
+      {gaps === 0 ? null : (
+        <p className="small muted">
+          {plural(gaps, 'gap')} in the lines: the server was not running then, or had no answer.
+        </p>
+      )}
       <SampleChart
         {...common}
         title="Enqueue and dequeue rate"
@@ -101,6 +110,20 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
       />
       <SampleChart
         {...common}
+        title="Latency"
+        unit={`milliseconds from the enqueue of a message to its first delivery, over ${formatDuration(everyMs)}; of the first message of each dequeue call, a sample of the calls at high rates`}
+        fileName={`queue-${queue}-latency`}
+        marks={latency}
+        lines={{ primary: 'median', secondary: '99th percentile' }}
+        readout={(sample) => (
+          <>
+            {formatTimeOfDay(sample.timeMs)} <b>{latencyInWords(sample)}</b>
+          </>
+        )}
+        spoken={(sample) => `${formatTimeOfDay(sample.timeMs)}: ${latencyInWords(sample)}`}
+      />
+      <SampleChart
+        {...common}
         title="Lag"
         unit={`seconds: age of the oldest ready message in a cache, read ${every}`}
         fileName={`queue-${queue}-lag`}
@@ -118,3 +141,11 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
 }
 
 const lagInWords = ({ lagMs }: PlacedSample): string => (lagMs === null ? 'not known' : formatMs(lagMs));
+
+/** Enqueue times are whole milliseconds. */
+const msInWords = (ms: number): string => (ms <= 1 ? '1 ms or less' : formatMs(ms));
+
+const latencyInWords = ({ latencyMs }: PlacedSample): string =>
+  latencyMs === null
+    ? 'no delivery was measured'
+    : `median ${msInWords(latencyMs.p50)}, 99th percentile ${msInWords(latencyMs.p99)}`;

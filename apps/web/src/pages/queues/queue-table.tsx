@@ -1,10 +1,11 @@
-import type { QueueInfo } from '@shardlab/contract';
+import type { QueueInfo, QueueSample } from '@shardlab/contract';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { queueHistoriesQuery, setQueueEnabled } from '../../api/queries.ts';
 import { systemColor } from '../../charts/visual-encoding.ts';
-import { formatCount } from '../../model/format.ts';
+import { formatCount, plural } from '../../model/format.ts';
+import { gapCount, stretchesOf } from '../../model/queue-history.ts';
 import { type ListedQueue, withExceptionQueues } from '../../model/queue-order.ts';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
@@ -27,8 +28,7 @@ const columns: readonly SortedColumn<ListedQueue>[] = [
 /** All queues with their counts, and switches for enqueue and dequeue. */
 export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; chosen: string | null }) {
   const histories = useQuery(queueHistoriesQuery).data?.queues ?? [];
-  const depthsOf = (name: string) =>
-    histories.find(({ queue }) => queue === name)?.samples.map(({ depth }) => depth) ?? [];
+  const samplesOf = (name: string) => histories.find(({ queue }) => queue === name)?.samples ?? [];
   const listed = useMemo(() => withExceptionQueues(queues), [queues]);
   const { headers, rows, isSorted } = useSortedTable(columns, listed);
   if (queues.length === 0) return <p className="empty">No queues yet. Create one here or through the API.</p>;
@@ -53,7 +53,7 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
               <td className="number">{formatCount(queue.held)}</td>
               <td className="number">{formatCount(queue.delayed)}</td>
               <td>
-                <DepthLine queue={queue} depths={depthsOf(queue.name)} />
+                <DepthLine queue={queue} samples={samplesOf(queue.name)} />
               </td>
               <td className="number">{formatCount(queue.enqueued)}</td>
               <td className="number">{formatCount(queue.consumed)}</td>
@@ -71,13 +71,16 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
   );
 }
 
-function DepthLine({ queue, depths }: { queue: QueueInfo; depths: readonly number[] }) {
-  if (depths.length < 2) return <span className="muted small">–</span>;
+function DepthLine({ queue, samples }: { queue: QueueInfo; samples: readonly QueueSample[] }) {
+  if (samples.length < 2) return <span className="muted small">–</span>;
+  const depths = samples.map(({ depth }) => depth);
+  const gaps = gapCount(samples);
+  const withGaps = gaps === 0 ? '' : `, with ${plural(gaps, 'gap')}`;
   return (
     <Sparkline
-      values={depths}
+      stretches={stretchesOf(samples, ({ depth }) => depth)}
       color={systemColor(queue.kind)}
-      label={`Depth of ${queue.name}: ${formatCount(depths[0]!)} at first, ${formatCount(depths.at(-1)!)} now, ${formatCount(Math.max(...depths))} at most`}
+      label={`Depth of ${queue.name}: ${formatCount(depths[0]!)} at first, ${formatCount(depths.at(-1)!)} now, ${formatCount(Math.max(...depths))} at most${withGaps}`}
     />
   );
 }

@@ -1,11 +1,13 @@
-import { queueLimits, type SubscriberInfo } from '@shardlab/contract';
+import type { SubscriberInfo } from '@shardlab/contract';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { subscribe, unsubscribe } from '../../api/queries.ts';
 import { formatCount, formatMs } from '../../model/format.ts';
+import { subscribeFields } from '../../model/queue-form-fields.ts';
 import { CheckField, TextField } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
+import { useFormFaults } from '../../parts/use-form-faults.ts';
 
 export interface TopicSubscribersProps {
   topic: string;
@@ -108,24 +110,25 @@ function SubscribeForm({ topic, onDone }: { topic: string; onDone(): Promise<voi
     event.preventDefault();
     add.mutate();
   };
+  const { form, fault, rest } = useFormFaults(add.error, subscribeFields);
   return (
-    <form className="panel queue-form" aria-label="Subscribe" onSubmit={submit}>
+    <form ref={form} className="panel queue-form" aria-label="Subscribe" noValidate onSubmit={submit}>
       <div className="form-row form-row-end">
         <TextField
           label="Name of a new subscriber"
           value={name}
           required
-          maxLength={queueLimits.subscriberNameMax}
+          fault={fault('name')}
           onChange={setName}
         />
         <button type="submit" className="button" disabled={add.isPending}>
           Subscribe
         </button>
       </div>
-      <CheckField checked={durable} onChange={setDurable}>
+      <CheckField checked={durable} fault={fault('durable')} onChange={setDurable}>
         Durable: keeps its position across restarts, even while nobody dequeues
       </CheckField>
-      {add.error === null ? null : <ErrorNotice error={add.error} />}
+      {rest === null ? null : <ErrorNotice error={rest} />}
     </form>
   );
 }

@@ -3,6 +3,7 @@
  * of a transaction are in flight together, as are confirmed acknowledgements.
  */
 import type { OpenClient } from '../driver.ts';
+import { settledCount } from '../settled-count.ts';
 import { clientPackage } from './client-packages.ts';
 
 interface Message {
@@ -86,8 +87,8 @@ export const open: OpenClient = async ({ endpoints: [endpoint], createsQueue, du
         },
       };
     },
-    async depth() {
-      return (await manager.streams.info(name)).state.messages;
+    depth() {
+      return settledCount(async () => (await manager.streams.info(name)).state.messages);
     },
     async close() {
       await connection.close();
