@@ -141,7 +141,8 @@ test('a run that fails says why, keeps its points, and can be run again', async 
     await expect(notice).toContainText('The points finished before the failure are kept.');
     const run = await readRun(request, id);
     expect(run.points.length).toBeGreaterThan(0);
-    await expect(notice).toContainText(run.error!.code);
+    await expect(notice).toContainText(`${run.error!.code}. The server's log has the full paths.`);
+    await expect(notice).not.toContainText(server.dataDir);
     await expect(points).toHaveCount(1 + run.points.length);
     await expectReadable(page);
     await page.goto(`${server.url}/runs`);

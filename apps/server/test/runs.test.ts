@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type ClaimLedger,
   distributionOf,
@@ -102,6 +104,22 @@ describe('a run', () => {
     await untilStatus(test, first, 'cancelled');
     expect((await untilStatus(test, third, 'done')).points).toHaveLength(1);
     expect(await show(test, second)).toMatchObject({ status: 'cancelled', startedAtMs: null, error: null });
+  });
+
+  it('that fails says why without the paths of this machine, which are in the log', async () => {
+    const dataDir = makeDataDir();
+    const log: string[] = [];
+    const stream = { write: (line: string) => void log.push(line) };
+    const test = await startApp({ dataDir, logger: { level: 'error', stream } });
+    writeFileSync(join(dataDir, 'runs'), 'not a folder');
+    const { id } = (await start(test, smallScenario())).body;
+    const run = await untilStatus(test, id, 'failed');
+    expect(run.error).toMatchObject({
+      code: 'DATA_FOLDER_UNUSABLE',
+      message: expect.stringMatching(/^The folder for trials, runs, cannot be created or written: /),
+    });
+    expect(JSON.stringify([run, await follow(test, id)])).not.toContain(dataDir);
+    expect(log.join('')).toContain(join(dataDir, 'runs'));
   });
 
   it('keeps the points that it has when it is cancelled', async () => {

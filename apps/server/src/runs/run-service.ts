@@ -6,6 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type {
+  ErrorBody,
   ExportedRun,
   RecordedRunList,
   Run,
@@ -43,6 +44,8 @@ export interface RunServiceOptions {
   history: Pick<ClaimHistory, 'keep'>;
   /** Receives the reason why a run could not be recorded. */
   onFault: (error: unknown) => void;
+  /** Receives the reason why a run failed, with the paths that its readers do not see. */
+  onFailed: (id: string, error: ErrorBody) => void;
 }
 
 /** Between the last tick before an interruption and the time from which a resumed run counts, milliseconds. */
@@ -294,6 +297,11 @@ export class RunService {
 
   #record(channel: RunChannel, event: RunEvent, run: Run): void {
     if (run.status === 'cancelled' && this.#closing) run = { ...run, error: toBody(interrupted()) };
+    if (event.type === 'status' && event.error !== undefined) {
+      this.#options.onFailed(run.id, event.error);
+      event = { ...event, error: this.#options.hidePaths(event.error) };
+    }
+    run = { ...run, error: this.#options.hidePaths(run.error) };
     channel.run = run;
     switch (event.type) {
       case 'tick':

@@ -142,7 +142,10 @@ function Interruption({ run, onResumed }: { run: Run; onResumed(): void }) {
     return (
       <div className="notice" data-tone="bad" role="alert">
         <p>The run failed: {error.message}. The points finished before the failure are kept.</p>
-        <p className="small muted">{error.code}</p>
+        <p className="small muted">
+          {error.code}
+          {imported ? '' : ". The server's log has the full paths."}
+        </p>
       </div>
     );
   return (
