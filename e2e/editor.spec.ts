@@ -28,6 +28,9 @@ test('a built-in scenario is copied, one thing is changed, and it is saved and r
   await page.getByLabel('Warm-up, milliseconds').last().fill('100');
   await page.getByLabel('Measured time, milliseconds').last().fill('250');
   await expect(state(page).getByRole('status')).toContainText('12 points in 60 trials');
+  await expect(state(page).getByRole('status')).toContainText(
+    /up to 16 sessions in \d process(es)?, as fast as they can: .* may be full; at most .* of disk at a time/,
+  );
   await state(page)
     .getByText(/changes from/)
     .click();

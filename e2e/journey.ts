@@ -1,11 +1,13 @@
 /** What every journey starts from: a server that its worker shares, and short words for its REST calls. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type APIRequestContext,
   type BrowserContext,
   test as base,
   expect,
   type Page,
+  type PlaywrightWorkerArgs,
 } from '@playwright/test';
 import { LabServer } from './server.ts';
 
@@ -54,6 +56,31 @@ export const test = base.extend<object, { server: LabServer; browsing: BrowserCo
   baseURL: ({ server }, use) => use(server.url),
 });
 
+/** A server of its own for what may kill or suspend it, with its calls. It is ended afterwards, whatever became of it. */
+export async function withServer(
+  { playwright, logName }: Pick<PlaywrightWorkerArgs, 'playwright'> & { logName: string },
+  use: (server: LabServer, request: APIRequestContext) => Promise<void>,
+): Promise<void> {
+  const server = await LabServer.start(logName);
+  const request = await playwright.request.newContext({ baseURL: server.url });
+  try {
+    await use(server, request);
+  } finally {
+    await request.dispose();
+    server.resume();
+    await server.stop();
+  }
+}
+
+/** Puts a file where the folders of trials are, so that the run under way fails, and the next one. */
+export function failRuns({ dataDir }: LabServer): void {
+  const folder = join(dataDir, 'runs');
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, 'not a folder');
+}
+
+export const mendRuns = ({ dataDir }: LabServer): void => rmSync(join(dataDir, 'runs'));
+
 /** What throws in a page meanwhile. `end` must be called: the page may be shared. */
 export function errorsIn(page: Page): { errors: string[]; end(): void } {
   const errors: string[] = [];
@@ -66,6 +93,8 @@ export function errorsIn(page: Page): { errors: string[]; end(): void } {
 export interface RunAnswer {
   id: string;
   status: 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
+  startedAtMs: number | null;
+  endedAtMs: number | null;
   progress: { done: number; total: number };
   error: { code: string; message: string; details?: unknown } | null;
   points: {

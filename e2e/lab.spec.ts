@@ -1,7 +1,6 @@
-/** The start page, the documents, the pill of the run under way, and what is asked and said when something is not as usual. */
+/** The start page, the documents, the pill of the run under way, and what is asked on a busy machine. */
 import { expect, longScenario, machineIs, startRun, test } from './journey.ts';
 import { expectReadable } from './readable.ts';
-import { LabServer } from './server.ts';
 
 test('the mosaic of claims is walked by keyboard, and an unjudged claim can be run', async ({ page }) => {
   await page.goto('/');
@@ -71,19 +70,4 @@ test('a pill in the header follows the run under way on every page', async ({ pa
   await expect(page).toHaveURL(new RegExp(`/runs/${id}$`));
   await page.getByRole('button', { name: 'Cancel run' }).click();
   await expect(page.getByRole('link', { name: /^Run under way: Long: followed/ })).toHaveCount(0);
-});
-
-test('without its server a run under way says since when, and gives no time that is left', async ({
-  page,
-  playwright,
-}) => {
-  const server = await LabServer.start('server-gone.log');
-  const request = await playwright.request.newContext({ baseURL: server.url });
-  const id = await startRun(request, longScenario('left-alone'));
-  await page.goto(`${server.url}/runs/${id}`);
-  await expect(page.getByText(/about .* left/)).toBeVisible({ timeout: 60_000 });
-  await request.dispose();
-  await server.kill();
-  await expect(page.getByRole('alert')).toContainText(/The server has not answered since \d\d:\d\d:\d\d/);
-  await expect(page.getByText(/about .* left/)).toHaveCount(0);
 });

@@ -1,7 +1,8 @@
-/** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, never wider than the screen. */
+/** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, and whole at each width. */
 import { errorsIn, expect, test } from './journey.ts';
 import { furnish, open, pages, routesOf } from './pages.ts';
 import { expectReadableEverywhere } from './readable.ts';
+import { expectWholeAtAllWidths } from './whole.ts';
 
 test('the list of pages has every path of the router', async ({ page }) => {
   await open(page, '/');
@@ -13,7 +14,10 @@ test('the list of pages has every path of the router', async ({ page }) => {
 test.describe.configure({ mode: 'parallel' });
 
 for (const { name, address } of pages) {
-  test(`${name} in both themes, on a desktop and on a phone`, async ({ visitor, request }) => {
+  test(`${name} in both themes, on a desktop and on a phone, whole at each width`, async ({
+    visitor,
+    request,
+  }) => {
     test.setTimeout(300_000);
     const ids = await furnish(request);
     const { errors, end } = errorsIn(visitor);
@@ -22,6 +26,26 @@ for (const { name, address } of pages) {
       () => open(visitor, address(ids)),
       () => expect(errors, 'errors in the page').toEqual([]),
     );
+    await test.step('from 390 to 2560 px wide', () => expectWholeAtAllWidths(visitor));
     end();
   });
 }
+
+test('a page that is too wide, or cuts off a number, is not whole', async ({ page }) => {
+  const parts = {
+    wide: '<div style="width: 3000px">wide</div>',
+    number:
+      '<div style="width: 20px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap">12,345 messages</div>',
+    words: '<div style="height: 5px; overflow: hidden">half a line</div>',
+    drawn: '<svg width="40" height="20"><text x="30" y="15">1.5 ms</text></svg>',
+    field: '<input value="1234567890" style="width: 30px">',
+  };
+  for (const [name, part] of Object.entries(parts)) {
+    await page.setContent(part);
+    await expect(expectWholeAtAllWidths(page), name).rejects.toThrow('wider than the screen, or cut off');
+  }
+  await page.setContent(
+    '<div style="width: 60px; overflow: auto">12,345 messages in a box that scrolls, 98,765 in all</div>',
+  );
+  await expectWholeAtAllWidths(page);
+});

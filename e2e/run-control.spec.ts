@@ -25,7 +25,10 @@ test('a cancelled run keeps the points that it had', async ({ page, request }) =
   await expect(pointRows(page)).toHaveCount(1 + run.points.length);
 });
 
-test('a reload in mid-run shows the run so far and continues to the end', async ({ page, request }) => {
+test('a reload in mid-run shows the run so far and continues to the end; exported and imported it is replayed', async ({
+  page,
+  request,
+}) => {
   test.setTimeout(300_000);
   const sweep = { instances: [1], threads: [1, 4] };
   const id = await startRun(request, shortScenario('first-look', { sweep, kills: false }));
@@ -38,6 +41,22 @@ test('a reload in mid-run shows the run so far and continues to the end', async 
   const run = await readRun(request, id);
   expect(run.points).toHaveLength(run.progress.total);
   await expect(pointRows(page)).toHaveCount(1 + run.points.length);
+
+  // Exported and imported again it is replayed.
+  const strip = page.getByRole('slider', { name: 'Trials: time that is shown' });
+  const replayed = await strip.getAttribute('aria-valuemax');
+  expect(Number(replayed)).toBeGreaterThan(0);
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Export JSON' }).click(),
+  ]);
+  await page.goto('/runs');
+  await page.getByLabel('Import a run').setInputFiles(await file.path());
+  await expect(page).toHaveURL(/\/runs\/[0-9a-f-]{36}/);
+  await expect(page).not.toHaveURL(new RegExp(id));
+  await expect(page.getByText('Imported', { exact: true })).toBeVisible();
+  await expect(strip).toHaveAttribute('aria-valuemax', replayed!);
+  await expect(page.getByRole('region', { name: 'Over time' }).getByRole('figure').first()).toBeVisible();
 });
 
 test('a second run waits for the first, and both are listed', async ({ page, request }) => {

@@ -5,7 +5,16 @@
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from '@playwright/test';
-import { expect, idleMachine, longScenario, machineIs, startRun, test } from './journey.ts';
+import {
+  expect,
+  failRuns,
+  idleMachine,
+  longScenario,
+  machineIs,
+  startRun,
+  test,
+  withServer,
+} from './journey.ts';
 import { furnish, importOnce, open, pages } from './pages.ts';
 import { drawn, themes } from './readable.ts';
 
@@ -99,13 +108,42 @@ test('states of the pages', async ({ page, request }) => {
   await page.goto(`/runs/${long}`);
   await expect(page.getByText(/^1:?\d* of \d+ trials|[2-9] of \d+ trials/).first()).toBeVisible();
   await take(page, 'run-under-way');
-  await page.route('**/api/**', (route) => route.abort());
-  await page.goto('/').catch(() => undefined);
-  await expect(page.getByRole('alert').first()).toBeVisible();
-  await take(page, 'server-gone');
-  await page.unrouteAll();
   await request.post(`/api/runs/${long}/cancel`);
   await page.goto(`/runs/${long}`);
   await expect(page.getByText(/^cancelled$/i).first()).toBeVisible();
   await take(page, 'run-cancelled');
+});
+
+test('a server that is gone, and runs that did not end well', async ({ browsing, playwright }) => {
+  await withServer({ playwright, logName: 'screenshots-server-gone.log' }, async (server, request) => {
+    const opened = async (address: string) => {
+      const page = await browsing.newPage();
+      await page.goto(`${server.url}${address}`);
+      return page;
+    };
+    expect((await request.post('/api/queues', { data: { name: 'parcels' } })).status()).toBe(201);
+    const id = await startRun(request, longScenario('interrupted'));
+    const pages = {
+      run: await opened(`/runs/${id}`),
+      presented: await opened(`/runs/${id}?present=true`),
+      queue: await opened('/queues?queue=parcels&tab=monitor'),
+      cluster: await opened('/cluster'),
+      start: await opened('/'),
+    };
+    await expect(pages.run.getByText(/[2-9] of 24 trials/)).toBeVisible({ timeout: 90_000 });
+    await server.kill();
+    for (const [name, page] of Object.entries(pages)) {
+      await expect(page.getByRole('alert').first()).toBeVisible();
+      await take(page, `server-gone-${name}`, false);
+    }
+    await server.startAgain();
+    await expect(pages.run.getByRole('button', { name: 'Resume' })).toBeVisible();
+    await take(pages.run, 'run-interrupted');
+    const failing = await startRun(request, longScenario('failed'));
+    await pages.run.goto(`${server.url}/runs/${failing}`);
+    await expect(pages.run.getByText(/[2-9] of 24 trials/)).toBeVisible({ timeout: 90_000 });
+    failRuns(server);
+    await expect(pages.run.getByRole('status', { name: 'Run status' })).toHaveText('Failed');
+    await take(pages.run, 'run-failed');
+  });
 });

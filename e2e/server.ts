@@ -1,7 +1,7 @@
 /** The real server, as `npm start` runs it, on a free port and in a data folder of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, mkdirSync } from 'node:fs';
+import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ async function freePort(): Promise<number> {
 
 export class LabServer {
   readonly url: string;
-  readonly #dataDir: string;
+  readonly dataDir: string;
   readonly #spawn: () => ChildProcess;
   #child: ChildProcess;
   /** The end of what the process printed. */
@@ -34,7 +34,7 @@ export class LabServer {
 
   private constructor(port: number, dataDir: string, logName: string, env: Record<string, string>) {
     this.url = `http://127.0.0.1:${port}`;
-    this.#dataDir = dataDir;
+    this.dataDir = dataDir;
     mkdirSync(logFolder, { recursive: true });
     const log = createWriteStream(join(logFolder, logName));
     this.#spawn = () => {
@@ -56,6 +56,7 @@ export class LabServer {
   /** Resolves when the server answers that it is healthy, or that it wants a key; rejects with its last output if it ends before. */
   static async start(logName: string, env: Record<string, string> = {}): Promise<LabServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'shardlab-e2e-'));
+    rmSync(join(logFolder, logName), { force: true });
     const server = new LabServer(await freePort(), dataDir, logName, env);
     await server.#untilHealthy();
     return server;
@@ -74,9 +75,12 @@ export class LabServer {
 
   /** Asks the process to end, and starts it again at the same address with the same data. */
   async restart(): Promise<void> {
-    const ended = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
-    await ended;
+    await this.#end();
+    await this.startAgain();
+  }
+
+  /** Starts the process again, which has ended, at the same address with the data that it left. */
+  async startAgain(): Promise<void> {
     this.#child = this.#spawn();
     await this.#untilHealthy();
   }
@@ -90,22 +94,33 @@ export class LabServer {
     }
   }
 
-  /** Kills the process, as a machine that fails would, and removes its data. */
+  /** Kills the process, as a machine that fails would. Its data stay until `stop`. */
   async kill(): Promise<void> {
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await ended;
-    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+
+  /** Suspends the process: its connections stay, and nothing answers. */
+  suspend(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
   }
 
   /** Asks the process to end, waits for it and removes its data. Resolves to the exit code, null if it was killed. */
   async stop(): Promise<number | null> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      const ended = once(this.#child, 'exit');
-      this.#child.kill('SIGTERM');
-      await ended;
-    }
-    await rm(this.#dataDir, { recursive: true, force: true });
+    await this.#end();
+    await rm(this.dataDir, { recursive: true, force: true });
     return this.#child.exitCode;
+  }
+
+  async #end(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    await ended;
   }
 }

@@ -189,6 +189,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     now,
     hidePaths,
     onFault: (error) => app.log.error({ err: error }, 'a run could not be recorded'),
+    onFailed: (run, error) => app.log.error({ run, error }, 'a run failed'),
   });
   const calibrations = new CalibrationService({
     path: join(dataDir, 'this-machine.json'),

@@ -6,7 +6,7 @@ export const limits = {
   bodyBytes: 512 * 1024,
   /** Above the lab's own limit, so that a slightly too large scenario is refused by the lab, which reports its size. */
   scenarioBodyBytes: 1024 * 1024,
-  /** An exported run; the largest, of 512 points with five repeats, has about 6 MiB. */
+  /** An exported run; the largest, of 512 points with five repeats, has about 6 MiB, and 4 MiB of ticks. */
   runBodyBytes: 16 * 1024 * 1024,
   /** Parsing and staging 1 MiB of JSON takes about 10 ms, in which no queue is served. Larger payloads are streamed. */
   enqueueBodyBytes: 1024 * 1024,

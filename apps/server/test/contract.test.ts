@@ -43,7 +43,7 @@ describe('answers', () => {
       [contract.InvalidBody, await post('/api/queues', {})],
       [contract.ErrorBody, await get('/api/nope')],
       [contract.Run, await get(`/api/runs/${runId}`)],
-      [contract.Run, await get(`/api/runs/${runId}/export`)],
+      [contract.ExportedRun, await get(`/api/runs/${runId}/export`)],
       [contract.RunList, await get('/api/runs')],
       [contract.ClaimLedger, await get('/api/claims')],
       [contract.HardwareList, await get('/api/hardware')],

@@ -11,7 +11,7 @@ const idsOf = (frames: string[] | undefined) =>
 
 describe('the event log', () => {
   it('gives all that came after an id, as frames', () => {
-    const log = new EventLog({ countMax: 10, bytesMax: 10_000 });
+    const log = new EventLog({ countMax: 10, bytesMax: 10_000, idBefore: 0 });
     for (let done = 0; done < 3; done++) log.append(progress(done));
     expect(log.lastId).toBe(3);
     expect(idsOf(log.since(0))).toEqual([1, 2, 3]);
@@ -21,7 +21,7 @@ describe('the event log', () => {
   });
 
   it('knows what it no longer has, and what never was', () => {
-    const log = new EventLog({ countMax: 3, bytesMax: 10_000 });
+    const log = new EventLog({ countMax: 3, bytesMax: 10_000, idBefore: 0 });
     for (let done = 0; done < 10; done++) log.append(progress(done));
     expect(log.since(6)).toBeUndefined();
     expect(idsOf(log.since(7))).toEqual([8, 9, 10]);
@@ -29,8 +29,15 @@ describe('the event log', () => {
     expect(log.since(Number.MAX_SAFE_INTEGER)).toBeUndefined();
   });
 
+  it('does not take an id of an earlier log for one of its own', () => {
+    const log = new EventLog({ countMax: 10, bytesMax: 10_000, idBefore: 1_000 });
+    for (let done = 0; done < 5; done++) log.append(progress(done));
+    expect(log.since(3)).toBeUndefined();
+    expect(idsOf(log.since(1_000))).toEqual([1_001, 1_002, 1_003, 1_004, 1_005]);
+  });
+
   it('is bounded in bytes too', () => {
-    const log = new EventLog({ countMax: 1000, bytesMax: 500 });
+    const log = new EventLog({ countMax: 1000, bytesMax: 500, idBefore: 0 });
     for (let done = 0; done < 100; done++) log.append(progress(done));
     const kept = log.since(95);
     expect(kept?.join('').length).toBeLessThanOrEqual(500);

@@ -111,6 +111,9 @@ describe('SIGKILL', () => {
     });
     const snapshot = resumed.events[0]!.data;
     expect(snapshot.type === 'snapshot' && snapshot.ticks.length, 'the ticks from before').toBeGreaterThan(0);
+    // An id of the first server's events, of which the second one has had as many.
+    const returned = new EventReader(`${again}/api/runs/${id}/events`, 1);
+    await vi.waitFor(() => expect(returned.events[0]?.type).toBe('snapshot'), waiting);
     expect(times, 'its time goes on').toEqual([...times].sort((a, b) => a - b));
     expect((await post(`${again}/api/runs/${id}/resume`)).status, 'while it is under way').toBe(409);
     expect((await post(`${again}/api/runs/${id}/cancel`)).status).toBe(202);
@@ -120,7 +123,7 @@ describe('SIGKILL', () => {
       409,
       'RUN_NOT_RESUMABLE',
     ]);
-    await resumed.closed;
+    await Promise.all([resumed.closed, returned.closed]);
   });
 });
 

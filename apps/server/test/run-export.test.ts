@@ -1,5 +1,5 @@
 /** The export of a large run: exact, and in pieces between which the server does other work. */
-import type { Point, Run } from '@shardlab/contract';
+import type { Point, Run, Tick } from '@shardlab/contract';
 import { newRun } from '@shardlab/lab';
 import { describe, expect, it } from 'vitest';
 import { point } from '../../../packages/lab/test/support.ts';
@@ -11,7 +11,7 @@ const pointsOf = (count: number): Point[] =>
   Array.from({ length: count }, (_, index) => point({ threads: index + 1, deq: 100 + index, waits: [{}] }));
 
 /** The text, and the most points that were read between two turns of the event loop. */
-async function exported(write: typeof runToJson, points: readonly Point[]) {
+async function exported(write: typeof runToJson, points: readonly Point[], ticks: readonly Tick[] = []) {
   let [inTurn, inTurnMax] = [0, 0];
   let running = true;
   const countTurns = () => {
@@ -27,7 +27,12 @@ async function exported(write: typeof runToJson, points: readonly Point[]) {
     }
   }
   let text = '';
-  for await (const piece of write({ head, points: counted })) text += piece;
+  for await (const piece of write({
+    head,
+    points: counted,
+    ticks: async () => JSON.stringify(ticks),
+  }))
+    text += piece;
   running = false;
   return { text, inTurnMax };
 }
@@ -38,6 +43,17 @@ describe('an exported run', () => {
     const { text } = await exported(runToJson, points);
     expect(JSON.parse(text)).toEqual({ ...head, points });
     if (count > 0) expect(text).toBe(`${JSON.stringify({ ...head, points }, null, 2)}\n`);
+  });
+
+  it('has its ticks, in one line', async () => {
+    const [first] = pointsOf(1);
+    const { program, system, params } = first!;
+    const tick: Tick = { atMs: 250, trial: 0, program, system, params, phase: 'measure', instances: [] };
+    const { text } = await exported(runToJson, [first!], [tick, { ...tick, atMs: 500 }]);
+    expect(JSON.parse(text)).toEqual({ ...head, points: [first], ticks: [tick, { ...tick, atMs: 500 }] });
+    expect(text.trimEnd().split('\n').at(-2)).toBe(
+      `  "ticks": ${JSON.stringify([tick, { ...tick, atMs: 500 }])}`,
+    );
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import type { ErrorBody, Run, RunLabels, RunList } from '@shardlab/contract';
+import type { ErrorBody, ExportedRun, Run, RunLabels, RunList, Tick } from '@shardlab/contract';
 import { newRun } from '@shardlab/lab';
 import { describe, expect, it } from 'vitest';
 import { point } from '../../../packages/lab/test/support.ts';
@@ -10,6 +10,12 @@ const exported = (id: string, change: Partial<Run> = {}): Run => ({
   points: [point({ threads: 1, deq: 100, waits: [{}] }), point({ threads: 2, deq: 150, waits: [{}] })],
   ...change,
 });
+/** Samples of the first point, four a second. */
+const ticksOf = (run: Run, count: number): Tick[] =>
+  Array.from({ length: count }, (_, index) => {
+    const { program, system, params } = run.points[0]!;
+    return { atMs: 250 * index, trial: 0, program, system, params, phase: 'measure', instances: [] };
+  });
 const idOf = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
 
 const app = shareApp();
@@ -28,6 +34,27 @@ describe('an imported run', () => {
     expect(await show(run.id)).toEqual({ ...run, imported: true });
     const again = await app().get<Run>(`/api/runs/${run.id}/export`);
     expect(again.body).toEqual({ ...run, imported: true });
+  });
+
+  it('keeps its ticks: exported again it has the same, and the stream of its events begins with them', async () => {
+    const run = exported(idOf(6));
+    const ticks = ticksOf(run, 40);
+    expect((await add({ ...run, ticks: ticks.toReversed() })).status).toBe(201);
+    expect(await show(run.id), 'a run is read without them').toEqual({ ...run, imported: true });
+    const again = (await app().get<ExportedRun>(`/api/runs/${run.id}/export`)).body;
+    expect(again).toEqual({ ...run, imported: true, ticks });
+    const copy = (await add(again)).body.id;
+    expect((await app().get<ExportedRun>(`/api/runs/${copy}/export`)).body.ticks).toEqual(ticks);
+    const events = await app().get<string>(`/api/runs/${run.id}/events`);
+    const [first] = events.body.split('\n').filter((line) => line.startsWith('data: '));
+    expect(JSON.parse(first!.slice('data: '.length))).toMatchObject({ type: 'snapshot', ticks });
+  });
+
+  it('keeps as many ticks as a run of this server, evenly spread', async () => {
+    const run = exported(idOf(7));
+    expect((await add({ ...run, ticks: ticksOf(run, 2_500) })).status).toBe(201);
+    const { ticks } = (await app().get<ExportedRun>(`/api/runs/${run.id}/export`)).body;
+    expect(ticks).toEqual(ticksOf(run, 2_500).filter((_, index) => index % 2 === 0));
   });
 
   it('gets an id of its own if its id is taken, or is none of ours', async () => {
@@ -61,7 +88,7 @@ describe('an imported run', () => {
     expect(body.claims.find(({ id }) => id === 'A3')!.judged).toBe(0);
   });
 
-  it('is refused if it has not ended, if its scenario cannot be read, if it is no run, or if its points have wrong parameters', async () => {
+  it('is refused if it has not ended, if its scenario cannot be read, if it is no run, or if its points or ticks have wrong parameters', async () => {
     const running = await add(exported(idOf(3), { status: 'running' }));
     expect([running.status, running.body.code]).toEqual([409, 'RUN_ACTIVE']);
     const unknown = await add(
@@ -82,6 +109,9 @@ describe('an imported run', () => {
         { path: '/points/2/program', message: 'There is no program "none"' },
       ],
     });
+    const strange = ticksOf(exported(idOf(3)), 3).map((tick) => ({ ...tick, program: 'none' }));
+    const replayed = await add({ ...exported(idOf(3)), ticks: strange });
+    expect(replayed.body.details).toMatchObject({ errors: [{ path: '/ticks/0/program' }] });
     expect(await list(idOf(3))).toEqual([]);
   });
 });

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type ClaimLedger,
   distributionOf,
@@ -102,6 +104,22 @@ describe('a run', () => {
     await untilStatus(test, first, 'cancelled');
     expect((await untilStatus(test, third, 'done')).points).toHaveLength(1);
     expect(await show(test, second)).toMatchObject({ status: 'cancelled', startedAtMs: null, error: null });
+  });
+
+  it('that fails says why without the paths of this machine, which are in the log', async () => {
+    const dataDir = makeDataDir();
+    const log: string[] = [];
+    const stream = { write: (line: string) => void log.push(line) };
+    const test = await startApp({ dataDir, logger: { level: 'error', stream } });
+    writeFileSync(join(dataDir, 'runs'), 'not a folder');
+    const { id } = (await start(test, smallScenario())).body;
+    const run = await untilStatus(test, id, 'failed');
+    expect(run.error).toMatchObject({
+      code: 'DATA_FOLDER_UNUSABLE',
+      message: expect.stringMatching(/^The folder for trials, runs, cannot be created or written: /),
+    });
+    expect(JSON.stringify([run, await follow(test, id)])).not.toContain(dataDir);
+    expect(log.join('')).toContain(join(dataDir, 'runs'));
   });
 
   it('keeps the points that it has when it is cancelled', async () => {
@@ -264,11 +282,17 @@ describe('a run that has ended', () => {
     run = await runToEnd(app(), smallScenario({ systems: ['sharded', 'unsharded'], phases }));
   });
 
-  it('is exported as a file of JSON, as it is', async () => {
+  it('is exported as a file of JSON, as it is with its ticks, and is the same where it is imported', async () => {
     const { status, headers, body } = await app().get(`/api/runs/${run.id}/export`);
     expect(status).toBe(200);
     expect(headers['content-disposition']).toMatch(/^attachment; filename="small-[0-9a-f]{8}\.json"$/);
-    expect(body).toEqual(run);
+    const ticks = ticksOf(await follow(app(), run.id));
+    expect(ticks.length).toBeGreaterThan(2);
+    expect(body).toEqual({ ...run, ticks });
+    const imported = await app().post<{ id: string }>('/api/runs/import', body);
+    const { id } = imported.body;
+    expect((await app().get(`/api/runs/${id}/export`)).body).toEqual({ ...run, ticks, id, imported: true });
+    expect(ticksOf(await follow(app(), id))).toEqual(ticks);
   });
 
   it('is exported as CSV with a row for each point with all of its parameters and figures', async () => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type {
   ErrorBody,
   Fault,
@@ -150,6 +151,11 @@ describe('a check of a scenario', () => {
     ];
     expect(quick.body).toMatchObject({ valid: true, errors: [] });
     expect(quick.body.diskBytesMax).toBeGreaterThan(1_000_000);
+    expect(quick.body.load).toMatchObject({ isPaced: false, cores: availableParallelism() });
+    expect([quick, full].map(({ body }) => [body.load!.sessionsMax, body.load!.processesMax])).toEqual([
+      [64, 4],
+      [64, 8],
+    ]);
     expect(full.body.plan!.trials).toBeGreaterThan(quick.body.plan!.trials);
     expect(byDefault.body).toEqual(quick.body);
     expect((await check('?scale=huge')).status).toBe(400);
@@ -160,7 +166,7 @@ describe('a check of a scenario', () => {
     const check = (text: string) => postText<ScenarioValidation>('/api/scenarios/validate', text);
     expect(await check('{"version": 1,}')).toMatchObject({
       status: 200,
-      body: { valid: false, line: 1, column: expect.any(Number), plan: null },
+      body: { valid: false, line: 1, column: expect.any(Number), plan: null, load: null },
     });
     const { body } = await check('{"version": 3, "__proto__": {}}');
     expect(body.errors.map(({ path }) => path)).toEqual(

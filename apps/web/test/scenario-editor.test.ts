@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import schemaFile from '../../../scenarios/scenario.schema.json' with { type: 'json' };
 import { lineAt } from '../src/model/json-excerpt.ts';
+import { loadInWords } from '../src/model/plan-load.ts';
 import {
   changesOf,
   copyOf,
@@ -36,6 +37,25 @@ const draft = scenario as unknown as JsonObject;
 const schema = schemaFile as unknown as SchemaNode;
 const queue = schemaOfProgram(schema, 'queue')!;
 const program = described as ProgramInfo;
+
+describe('the load of a run in words', () => {
+  const load = { sessionsMax: 64, processesMax: 4, isPaced: false, coresBusyMax: 2, cores: 2 };
+  test.each([
+    [load, 'up to 64 sessions in 4 processes, as fast as they can: both cores may be full'],
+    [
+      { ...load, processesMax: 1, cores: 8 },
+      'up to 64 sessions in 1 process, as fast as they can: up to 2 of 8 cores may be full',
+    ],
+    [
+      { ...load, coresBusyMax: 8, cores: 8 },
+      'up to 64 sessions in 4 processes, as fast as they can: all 8 cores may be full',
+    ],
+    [
+      { ...load, isPaced: true, sessionsMax: 1 },
+      'up to 1 session in 4 processes, at a given rate, which may leave cores idle',
+    ],
+  ])('%o', (given, words) => expect(loadInWords(given)).toBe(words));
+});
 
 describe('a draft', () => {
   test('is written as the files of the repository are', () => {

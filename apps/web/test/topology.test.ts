@@ -113,7 +113,7 @@ test('flows move with the clock, pause while the page is hidden, and leave no ti
       return () => timers.delete(step);
     },
     now: () => now,
-    isHidden: () => hidden,
+    isPaused: () => hidden,
   };
   const line = svgElement();
   const advance = (ms: number) => {

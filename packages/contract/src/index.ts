@@ -7,6 +7,7 @@ export * from './conversion-step.ts';
 export * from './disruption.ts';
 export * from './error-body.ts';
 export * from './event-holders.ts';
+export * from './exported-run.ts';
 export * from './find-faults.ts';
 export * from './hardware.ts';
 export * from './idempotency.ts';

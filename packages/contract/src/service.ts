@@ -50,6 +50,22 @@ export const PlanFigures = Type.Object(
 );
 export type PlanFigures = Static<typeof PlanFigures>;
 
+/** What the trials of a run put on its machine at most, one after the other. */
+export const PlanLoad = Type.Object(
+  {
+    sessionsMax: Type.Integer({ description: 'Sessions that enqueue and dequeue at the same time' }),
+    processesMax: Type.Integer({ description: 'Processes that serve instances or hold sessions' }),
+    isPaced: Type.Boolean({
+      description:
+        'Whether messages are sent at intended times; otherwise sessions work as fast as they can, and take what the cores give',
+    }),
+    coresBusyMax: Type.Integer({ description: 'Cores that these processes can keep busy, of `cores`' }),
+    cores: Type.Integer({ description: 'Of this machine' }),
+  },
+  closed,
+);
+export type PlanLoad = Static<typeof PlanLoad>;
+
 export const ScenarioSource = Type.Union([Type.Literal('built-in'), Type.Literal('uploaded')]);
 export type ScenarioSource = Static<typeof ScenarioSource>;
 
@@ -70,7 +86,7 @@ export type ScenarioList = Static<typeof ScenarioList>;
 export const Fault = Type.Object({ path: Type.String(), message: Type.String() }, closed);
 export type Fault = Static<typeof Fault>;
 
-/** `line` and `column` count from 1 and are present if the text is not JSON. `plan` and `diskBytesMax` are null for an invalid scenario. */
+/** `line` and `column` count from 1 and are present if the text is not JSON. `plan`, `load` and `diskBytesMax` are null for an invalid scenario; `load` also if no parameter tells how many sessions a trial has. */
 export const ScenarioValidation = Type.Object(
   {
     valid: Type.Boolean(),
@@ -79,6 +95,7 @@ export const ScenarioValidation = Type.Object(
     line: Type.Optional(Type.Integer()),
     column: Type.Optional(Type.Integer()),
     plan: nullable(PlanFigures),
+    load: nullable(PlanLoad),
     diskBytesMax: nullable(
       Type.Integer({ description: 'Disk space that the largest trial of the plan may need, bytes' }),
     ),

@@ -39,7 +39,7 @@ export {
 } from './recorded/recorded-run.ts';
 export { type RecordedVerdict, recordedVerdicts } from './recorded/recorded-verdicts.ts';
 export { assertSystemsAvailable } from './run/available-systems.ts';
-export { diskBytesMax, planFigures, planRun, type RunPlan, trialInWords } from './run/plan-run.ts';
+export { diskBytesMax, planFigures, planLoad, planRun, type RunPlan, trialInWords } from './run/plan-run.ts';
 export { assertRunParams } from './run/run-params.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';
 export { type StartRunOptions, startRun } from './run/start-run.ts';

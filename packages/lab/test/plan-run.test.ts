@@ -1,5 +1,5 @@
 import type { Scenario } from '@shardlab/contract';
-import { expandSweep, planFigures, planRun, trialInWords } from '@shardlab/lab';
+import { expandSweep, planFigures, planLoad, planRun, trialInWords } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { queueProgram } from '../src/programs/queue/queue-program.ts';
 import { TimeLeft } from '../src/run/time-left.ts';
@@ -118,6 +118,49 @@ describe('time left', () => {
     left.recordTrial(slow);
     left.recordTrial(slow);
     expect(left.etaMs()).toBe(0);
+  });
+});
+
+describe('the load of a plan', () => {
+  const of = (change: Partial<Scenario>, cores = 2) =>
+    planLoad(smallScenario({ quick: { sweep: {} }, ...change }), 'full', { cores });
+
+  test('is that of its largest trials', () => {
+    expect(of({ sweep: { instances: [1, 2], threads: [4, 16] } }, 8)).toEqual({
+      sessionsMax: 32,
+      processesMax: 2,
+      isPaced: false,
+      coresBusyMax: 4,
+      cores: 8,
+    });
+    expect(of({ sweep: { instances: [4], threads: [4] } })).toMatchObject({ coresBusyMax: 2, cores: 2 });
+  });
+
+  test('counts the dequeuers of each subscriber, and the processes of remote sessions', () => {
+    const sweep = { instances: [2], threads: [8], subscribers: [1, 3] };
+    const { parameters } = smallScenario();
+    expect(of({ program: 'topic', sweep })).toMatchObject({ sessionsMax: 32, processesMax: 2 });
+    const remote = {
+      parameters: { ...parameters, sessions: 'remote' },
+      sweep: { instances: [2], threads: [8] },
+    };
+    expect(of(remote)).toMatchObject({ sessionsMax: 16, processesMax: 4 });
+  });
+
+  test('of sessions at intended times is paced, and of a share of the maximum is not', () => {
+    const open = (rate: Record<string, number>) =>
+      of({
+        program: 'open-loop',
+        systems: ['sharded'],
+        parameters: { payloadBytes: 64, ...rate },
+        sweep: { operationsPerTransaction: [1, 10] },
+      });
+    expect(open({ messagesPerSec: 100 })).toMatchObject({ isPaced: true, sessionsMax: 64, processesMax: 1 });
+    expect(open({ shareOfMaximum: 0.5 })).toMatchObject({ isPaced: false });
+  });
+
+  test('is not told where no parameter says how many sessions there are', () => {
+    expect(of({ program: 'listen-herd', systems: ['shared-topic'], parameters: {}, sweep: {} })).toBeNull();
   });
 });
 

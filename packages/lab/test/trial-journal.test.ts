@@ -1,5 +1,5 @@
 /** Measured trials that are kept between runs: found by what decides them, and whole after a kill. */
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Scenario, Tick } from '@shardlab/contract';
@@ -49,6 +49,12 @@ describe('a journal of trials', () => {
     expect(repeat.figures).toEqual({ dequeuePerSec: 1234 });
     expect(latencyOf(repeat.latencies.latency!)).toMatchObject({ p50: 2.501, count: 10 });
     expect(journal.find(second!)).toBeUndefined();
+  });
+
+  test('is there before the first trial ends, so that a run that is interrupted in it can be resumed', () => {
+    const path = journalPath();
+    new TrialJournal(path);
+    expect(existsSync(path)).toBe(true);
   });
 
   test('shares a trial with a scenario that differs in words and claims only', () => {

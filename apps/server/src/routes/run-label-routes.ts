@@ -1,5 +1,5 @@
 /** What users add to runs: names and notes, and runs that were measured elsewhere. */
-import { Id, Run, RunLabels } from '@shardlab/contract';
+import { ExportedRun, Id, RunLabels } from '@shardlab/contract';
 import { assertRunParams, parseScenario } from '@shardlab/lab';
 import type { App } from '../http/app-types.ts';
 import { refusals } from '../http/refusals.ts';
@@ -30,7 +30,7 @@ export function runLabelRoutes(app: App, { runs }: { runs: RunService }): void {
       schema: {
         summary: 'Add a run that was exported as JSON, here or elsewhere',
         tags,
-        body: Run,
+        body: ExportedRun,
         response: { 201: Id, ...refusals(409, 422) },
       },
     },

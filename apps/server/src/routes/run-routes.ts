@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import {
+  ExportedRun,
   Id,
   RecordedRunList,
   Run,
@@ -135,18 +136,18 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
     '/api/runs/:id/export',
     {
       schema: {
-        summary: 'A run as a file: json or csv',
+        summary: 'A run as a file: all that is kept of it as json, its points as csv',
         tags,
         params,
         querystring: ExportQuery,
-        response: { 200: contentOf({ 'application/json': Run, 'text/csv': Type.String() }) },
+        response: { 200: contentOf({ 'application/json': ExportedRun, 'text/csv': Type.String() }) },
       },
     },
     async (request, reply) => {
       const { id } = request.params;
       const head = runs.head(id);
       const { format = 'json' } = request.query;
-      const exported = { head, points: () => runs.points(id) };
+      const exported = { head, points: () => runs.points(id), ticks: () => runs.ticksJson(id) };
       const content = Readable.from(format === 'csv' ? runToCsv(exported) : runToJson(exported));
       const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8';
       const name = `${head.scenario.id}-${id.slice(0, 8)}.${format}`;

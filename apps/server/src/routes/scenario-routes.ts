@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import {
   Id,
   LessonList,
@@ -7,7 +8,14 @@ import {
   ScenarioList,
   ScenarioValidation,
 } from '@shardlab/contract';
-import { bundledStudies, diskBytesMax, parseScenario, planFigures, scenarioSchemaText } from '@shardlab/lab';
+import {
+  bundledStudies,
+  diskBytesMax,
+  parseScenario,
+  planFigures,
+  planLoad,
+  scenarioSchemaText,
+} from '@shardlab/lab';
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { ServerError } from '../errors.ts';
@@ -148,6 +156,7 @@ function validate(text: string, scale: Scale): ScenarioValidation {
       errors: [],
       more: false,
       plan: planFigures(scenario, scale),
+      load: planLoad(scenario, scale, { cores: availableParallelism() }),
       diskBytesMax: diskBytesMax(scenario, scale),
     };
   }
@@ -158,6 +167,7 @@ function validate(text: string, scale: Scale): ScenarioValidation {
     more: parsed.more,
     ...(line === undefined || column === undefined ? {} : { line, column }),
     plan: null,
+    load: null,
     diskBytesMax: null,
   };
 }

@@ -4,6 +4,8 @@ import type { RunEvent } from '@shardlab/contract';
 export interface EventLogOptions {
   countMax: number;
   bytesMax: number;
+  /** The first event has the id after this one, so that an id of an earlier log is not taken for one of this. */
+  idBefore: number;
 }
 
 /** The id of the `end` event, which is always the last: a client that has seen it needs nothing more, even after a server restart. */
@@ -13,10 +15,11 @@ export class EventLog {
   readonly #options: EventLogOptions;
   #frames: string[] = [];
   #bytes = 0;
-  #lastId = 0;
+  #lastId: number;
 
   constructor(options: EventLogOptions) {
     this.#options = options;
+    this.#lastId = options.idBefore;
   }
 
   get lastId(): number {

@@ -64,6 +64,11 @@ export class RecordedRuns {
     return { run, ticks: text.ticksJson };
   }
 
+  /** The ticks of a run as JSON; undefined if none of them has this id. */
+  async ticksJson(id: string): Promise<string | undefined> {
+    return (await this.#text(id))?.ticksJson;
+  }
+
   /** The points of a run, each parsed when it is asked for. */
   async *points(id: string): AsyncGenerator<Point> {
     for (const json of (await this.#text(id))?.pointsJson ?? []) yield JSON.parse(json) as Point;

@@ -11,14 +11,24 @@ export interface Follower {
   end(): void;
 }
 
+/** Of the ticks of one run. */
+export const tickBounds = { countMax: limits.ticksKeptMax, bytesMax: limits.ticksKeptBytes };
+
 export class RunChannel {
   run: Run;
-  readonly ticks = new TickHistory({ countMax: limits.ticksKeptMax, bytesMax: limits.ticksKeptBytes });
-  readonly #log = new EventLog({ countMax: limits.eventsKeptMax, bytesMax: limits.eventsKeptBytes });
+  readonly ticks = new TickHistory(tickBounds);
+  readonly #log: EventLog;
   readonly #followers = new Set<Follower>();
 
-  constructor(run: Run) {
+  /** `nowMs`: epoch milliseconds. A run has a channel again after a restart or when it is resumed. */
+  constructor(run: Run, nowMs: number) {
     this.run = run;
+    this.#log = new EventLog({
+      countMax: limits.eventsKeptMax,
+      bytesMax: limits.eventsKeptBytes,
+      // No channel has had as many events as microseconds, so the ids of an earlier one of this run are lower.
+      idBefore: nowMs * 1_000,
+    });
   }
 
   get watched(): boolean {

@@ -1,6 +1,7 @@
 /**
- * A run as a file, point by point: the largest has 512 points, and a server shares its thread with its queues. CSV is a
- * table for spreadsheets and scripts: one row per point, with all parameters and figures.
+ * A run as a file, point by point: the largest has 512 points, and a server shares its thread with its queues. JSON is all
+ * that is kept of it, to be imported elsewhere; its ticks are one line, since nobody reads them. CSV is a table for spreadsheets and
+ * scripts: one row per point, with all parameters and figures.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Point, provenanceOf, type Run } from '@shardlab/contract';
@@ -8,11 +9,13 @@ import { type Point, provenanceOf, type Run } from '@shardlab/contract';
 /** The points of a run, in its order. */
 export type Points = Iterable<Point> | AsyncIterable<Point>;
 
-export interface ExportedRun {
+export interface RunToExport {
   /** Its points are left out. */
   head: Run;
   /** Called once for each time that the points are needed. */
   points(): Points;
+  /** As JSON. */
+  ticks(): Promise<string>;
 }
 
 type Cell = string | number | null;
@@ -22,8 +25,8 @@ const percentiles = ['p50', 'p90', 'p99', 'p999', 'max', 'count'] as const;
 /** Points that are converted in one turn of the event loop: about 2 ms. */
 const pointsPerTurn = 4;
 
-/** Indented JSON, as `JSON.stringify` writes it. */
-export async function* runToJson({ head, points }: ExportedRun): AsyncGenerator<string> {
+/** Indented JSON, as `JSON.stringify` writes it, but for the ticks. */
+export async function* runToJson({ head, points, ticks }: RunToExport): AsyncGenerator<string> {
   const [before, after] = JSON.stringify({ ...head, points: [] }, null, 2).split('\n  "points": []', 2);
   yield `${before}\n  "points": [`;
   let separator = '\n    ';
@@ -31,11 +34,16 @@ export async function* runToJson({ head, points }: ExportedRun): AsyncGenerator<
     yield separator + JSON.stringify(point, null, 2).replaceAll('\n', '\n    ');
     separator = ',\n    ';
   }
-  yield `${separator.startsWith(',') ? '\n  ' : ''}]${after}\n`;
+  yield `${separator.startsWith(',') ? '\n  ' : ''}]${after!.slice(0, -'\n}'.length)}`;
+  const ticksJson = await ticks();
+  yield `${ticksJson === '[]' ? '' : `,\n  "ticks": ${ticksJson}`}\n}\n`;
 }
 
 /** RFC 4180 with a header line. Times are milliseconds, rates per second; a list is one cell, separated by spaces. */
-export async function* runToCsv({ head, points }: ExportedRun): AsyncGenerator<string> {
+export async function* runToCsv({
+  head,
+  points,
+}: Pick<RunToExport, 'head' | 'points'>): AsyncGenerator<string> {
   // Points differ in what they have: one that is not steady has no latency.
   const columns = new Set(columnsOfEmptyRun);
   for await (const point of inTurns(points())) for (const [name] of cellsOf(head, point)) columns.add(name);

@@ -5,7 +5,17 @@
  * stored, and exported point by point.
  */
 import { randomUUID } from 'node:crypto';
-import type { RecordedRunList, Run, RunEvent, RunLabels, RunList, Scale, Scenario } from '@shardlab/contract';
+import type {
+  ErrorBody,
+  ExportedRun,
+  RecordedRunList,
+  Run,
+  RunEvent,
+  RunLabels,
+  RunList,
+  Scale,
+  Scenario,
+} from '@shardlab/contract';
 import { assertSystemsAvailable, LabError, newRun, startRunInThread } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
@@ -16,9 +26,10 @@ import { interrupted, type RunStore } from '../store/run-store.ts';
 import type { ClaimHistory } from './claim-history.ts';
 import { endEventId, frameOf } from './event-log.ts';
 import type { RecordedRuns } from './recorded-runs.ts';
-import { type Follower, RunChannel } from './run-channel.ts';
+import { type Follower, RunChannel, tickBounds } from './run-channel.ts';
 import type { Points } from './run-export.ts';
 import type { RunJournals } from './run-journals.ts';
+import { TickHistory } from './tick-history.ts';
 
 export interface RunServiceOptions {
   hidePaths: HidePaths;
@@ -33,6 +44,8 @@ export interface RunServiceOptions {
   history: Pick<ClaimHistory, 'keep'>;
   /** Receives the reason why a run could not be recorded. */
   onFault: (error: unknown) => void;
+  /** Receives the reason why a run failed, with the paths that its readers do not see. */
+  onFailed: (id: string, error: ErrorBody) => void;
 }
 
 /** Between the last tick before an interruption and the time from which a resumed run counts, milliseconds. */
@@ -53,7 +66,7 @@ export class RunService {
     this.#options = options;
     this.#store.endInterrupted();
     options.journals.sweep((id) => this.#store.has(id));
-    for (const run of this.#store.queued()) this.#channels.set(run.id, new RunChannel(run));
+    for (const run of this.#store.queued()) this.#channels.set(run.id, this.#channelOf(run));
     this.#startNext();
   }
 
@@ -63,7 +76,7 @@ export class RunService {
     assertSystemsAvailable(scenario, scale);
     const run = newRun({ id: randomUUID(), scenario, scale, createdAtMs: this.#options.now() });
     this.#store.add(run);
-    this.#channels.set(run.id, new RunChannel(run));
+    this.#channels.set(run.id, this.#channelOf(run));
     this.#startNext();
     return run;
   }
@@ -81,12 +94,16 @@ export class RunService {
     assertSystemsAvailable(scenario, scale);
     const points = [...this.#store.points(id)];
     const run = { ...newRun({ id, scenario, scale, createdAtMs }), startedAtMs, points, claims };
-    const channel = new RunChannel(run);
+    const channel = this.#channelOf(run);
     channel.ticks.restore(this.#store.ticks(id));
     this.#store.update(run);
     this.#channels.set(id, channel);
     this.#startNext();
     return run;
+  }
+
+  #channelOf(run: Run): RunChannel {
+    return new RunChannel(run, this.#options.now());
   }
 
   #assertRoom(): void {
@@ -117,6 +134,13 @@ export class RunService {
   points(id: string): Points {
     if (this.#recorded.has(id)) return this.#recorded.points(id);
     return this.#channels.get(id)?.run.points ?? this.#store.points(id);
+  }
+
+  /** The ticks that are kept of a run, as JSON. Rejects with `RUN_NOT_FOUND`. */
+  async ticksJson(id: string): Promise<string> {
+    const channel = this.#channels.get(id);
+    if (channel !== undefined) return JSON.stringify(channel.ticks.ticks);
+    return (await this.#recorded.ticksJson(id)) ?? this.#store.ticksJson(id);
   }
 
   list(options: RunListOptions): RunList {
@@ -165,14 +189,17 @@ export class RunService {
 
   /**
    * Adds a run that was exported elsewhere, under its id or, if that is taken, a new one. Its verdicts are kept with it and are
-   * none of this machine's. Throws `RUN_ACTIVE` if it had not ended when it was exported.
+   * none of this machine's. Of its ticks as many are kept as of a run of this server. Throws `RUN_ACTIVE` if it had not ended when it was exported.
    */
-  import(run: Run): string {
+  import({ ticks = [], ...run }: ExportedRun): string {
     if (!['done', 'failed', 'cancelled'].includes(run.status))
       throw new ServerError('RUN_ACTIVE', { details: { id: run.id.slice(0, 64), status: run.status } });
     const isFree = isId(run.id) && !this.#store.has(run.id) && !this.#recorded.has(run.id);
     const id = isFree ? run.id : randomUUID();
-    this.#store.import({ ...run, id });
+    const history = new TickHistory(tickBounds);
+    for (const tick of ticks.toSorted((a, b) => a.atMs - b.atMs))
+      history.add(tick, JSON.stringify(tick).length);
+    this.#store.import({ ...run, id }, history.ticks);
     return id;
   }
 
@@ -270,6 +297,11 @@ export class RunService {
 
   #record(channel: RunChannel, event: RunEvent, run: Run): void {
     if (run.status === 'cancelled' && this.#closing) run = { ...run, error: toBody(interrupted()) };
+    if (event.type === 'status' && event.error !== undefined) {
+      this.#options.onFailed(run.id, event.error);
+      event = { ...event, error: this.#options.hidePaths(event.error) };
+    }
+    run = { ...run, error: this.#options.hidePaths(run.error) };
     channel.run = run;
     switch (event.type) {
       case 'tick':

@@ -234,14 +234,15 @@ export class RunStore {
     );
   }
 
-  /** Adds a run that was measured elsewhere, with its points. */
-  import(run: Run): void {
+  /** Adds a run that was measured elsewhere, with its points and ticks. */
+  import(run: Run, ticks: readonly Tick[]): void {
     const file = this.#file;
     file
       .transaction(() => {
         this.add(run);
         file.prepare('UPDATE run SET imported = 1 WHERE id = ?').run(run.id);
         for (const [index, point] of run.points.entries()) this.savePoint(run.id, point, index + 1);
+        for (const [index, tick] of ticks.entries()) this.saveTick(run.id, index, JSON.stringify(tick));
         if (run.labels !== undefined) this.label(run.id, { ...run.labels, baseline: false });
       })
       .immediate();

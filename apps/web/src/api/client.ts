@@ -1,5 +1,6 @@
 /** Every call to the server goes through `call`: JSON in, JSON out, and errors as typed exceptions. */
 import type { ErrorBody, Fault } from '@shardlab/contract';
+import { serverContact } from './server-contact.ts';
 
 /** The server answered with an error. */
 export class ApiError extends Error {
@@ -29,29 +30,42 @@ export class ServerUnreachable extends Error {
   }
 }
 
+const contact = serverContact.source();
+
 /**
  * Throws `ApiError` or `ServerUnreachable`. An answer without a body resolves to undefined. `text` is a body that is JSON
- * already; `parse` is for answers that `JSON.parse` would change.
+ * already; `parse` is for answers that `JSON.parse` would change. After `withinMs` the server counts as unreachable: one that
+ * hangs keeps its connections.
  */
 export async function call<Answer>(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
-  options: { body?: unknown; text?: string; signal?: AbortSignal; parse?: (text: string) => unknown } = {},
+  options: {
+    body?: unknown;
+    text?: string;
+    signal?: AbortSignal;
+    parse?: (text: string) => unknown;
+    withinMs?: number;
+  } = {},
 ): Promise<Answer> {
-  const { signal, parse = JSON.parse } = options;
+  const { signal, withinMs, parse = JSON.parse } = options;
   const body = options.text ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+  const aborts = [signal ?? [], withinMs === undefined ? [] : AbortSignal.timeout(withinMs)].flat();
   let response: Response;
+  let text: string;
   try {
     response = await fetch(path, {
       method,
       ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
-      ...(signal === undefined ? {} : { signal }),
+      signal: AbortSignal.any(aborts),
     });
+    text = await response.text();
   } catch (cause) {
     if (signal?.aborted) throw cause;
+    contact.missed();
     throw new ServerUnreachable(cause);
   }
-  const text = await response.text();
+  contact.heard();
   if (response.ok) return (text === '' ? undefined : parse(text)) as Answer;
   const error = new ApiError(response.status, errorBody(response, text));
   if (error.code === 'KEY_REQUIRED') openLogin();

@@ -3,61 +3,37 @@
  */
 import type { ClusterStreamEvent } from '@shardlab/contract';
 import { applyClusterEvent, type FollowedCluster } from '../model/cluster-state.ts';
-
-export interface ClusterStreamState {
-  followed: FollowedCluster | null;
-  connection: 'connecting' | 'open' | 'lost';
-}
-
-const url = '/api/cluster/events';
-/** The browser does not retry a connection that the server refused, so this class does. */
-const reconnectMs = 2_000;
+import { EventConnection } from './event-connection.ts';
 
 /**
  * The state of the stream, for `useSyncExternalStore`. Connects with the first subscriber, disconnects with the last.
  */
 export class ClusterStream {
   readonly #listeners = new Set<() => void>();
-  #state: ClusterStreamState = { followed: null, connection: 'connecting' };
-  #source: EventSource | null = null;
-  #retry: ReturnType<typeof setTimeout> | undefined;
+  #followed: FollowedCluster | null = null;
+  #connection: EventConnection<ClusterStreamEvent> | null = null;
 
-  readonly getState = (): ClusterStreamState => this.#state;
+  /** Null before the first snapshot. */
+  readonly getState = (): FollowedCluster | null => this.#followed;
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
-    if (this.#listeners.size === 1) this.#connect();
+    this.#connection ??= new EventConnection<ClusterStreamEvent>({
+      url: '/api/cluster/events',
+      types: ['snapshot', 'tick'],
+      onEvent: (event) => this.#receive(event),
+      onRefused: () => true,
+    });
     return () => {
       this.#listeners.delete(listener);
-      if (this.#listeners.size === 0) this.#disconnect();
+      if (this.#listeners.size > 0) return;
+      this.#connection?.close();
+      this.#connection = null;
     };
   };
 
-  #connect(): void {
-    const source = new EventSource(url);
-    this.#source = source;
-    for (const type of ['snapshot', 'tick'] as const) {
-      source.addEventListener(type, (message) => {
-        const event = JSON.parse((message as MessageEvent<string>).data) as ClusterStreamEvent;
-        this.#set({ followed: applyClusterEvent(this.#state.followed, event), connection: 'open' });
-      });
-    }
-    source.addEventListener('error', () => {
-      this.#set({ connection: 'lost' });
-      if (source.readyState !== EventSource.CLOSED) return;
-      this.#disconnect();
-      this.#retry = setTimeout(() => this.#connect(), reconnectMs);
-    });
-  }
-
-  #disconnect(): void {
-    clearTimeout(this.#retry);
-    this.#source?.close();
-    this.#source = null;
-  }
-
-  #set(change: Partial<ClusterStreamState>): void {
-    this.#state = { ...this.#state, ...change };
+  #receive(event: ClusterStreamEvent): void {
+    this.#followed = applyClusterEvent(this.#followed, event);
     for (const listener of this.#listeners) listener();
   }
 }

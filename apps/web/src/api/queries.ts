@@ -109,11 +109,15 @@ export const scenarioSchemaQuery = queryOptions({
 /** How often lists of runs are read again: cheap, and the only way to notice a run that was started elsewhere. */
 const runsPollMs = 3_000;
 
-/** The newest runs. */
+/** Far longer than a server under load takes for a list. */
+const answerMsMax = 10_000;
+
+/** The newest runs. Every page asks for them, so that each notices a server which is gone, or hangs. */
 export const runsQuery = (limit: number) =>
   queryOptions({
     queryKey: ['runs', 'list', limit],
-    queryFn: ({ signal }) => call<RunList>('GET', `/api/runs?limit=${limit}`, { signal }),
+    queryFn: ({ signal }) =>
+      call<RunList>('GET', `/api/runs?limit=${limit}`, { signal, withinMs: answerMsMax }),
     refetchInterval: runsPollMs,
   });
 

@@ -4,12 +4,13 @@
  */
 import type { RunEvent } from '@shardlab/contract';
 import { applyRunEvent, type FollowedRun, isFinished } from '../model/run-state.ts';
+import { EventConnection } from './event-connection.ts';
 
 export interface StreamState {
+  /** Null before the first snapshot. */
   followed: FollowedRun | null;
-  connection: 'connecting' | 'open' | 'lost' | 'closed';
-  /** Since when the server does not answer, epoch milliseconds; null while it does. */
-  lostAtMs: number | null;
+  /** The server refused the stream and gives no reason: the run may be unknown. */
+  isRefused: boolean;
 }
 
 const eventTypes = ['snapshot', 'status', 'progress', 'tick', 'point', 'end'] as const;
@@ -26,9 +27,9 @@ const notifyMs = 400;
 export class RunStream {
   readonly #url: string;
   readonly #listeners = new Set<() => void>();
-  #state: StreamState = { followed: null, connection: 'connecting', lostAtMs: null };
+  #state: StreamState = { followed: null, isRefused: false };
   #shown: StreamState = this.#state;
-  #source: EventSource | null = null;
+  #connection: EventConnection<RunEvent> | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(runId: string) {
@@ -46,58 +47,50 @@ export class RunStream {
     };
   };
 
-  /** Connects again after the browser has given up. Does nothing while a connection is open or being retried. */
+  /** Asks again for a stream that was refused. */
   reconnect(): void {
-    if (this.#listeners.size === 0 || this.#source !== null) return;
-    this.#set({ connection: 'connecting' }, 'now');
-    this.#connect();
+    if (this.#listeners.size > 0) this.#connect();
   }
 
   /** Follows a run again that had ended and goes on. */
   restart(): void {
     this.#disconnect();
-    this.#set({ followed: null, connection: 'connecting', lostAtMs: null }, 'now');
+    this.#set({ followed: null, isRefused: false }, 'now');
     this.#connect();
   }
 
   #connect(): void {
     const { followed } = this.#state;
-    if (this.#source !== null || (followed !== null && isFinished(followed.run.status))) return;
-    const source = new EventSource(this.#url);
-    this.#source = source;
-    for (const type of eventTypes)
-      source.addEventListener(type, (message) =>
-        this.#receive(JSON.parse((message as MessageEvent<string>).data) as RunEvent),
-      );
-    source.addEventListener('open', () => this.#set({ connection: 'open', lostAtMs: null }));
-    source.addEventListener('error', () => {
-      // The browser does not retry from CLOSED: the run is unknown or the server refused. The page finds out which.
-      const closed = source.readyState === EventSource.CLOSED;
-      if (closed) this.#disconnect();
-      this.#set(
-        { connection: closed ? 'closed' : 'lost', lostAtMs: this.#state.lostAtMs ?? Date.now() },
-        'now',
-      );
+    if (this.#connection !== null || (followed !== null && isFinished(followed.run.status))) return;
+    this.#connection = new EventConnection<RunEvent>({
+      url: this.#url,
+      types: eventTypes,
+      onEvent: (event) => this.#receive(event),
+      onRefused: () => this.#refused(),
     });
+  }
+
+  /** Returns whether to ask again: a run of which there are events exists. Of any other the page finds out. */
+  #refused(): boolean {
+    if (this.#state.followed !== null) return true;
+    this.#disconnect();
+    this.#set({ isRefused: true }, 'now');
+    return false;
   }
 
   #receive(event: RunEvent): void {
     const followed = applyRunEvent(this.#state.followed, event);
-    const ended = followed !== null && isFinished(followed.run.status) && event.type !== 'status';
-    if (ended) this.#disconnect();
+    if (followed !== null && isFinished(followed.run.status) && event.type !== 'status') this.#disconnect();
     const canWait = event.type === 'tick' || event.type === 'progress' || event.type === 'point';
-    this.#set(
-      { followed, ...(ended ? { connection: 'closed' as const, lostAtMs: null } : {}) },
-      canWait ? 'soon' : 'now',
-    );
+    this.#set({ followed, isRefused: false }, canWait ? 'soon' : 'now');
   }
 
   #disconnect(): void {
-    this.#source?.close();
-    this.#source = null;
+    this.#connection?.close();
+    this.#connection = null;
   }
 
-  #set(change: Partial<StreamState>, when: 'now' | 'soon' = 'soon'): void {
+  #set(change: Partial<StreamState>, when: 'now' | 'soon'): void {
     this.#state = { ...this.#state, ...change };
     if (when === 'now') this.#notify();
     else this.#timer ??= setTimeout(() => this.#notify(), notifyMs);

@@ -1,6 +1,6 @@
 /**
  * Animates the dashes of flow lines at ten steps per second instead of sixty: the page often runs on the machine that
- * is being measured, and smoother lines are not worth its CPU time. Nothing moves while the page is hidden.
+ * is being measured, and smoother lines are not worth its CPU time. Nothing moves while the page is hidden, or has lost its server.
  */
 export interface FlowMotion {
   clock: {
@@ -8,7 +8,8 @@ export interface FlowMotion {
     every(ms: number, tick: () => void): () => void;
     /** A monotonic time in milliseconds. */
     now(): number;
-    isHidden(): boolean;
+    /** Whether nothing is to move for now. */
+    isPaused(): boolean;
   };
 }
 
@@ -31,7 +32,7 @@ export function createFlowMotion(clock: FlowMotion['clock'], dash: string) {
     const now = clock.now();
     const elapsed = Math.min(1_000, now - last) / 1000;
     last = now;
-    if (clock.isHidden()) return;
+    if (clock.isPaused()) return;
     for (const { line, speed } of flows) {
       const offset = ((offsets.get(line) ?? 0) + speed * elapsed) % period;
       offsets.set(line, offset);

@@ -2,6 +2,7 @@ import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { KeysProvider } from './keys.tsx';
 import { LogoutButton } from './logout-button.tsx';
 import { RunPill } from './run-pill.tsx';
+import { ServerLost } from './server-lost.tsx';
 import { ThemeSwitch } from './theme-switch.tsx';
 
 const pages = [
@@ -45,6 +46,7 @@ export function AppShell() {
           </div>
         </div>
       </header>
+      <ServerLost />
       <main className="main" id="main" tabIndex={-1}>
         <Outlet />
       </main>

@@ -10,17 +10,12 @@ export function Loading({ name }: { name: string }) {
   );
 }
 
-/**
- * The error of a call in one sentence. If the server is unreachable, it says how to start it and that the page retries.
- */
+/** The error of a call in one sentence. */
 export function ErrorNotice({ error, retrying = false }: { error: Error; retrying?: boolean }) {
-  const isUnreachable = error instanceof ServerUnreachable;
   return (
     <div className="notice" data-tone="bad" role="alert">
       <p>
-        {error.message}
-        {isUnreachable ? '. Start it with npm start. This page retries every 2 seconds.' : '.'}
-        {!isUnreachable && retrying ? ' Retrying.' : ''}
+        {error.message}.{retrying ? ' Retrying.' : ''}
       </p>
       {error instanceof ApiError ? <p className="small muted">{error.code}</p> : null}
     </div>
@@ -33,14 +28,15 @@ interface QueryState<Data> {
   failureReason: Error | null;
 }
 
-/** Shows the data of a query once it is there. An error is shown above the last data. */
+/** Shows the data of a query once it is there. An error is shown above the last data; `ServerLost` tells of a server that is gone. */
 export function QueryResult<Data>(props: {
   query: QueryState<Data>;
   name: string;
   children(data: Data): ReactNode;
 }) {
   const { query, name, children } = props;
-  const error = query.error ?? query.failureReason;
+  const reason = query.error ?? query.failureReason;
+  const error = reason instanceof ServerUnreachable ? null : reason;
   return (
     <>
       {error === null ? null : <ErrorNotice error={error} retrying={query.error === null} />}

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { runsQuery } from '../api/queries.ts';
 import { formatDuration } from '../model/format.ts';
 import { runUnderWay } from '../model/run-under-way.ts';
+import { useLostSince } from './use-lost-since.ts';
 
 /** More than may wait, so that the active run, the oldest of them, is in the list. */
 const listed = 25;
@@ -10,12 +11,11 @@ const listed = 25;
 /** The run under way, on every page: how far it is, and the way to it. Nothing while there is none. */
 export function RunPill() {
   const runs = useQuery(runsQuery(listed));
+  const isStale = useLostSince() !== null;
   const found = runUnderWay(runs.data?.runs ?? []);
   if (found === null) return null;
   const { run, waiting } = found;
   const { done, total, etaMs } = run.progress;
-  // What an unreachable server said last is no longer known to be so.
-  const isStale = runs.failureReason !== null || runs.isError;
   return (
     <Link
       to="/runs/$runId"

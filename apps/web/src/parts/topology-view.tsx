@@ -1,5 +1,6 @@
 import type { Tick } from '@shardlab/contract';
 import { useCallback, useMemo } from 'react';
+import { serverContact } from '../api/server-contact.ts';
 import { createTopologyChart } from '../charts/topology-chart.ts';
 import { layoutTopology, type TopologyOptions } from '../model/topology-layout.ts';
 import { useChart, useWidth } from './use-chart.ts';
@@ -11,7 +12,7 @@ const browserClock = {
     return () => clearInterval(timer);
   },
   now: () => performance.now(),
-  isHidden: () => document.hidden,
+  isPaused: () => document.hidden || serverContact.lostSinceMs() !== null,
 };
 
 export interface TopologyViewProps {

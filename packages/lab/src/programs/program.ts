@@ -48,6 +48,8 @@ export interface Program {
   estimateTrialMs(combination: Combination, phases: Phases): number;
   /** Disk space that a trial may need, bytes. */
   trialBytesMax(scenario: Scenario, params: Params): number;
+  /** What a trial puts on the machine at most; left out if no parameter tells how many sessions it has. */
+  trialLoad?(combination: Combination): TrialLoad;
   /** Runs a trial. Rejects if it fails or hangs, or its signal aborts; no process and no file of it remains in any case. */
   run(options: TrialOptions): Promise<TrialOutcome>;
   /** What the measurements of a point say against each other, in words; null if they agree. */
@@ -56,6 +58,15 @@ export interface Program {
   rawShape?(params: Params): RawShape;
   /** How durability is shown; left out if the program's systems keep nothing. */
   kill?: KillTest;
+}
+
+export interface TrialLoad {
+  /** That enqueue and dequeue at the same time. */
+  sessions: number;
+  /** That serve instances or hold sessions. */
+  processes: number;
+  /** Messages are sent at intended times; otherwise sessions work as fast as they can. */
+  isPaced: boolean;
 }
 
 /** A trial that ends in a kill of all its processes, and whose folder new processes then read. */

@@ -3,6 +3,7 @@ import {
   type Combination,
   type Phases,
   type PlanFigures,
+  type PlanLoad,
   paramInWords,
   pointKey,
   type Scale,
@@ -71,6 +72,28 @@ export function diskBytesMax(
     program.trialBytesMax(scenario, params),
   );
   return Math.ceil(bytes.reduce((most, each) => Math.max(most, each), 0));
+}
+
+/** An instance or a client works on its session thread, and on one that writes or receives. */
+const coresOfProcess = 2;
+
+/** What the trials of a run put on a machine of so many cores at most; null if its program does not tell. */
+export function planLoad(
+  scenario: Scenario,
+  scale: Scale,
+  { cores, studies = bundledStudies }: { cores: number; studies?: StudyRegistry },
+): PlanLoad | null {
+  const program = studies.program(scenario.program);
+  if (program.trialLoad === undefined) return null;
+  const loads = expandSweep(scenario, scale, program).map((each) => program.trialLoad!(each));
+  const processesMax = loads.reduce((most, { processes }) => Math.max(most, processes), 0);
+  return {
+    sessionsMax: loads.reduce((most, { sessions }) => Math.max(most, sessions), 0),
+    processesMax,
+    isPaced: loads.every(({ isPaced }) => isPaced),
+    coresBusyMax: Math.min(cores, coresOfProcess * processesMax),
+    cores,
+  };
 }
 
 /** About how long a trial of the plan takes with the kill after it, if it has one, milliseconds. */

@@ -1,32 +1,38 @@
 /**
- * The parameters of a run's points where it comes from outside: an upload, a file. The programs' own functions, such as
+ * The parameters of a run's points and ticks where it comes from outside: an upload, a file. The programs' own functions, such as
  * `queueParamsOf`, only give them their types.
  */
-import { faultsListedMax, findFaults, type Run } from '@shardlab/contract';
+import {
+  type Combination,
+  type ExportedRun,
+  faultsListedMax,
+  findFaults,
+  pointKey,
+} from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 import { problemDetails, problemsInWords, type ScenarioProblem } from '../scenario/scenario-problems.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 
 /**
- * Throws `RUN_INVALID` if a point is of a program that there is not, or a parameter is not what its program allows;
+ * Throws `RUN_INVALID` if a point or a tick is of a program that there is not, or a parameter is not what its program allows;
  * `details.errors` lists the faults with their JSON pointers. A parameter that is missing is none: a run of an older version has
  * those of its time.
  */
 export function assertRunParams(
-  { points }: Pick<Run, 'points'>,
+  { points, ticks = [] }: Pick<ExportedRun, 'points' | 'ticks'>,
   { programs }: Pick<StudyRegistry, 'programs'> = bundledStudies,
 ): void {
   const faults: ScenarioProblem[] = [];
-  for (const [index, { program: id, params }] of points.entries()) {
+  for (const [place, { program: id, params }] of [...placed('points', points), ...combinationsOf(ticks)]) {
     const program = programs.find((each) => each.id === id);
     if (program === undefined) {
-      faults.push({ path: `/points/${index}/program`, message: `There is no program "${id}"` });
+      faults.push({ path: `${place}/program`, message: `There is no program "${id}"` });
       continue;
     }
     for (const { name, schema } of program.parameters) {
       if (params[name] === undefined) continue;
       for (const { path, message } of findFaults(schema, params[name]).faults)
-        faults.push({ path: `/points/${index}/params/${name}${path}`, message });
+        faults.push({ path: `${place}/params/${name}${path}`, message });
     }
     if (faults.length > faultsListedMax) break;
   }
@@ -36,4 +42,19 @@ export function assertRunParams(
     message: problemsInWords('run', found),
     details: problemDetails(found),
   });
+}
+
+type PlacedCombination = readonly [place: string, combination: Combination];
+
+const placed = (list: string, combinations: readonly Combination[]): PlacedCombination[] =>
+  combinations.map((each, index) => [`/${list}/${index}`, each]);
+
+/** The first tick of each combination: a trial has hundreds, with the same parameters. */
+function combinationsOf(ticks: readonly Combination[]): PlacedCombination[] {
+  const byKey = new Map<string, PlacedCombination>();
+  for (const each of placed('ticks', ticks)) {
+    const key = pointKey(each[1]);
+    if (!byKey.has(key)) byKey.set(key, each);
+  }
+  return [...byKey.values()];
 }

@@ -37,7 +37,8 @@ export class TrialJournal {
   constructor(path: string) {
     this.#path = path;
     mkdirSync(dirname(path), { recursive: true });
-    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    if (!existsSync(path)) writeFileSync(path, '');
+    const text = readFileSync(path, 'utf8');
     const complete = text.slice(0, text.lastIndexOf('\n') + 1);
     if (complete.length < text.length) writeFileSync(path, complete);
     for (const line of complete.split('\n').slice(0, -1)) {

@@ -16,7 +16,7 @@ import { Services } from './services.tsx';
 export function ClusterPage() {
   useTitle('Cluster');
   const [stream] = useState(() => new ClusterStream());
-  const { followed, connection } = useSyncExternalStore(stream.subscribe, stream.getState);
+  const followed = useSyncExternalStore(stream.subscribe, stream.getState);
   return (
     <>
       <header className="page-head">
@@ -28,11 +28,6 @@ export function ClusterPage() {
           is lost, and none is delivered again after its consumption was acknowledged.
         </p>
       </header>
-      {connection === 'lost' ? (
-        <p className="notice" data-tone="bad" role="alert">
-          The connection to the server is lost. This page reconnects by itself.
-        </p>
-      ) : null}
       {followed === null ? <Loading name="the cluster" /> : <ClusterView followed={followed} />}
     </>
   );

@@ -2,8 +2,9 @@ import type { ProgramInfo, Scenario, ScenarioValidation } from '@shardlab/contra
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { uploadScenario } from '../../api/queries.ts';
-import { formatBytes, formatCount, formatDuration, plural } from '../../model/format.ts';
+import { formatBytes, formatDuration, plural } from '../../model/format.ts';
 import { lineAt } from '../../model/json-excerpt.ts';
+import { loadInWords } from '../../model/plan-load.ts';
 import { changesOf, type JsonObject } from '../../model/scenario-draft.ts';
 import { faultInWords } from '../../model/scenario-form.ts';
 import { ErrorNotice } from '../../parts/query-states.tsx';
@@ -102,20 +103,35 @@ export function DraftSummary({ text, draft, origin, check, programs, onShow }: D
 }
 
 function Estimates({ quick, full }: { quick: ScenarioValidation; full: ScenarioValidation }) {
-  const words = ({ plan, diskBytesMax }: ScenarioValidation) =>
-    plan === null
-      ? ''
-      : `about ${formatDuration(plan.estimatedMs)}, ${plural(plan.points, 'point')} in ${formatCount(plan.trials)} ${plan.trials === 1 ? 'trial' : 'trials'}, up to ${formatBytes(diskBytesMax ?? 0)} of disk`;
   return (
     <dl className="editor-estimates">
       <div>
         <dt>Quick</dt>
-        <dd>{words(quick)}</dd>
+        <dd>
+          <Estimate check={quick} />
+        </dd>
       </div>
       <div>
         <dt>Full</dt>
-        <dd>{words(full)}</dd>
+        <dd>
+          <Estimate check={full} />
+        </dd>
       </div>
     </dl>
+  );
+}
+
+/** How long a run takes, and what it puts on the machine meanwhile. */
+function Estimate({ check: { plan, load, diskBytesMax } }: { check: ScenarioValidation }) {
+  if (plan === null) return null;
+  const { estimatedMs, points, trials } = plan;
+  const disk = `at most ${formatBytes(diskBytesMax ?? 0)} of disk at a time`;
+  return (
+    <>
+      {`about ${formatDuration(estimatedMs)}, ${plural(points, 'point')} in ${plural(trials, 'trial')}`}
+      <span className="editor-load small muted">
+        {load === null ? disk : `${loadInWords(load)}; ${disk}`}
+      </span>
+    </>
   );
 }

@@ -1,14 +1,13 @@
 import type { Lesson, Run } from '@shardlab/contract';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useEffect, useMemo, useSyncExternalStore } from 'react';
-import { runQuery } from '../../api/queries.ts';
+import { useMemo } from 'react';
 import { trustOf } from '../../model/evidence.ts';
 import { formatCount, formatDuration, plural } from '../../model/format.ts';
 import { type ComparedGuess, lessonResult } from '../../model/lesson-result.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { ErrorNotice, Loading } from '../../parts/query-states.tsx';
-import { useRunStream } from '../../parts/use-run-stream.ts';
+import { useFollowedRun } from '../../parts/use-followed-run.ts';
+import { useLostSince } from '../../parts/use-lost-since.ts';
 
 interface LessonRunProps {
   lesson: Lesson;
@@ -20,25 +19,16 @@ interface LessonRunProps {
 
 /** The run of a lesson: how far it is, then what it says. */
 export function LessonRun({ runId, ...props }: LessonRunProps) {
-  const stream = useRunStream(runId);
-  const { followed, connection, lostAtMs } = useSyncExternalStore(stream.subscribe, stream.getState);
-  const refused = followed === null && connection !== 'open' && connection !== 'connecting';
-  const asked = useQuery({ ...runQuery(runId), enabled: refused });
-  const isKnown = asked.data !== undefined;
-  useEffect(() => {
-    if (refused && isKnown) stream.reconnect();
-  }, [refused, isKnown, stream]);
-  if (followed === null) {
-    const error = asked.error ?? asked.failureReason;
-    return error === null ? <Loading name="the run" /> : <ErrorNotice error={error} />;
-  }
+  const { followed, error } = useFollowedRun(runId);
+  if (followed === null) return error === null ? <Loading name="the run" /> : <ErrorNotice error={error} />;
   const { run } = followed;
-  if (!isFinished(run.status)) return <UnderWay run={run} isLost={lostAtMs !== null} />;
+  if (!isFinished(run.status)) return <UnderWay run={run} />;
   return <Answer run={run} {...props} />;
 }
 
-function UnderWay({ run, isLost }: { run: Run; isLost: boolean }) {
+function UnderWay({ run }: { run: Run }) {
   const { done, total, etaMs, current } = run.progress;
+  const isStale = useLostSince() !== null;
   return (
     <section className="section lesson-part" aria-labelledby="running">
       <h2 id="running">{run.status === 'queued' ? 'Waiting for the run before' : 'Measuring'}</h2>
@@ -50,17 +40,11 @@ function UnderWay({ run, isLost }: { run: Run; isLost: boolean }) {
           max={Math.max(1, total)}
         />
         <p className="small">
-          {isLost ? (
-            'The server does not answer; the page connects again by itself.'
-          ) : (
-            <>
-              <strong>
-                {formatCount(done)} of {plural(total, 'trial')}
-              </strong>
-              {etaMs === null ? '' : `, about ${formatDuration(etaMs)} left`}
-              {current === undefined ? null : <span className="muted">: {current}</span>}
-            </>
-          )}
+          <strong>
+            {formatCount(done)} of {plural(total, 'trial')}
+          </strong>
+          {etaMs === null || isStale ? '' : `, about ${formatDuration(etaMs)} left`}
+          {current === undefined ? null : <span className="muted">: {current}</span>}
         </p>
       </div>
       <p className="small">

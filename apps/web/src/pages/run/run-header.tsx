@@ -4,7 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { cancelRun, exportHref, runsOfScenarioQuery } from '../../api/queries.ts';
 import { trustOf } from '../../model/evidence.ts';
-import { formatCount, formatDuration, formatTimeOfDay, plural } from '../../model/format.ts';
+import { formatCount, formatDuration, plural } from '../../model/format.ts';
 import { runProvenance } from '../../model/provenance.ts';
 import { runReport } from '../../model/run-report.ts';
 import { isFinished } from '../../model/run-state.ts';
@@ -14,6 +14,7 @@ import { ErrorNotice } from '../../parts/query-states.tsx';
 import { SaveReport } from '../../parts/report.tsx';
 import { RunButton } from '../../parts/run-button.tsx';
 import type { TimeCursor } from '../../parts/time-cursor.ts';
+import { useLostSince } from '../../parts/use-lost-since.ts';
 import { CopyLink } from './copy-link.tsx';
 import { ResumeRun } from './resume-run.tsx';
 
@@ -25,14 +26,12 @@ export function RunHeader(props: {
   selected: Point | null;
   /** The place on the strip of trials. */
   cursor: TimeCursor;
-  /** Since when the server does not answer, epoch milliseconds; null while it does. */
-  lostAtMs: number | null;
   /** Called when an interrupted run goes on. */
   onResumed(): void;
   /** Called to fill the screen for an audience. */
   onPresent(): void;
 }) {
-  const { run, program, selected, cursor, lostAtMs, onResumed, onPresent } = props;
+  const { run, program, selected, cursor, onResumed, onPresent } = props;
   const finished = isFinished(run.status);
   // The stream of a run does not tell of its labels, so what was saved here is kept here.
   const [saved, setSaved] = useState<RunLabels | null>(null);
@@ -114,15 +113,9 @@ export function RunHeader(props: {
           )}
         </div>
       </div>
-      {lostAtMs === null ? null : (
-        <p className="notice" data-tone="bad" role="alert">
-          The server has not answered since {formatTimeOfDay(lostAtMs).slice(0, 8)}. What you see is as it was
-          then; the page connects again by itself.
-        </p>
-      )}
       <Interruption run={run} onResumed={onResumed} />
       <Noise run={run} />
-      {finished ? null : <RunProgress run={run} isStale={lostAtMs !== null} />}
+      {finished ? null : <RunProgress run={run} />}
     </header>
   );
 }
@@ -149,7 +142,10 @@ function Interruption({ run, onResumed }: { run: Run; onResumed(): void }) {
     return (
       <div className="notice" data-tone="bad" role="alert">
         <p>The run failed: {error.message}. The points finished before the failure are kept.</p>
-        <p className="small muted">{error.code}</p>
+        <p className="small muted">
+          {error.code}
+          {imported ? '' : ". The server's log has the full paths."}
+        </p>
       </div>
     );
   return (
@@ -197,8 +193,9 @@ function CancelRun({ id }: { id: string }) {
   );
 }
 
-function RunProgress({ run, isStale }: { run: Run; isStale: boolean }) {
+function RunProgress({ run }: { run: Run }) {
   const { done, total, etaMs, current } = run.progress;
+  const isStale = useLostSince() !== null;
   return (
     <div className="progress">
       <progress className="progress-bar" aria-label="Trials finished" value={done} max={Math.max(1, total)} />

@@ -1,9 +1,7 @@
 import type { Tick } from '@shardlab/contract';
 import { pointKey } from '@shardlab/contract';
-import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
-import { runQuery } from '../../api/queries.ts';
+import { useCallback, useMemo, useState } from 'react';
 import { framesOf } from '../../model/filmstrip.ts';
 import { heroOf, tracedPoint } from '../../model/hero.ts';
 import { type FollowedRun, isFinished } from '../../model/run-state.ts';
@@ -11,8 +9,8 @@ import { useKeys } from '../../parts/keys.tsx';
 import { ErrorNotice, Loading } from '../../parts/query-states.tsx';
 import { ReportScope } from '../../parts/report.tsx';
 import { TimeCursor } from '../../parts/time-cursor.ts';
+import { useFollowedRun } from '../../parts/use-followed-run.ts';
 import { useProgram } from '../../parts/use-program.ts';
-import { useRunStream } from '../../parts/use-run-stream.ts';
 import { useStudy } from '../../parts/use-study.ts';
 import { useTitle } from '../../parts/use-title.ts';
 import { Presenter } from './presenter.tsx';
@@ -33,27 +31,12 @@ import { RunTraces } from './run-traces.tsx';
 import { RunWaits } from './run-waits.tsx';
 import { useTimeView } from './use-time-view.ts';
 
-/** Delay before the stream of a known run is requested again after the server refused it. */
-const reconnectMs = 2_000;
-
 /** One run, live or recorded. Both use the event stream, which for a recorded run ends at once. */
 export function RunPage() {
   const { runId } = useParams({ from: '/runs/$runId' });
-  const stream = useRunStream(runId);
-  const { followed, connection, lostAtMs } = useSyncExternalStore(stream.subscribe, stream.getState);
+  const { followed, error, restart } = useFollowedRun(runId);
   useTitle(followed?.run.scenario.title ?? 'Run');
-  // A refused stream gives no reason, so ask for the run itself: its answer has the error.
-  const refused = followed === null && connection !== 'open' && connection !== 'connecting';
-  const run = useQuery({ ...runQuery(runId), enabled: refused });
-  const isKnown = run.data !== undefined;
-  useEffect(() => {
-    if (!refused || !isKnown) return;
-    const timer = setTimeout(() => stream.reconnect(), reconnectMs);
-    return () => clearTimeout(timer);
-  }, [refused, isKnown, stream]);
-  if (followed !== null)
-    return <RunView followed={followed} lostAtMs={lostAtMs} onResumed={() => stream.restart()} />;
-  const error = run.error ?? run.failureReason;
+  if (followed !== null) return <RunView followed={followed} onResumed={restart} />;
   return (
     <>
       <h1>Run</h1>
@@ -62,8 +45,7 @@ export function RunPage() {
   );
 }
 
-function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResumed(): void }) {
-  const { followed, lostAtMs, onResumed } = props;
+function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): void }) {
   const { run, ticks } = followed;
   const search = useSearch({ from: '/runs/$runId' });
   const [cursor] = useState(() => {
@@ -141,7 +123,6 @@ function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResu
           program={program}
           selected={selected}
           cursor={cursor}
-          lostAtMs={lostAtMs}
           onResumed={onResumed}
           onPresent={present}
         />

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { formatDuration } from '../../model/format.ts';
 import { BusyDialog } from '../../parts/busy-dialog.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
+import { useLostSince } from '../../parts/use-lost-since.ts';
 import { useCalibration } from './use-calibration.ts';
 
 /** Measures the costs of the server's machine, after a question if it is busy; shows how far that is, and how it ended. */
@@ -43,11 +44,12 @@ export function CalibrateHere({ isCalibrated, onDone }: { isCalibrated: boolean;
 
 function Progress({ calibration, onCancel }: { calibration: Calibration; onCancel(): void }) {
   const { what, share, etaMs } = calibration;
+  const isStale = useLostSince() !== null;
   return (
     <p className="row">
       <progress aria-label="Calibration" max={1} value={share} />
       <span role="status">Measuring {what}</span>
-      {etaMs === null ? null : <span className="muted">{formatDuration(etaMs)} left</span>}
+      {etaMs === null || isStale ? null : <span className="muted">{formatDuration(etaMs)} left</span>}
       <button type="button" className="button" onClick={onCancel}>
         Cancel
       </button>

@@ -10,7 +10,7 @@ import { tracesIn } from '../../trial/trace-sampler.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
 import type { Program } from '../program.ts';
 import { closedLoopFigures } from './load-figures.ts';
-import { closedLoopParameters, closedLoopParamsOf } from './load-params.ts';
+import { closedLoopParameters, closedLoopParamsOf, loadOf } from './load-params.ts';
 import { type LoadTrial, onLoadedSystem } from './load-trial.ts';
 import {
   cpuUsPer,
@@ -96,6 +96,7 @@ export const closedLoop: Program = {
     return schedule === 'at-once' ? once + drainMs / 4 : 2 * once + measureMs;
   },
   trialBytesMax,
+  trialLoad: (combination) => ({ ...loadOf(combination), isPaced: false }),
   rawShape,
   run(options) {
     const params = closedLoopParamsOf(options.trial.params);

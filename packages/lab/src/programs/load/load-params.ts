@@ -2,11 +2,12 @@
  * The parameters of the programs whose sessions load a system for a time: `closed-loop`, `open-loop`, `standing-backlog`. The last
  * one of each has a value at every point, because it is the axis of charts where nothing is swept.
  */
-import type { Params } from '@shardlab/contract';
+import type { Combination, Params } from '@shardlab/contract';
 import Type from 'typebox';
 import type { System } from '../../systems/system.ts';
+import { systemOf } from '../../systems/systems.ts';
 import { countOf } from '../count-of.ts';
-import type { Parameter } from '../program.ts';
+import type { Parameter, TrialLoad } from '../program.ts';
 
 export const schedules = ['at-once', 'enqueue-then-dequeue', 'enqueue'] as const;
 
@@ -54,6 +55,14 @@ export function sessionsOf(params: LoadParams, { instances }: Pick<System, 'inst
   const times = operations >= wholeFrom ? 1 : instances;
   const usual = sessionsFor(operations);
   return { enqueuers: times * (enqueuers ?? usual), dequeuers: times * (dequeuers ?? usual) };
+}
+
+/** An embedded instance lies in the process of its sessions; those of a server are all in one process beside it. */
+export function loadOf({ system: id, params }: Combination): Omit<TrialLoad, 'isPaced'> {
+  const system = systemOf(id);
+  const { enqueuers, dequeuers } = sessionsOf(params as unknown as LoadParams, system);
+  const processes = system.server === null ? system.instances : 1 + system.instances;
+  return { sessions: enqueuers + dequeuers, processes };
 }
 
 const payloadBytes: Parameter = {

@@ -12,7 +12,7 @@ import { tracesIn } from '../../trial/trace-sampler.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
 import type { Program } from '../program.ts';
 import { openLoopFigures } from './load-figures.ts';
-import { type OpenLoopParams, openLoopParameters, openLoopParamsOf } from './load-params.ts';
+import { loadOf, type OpenLoopParams, openLoopParameters, openLoopParamsOf } from './load-params.ts';
 import { onLoadedSystem } from './load-trial.ts';
 import {
   cpuUsPer,
@@ -77,6 +77,11 @@ export const openLoop: Program = {
     const perMs = messagesPerSec === undefined ? perMsMax : messagesPerSec / 1_000;
     return fixedBytes + (warmupMs + measureMs) * perMs * (payloadBytes + 256);
   },
+  /** A share of the maximum is found as fast as the sessions can. */
+  trialLoad: (combination) => ({
+    ...loadOf(combination),
+    isPaced: openLoopParamsOf(combination.params).messagesPerSec !== undefined,
+  }),
   run: runOpenLoop,
 };
 

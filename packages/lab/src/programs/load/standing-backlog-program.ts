@@ -8,7 +8,7 @@ import { systemOf } from '../../systems/systems.ts';
 import { measuredOutcome } from '../../trial/trial.ts';
 import type { Program } from '../program.ts';
 import { standingBacklogFigures } from './load-figures.ts';
-import { standingBacklogParameters, standingBacklogParamsOf } from './load-params.ts';
+import { loadOf, standingBacklogParameters, standingBacklogParamsOf } from './load-params.ts';
 import { backlogMaxBeside, onLoadedSystem } from './load-trial.ts';
 import { cpuUsPer, measuredMs, measuredOnly, ratePerSec, residentMiB, steadyOf } from './step-figures.ts';
 
@@ -47,6 +47,7 @@ export const standingBacklog: Program = {
     const { backlog, payloadBytes } = standingBacklogParamsOf(params);
     return fixedBytes + 2 * backlog * (payloadBytes + 64);
   },
+  trialLoad: (combination) => ({ ...loadOf(combination), isPaced: false }),
   run(options) {
     const params = standingBacklogParamsOf(options.trial.params);
     const { backlog } = params;

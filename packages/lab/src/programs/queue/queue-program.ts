@@ -4,7 +4,7 @@ import { contradictionOf } from '../../judging/evidence.ts';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import { estimateKilledMs, killedBacklogMax, runKilledTrial } from '../../trial/killed/run-killed-trial.ts';
 import { runTrial } from '../../trial/run-trial.ts';
-import type { Program } from '../program.ts';
+import type { Program, TrialLoad } from '../program.ts';
 import { checkQueueScenario } from './queue-checks.ts';
 import { queueFigures } from './queue-figures.ts';
 import { queueParameters, queueParamsOf, topicParameters } from './queue-params.ts';
@@ -43,6 +43,13 @@ function trialBytesMax(scenario: Scenario, params: Params): number {
   return instances * fixedBytesPerInstance + copies * messages * (payloadBytes + messageOverheadBytes);
 }
 
+/** As many dequeuers as enqueuers, of a topic for each subscriber. Remote sessions are in processes of their own. */
+function trialLoad({ params }: Combination): TrialLoad {
+  const { instances, threads, sessions, subscribers = 1 } = queueParamsOf(params);
+  const processes = sessions === 'remote' ? 2 * instances : instances;
+  return { sessions: threads * (1 + subscribers), processes, isPaced: false };
+}
+
 /** A message in and out, as a job table does it, with SQLite's default page size. */
 function rawShape(params: Params): RawShape {
   const { operationsPerTransaction, payloadBytes } = queueParamsOf(params);
@@ -60,6 +67,7 @@ const common = {
   check: checkQueueScenario,
   estimateTrialMs,
   trialBytesMax,
+  trialLoad,
   run: runTrial,
   contradiction: (point: Point) => contradictionOf(queuePointOf(point), null),
   rawShape,

@@ -75,6 +75,11 @@ export const xaProgram: Program = {
     const { sessions, messagesPerSession, payloadBytes, instances } = xaParamsOf(params);
     return instances * fixedBytes + sessions * messagesPerSession * (bytesPerMessage + 8 * payloadBytes);
   },
+  /** All sessions are in one process, that of the embedded instances too. */
+  trialLoad({ system, params }: Combination) {
+    const { sessions, instances } = xaParamsOf(params);
+    return { sessions, processes: system === 'xa-remote' ? 1 + instances : 1, isPaced: false };
+  },
   run,
 };
 

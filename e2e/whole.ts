@@ -1,0 +1,72 @@
+/** Whether a page shows all of itself at each width of a window: nothing wider than the screen, no text cut off. */
+import { expect, type Page } from '@playwright/test';
+import { drawn } from './readable.ts';
+
+/** A phone, a tablet, a small and a large desktop, and a screen on a wall. */
+const widths = [390, 768, 1280, 1440, 2560];
+
+/** Resizes a page that is loaded to each width. Leaves it at the last. */
+export async function expectWholeAtAllWidths(page: Page): Promise<void> {
+  const faults: string[] = [];
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 });
+    await drawn(page);
+    for (const fault of await page.evaluate(faultsOfLayout)) faults.push(`${width} px: ${fault}`);
+  }
+  expect(faults, 'wider than the screen, or cut off').toEqual([]);
+}
+
+/** Runs in the page. What a box hides counts as cut off, unless the box scrolls, or shows with an ellipsis that there is more. */
+function faultsOfLayout(): string[] {
+  const slackPx = 1.5;
+  const faults = new Set<string>();
+  const { scrollWidth, clientWidth } = document.documentElement;
+  if (scrollWidth > clientWidth) faults.add(`the page is ${scrollWidth} px wide`);
+  const named = (element: Element) =>
+    `${element.tagName.toLowerCase()}${[...element.classList].map((name) => `.${name}`).join('')}`;
+
+  /** The ancestor that hides a part of the rectangle; null if none does, or one before it scrolls. */
+  const hiderOf = (start: Element, rect: DOMRect, isNumber: boolean): Element | null => {
+    for (let box: Element | null = start; box !== null && box !== document.body; box = box.parentElement) {
+      const { overflowX, overflowY, clipPath, position, textOverflow } = getComputedStyle(box);
+      if (clipPath !== 'none') return null; // for screen readers only
+      if (overflowX === 'auto' || overflowX === 'scroll') return null;
+      const bounds = box.getBoundingClientRect();
+      const isCutAcross = rect.left < bounds.left - slackPx || rect.right > bounds.right + slackPx;
+      const isCutDown = rect.top < bounds.top - slackPx || rect.bottom > bounds.bottom + slackPx;
+      if (isCutAcross && overflowX !== 'visible')
+        return textOverflow === 'ellipsis' && !isNumber ? null : box;
+      if (isCutDown && overflowY !== 'visible')
+        return overflowY === 'auto' || overflowY === 'scroll' ? null : box;
+      if (position === 'fixed') return null;
+    }
+    return null;
+  };
+
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+    const parent = node.parentElement!;
+    const text = node.nodeValue!;
+    if (text.trim() === '' || parent.closest('script, style') !== null) continue;
+    if (!parent.checkVisibility({ visibilityProperty: true })) continue;
+    const expectShown = (from: number, to: number, isNumber: boolean) => {
+      range.setStart(node, from);
+      range.setEnd(node, to);
+      const rect = range.getBoundingClientRect();
+      if (rect.width === 0) return;
+      const shown = text.slice(from, to).trim();
+      const hider = hiderOf(parent, rect, isNumber);
+      if (hider !== null) faults.add(`"${shown}" in ${named(parent)} is cut off by ${named(hider)}`);
+    };
+    expectShown(0, text.length, false);
+    // Not the digits of a name, such as "figure-3": of a name the end may be left out.
+    for (const { index, 0: digits } of text.matchAll(/(?<![\p{L}\d_-])\d[\d.,]*/gu))
+      expectShown(index, index + digits.length, true);
+  }
+  for (const field of document.querySelectorAll<HTMLInputElement>('input:not([type=range])')) {
+    if (/\d/.test(field.value) && field.scrollWidth > field.clientWidth + slackPx)
+      faults.add(`${field.value} does not fit its field ${field.name || named(field)}`);
+  }
+  return [...faults];
+}

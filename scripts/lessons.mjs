@@ -1,0 +1,11 @@
+/** `npm run lessons`: the six experiments of the page Learn, run for real in a browser, with what each says of this machine. */
+import { ensureBrowser } from './browser.mjs';
+import { ensureBuilt } from './build.mjs';
+import { ensureInstalled } from './install.mjs';
+import { run } from './run.mjs';
+
+ensureInstalled();
+if (!ensureBuilt()) process.exit(1);
+const env = { CHROMIUM_PATH: await ensureBrowser() };
+if (!run('playwright', ['test', '--config', 'e2e/lessons.config.ts', ...process.argv.slice(2)], { env }))
+  process.exitCode = 1;
