@@ -4,7 +4,8 @@ import { line } from 'd3-shape';
 import { placeAtEnd } from '../model/label-placement.ts';
 import type { ScalingGeometry } from '../model/scaling-geometry.ts';
 import { px } from './axes.ts';
-import { documentLine, lineColor, themeColor } from './visual-encoding.ts';
+import { haloText } from './halo-text.ts';
+import { documentLine, lineColor } from './visual-encoding.ts';
 
 type Group = Selection<SVGGElement, unknown, null, undefined>;
 
@@ -38,13 +39,7 @@ export function drawDocumentCurves(
         .attr('stroke-opacity', documentLine.opacity)
         .attr('stroke-linejoin', 'round')
         .attr('stroke-linecap', 'round');
-      entry
-        .append('text')
-        .attr('font-size', 11)
-        .attr('paint-order', 'stroke')
-        .attr('stroke', themeColor.surface)
-        .attr('stroke-width', 4)
-        .attr('stroke-linejoin', 'round');
+      entry.append('text').call(haloText);
       return entry;
     });
   entries

@@ -4,6 +4,7 @@ import { placeLabel } from '../model/label-placement.ts';
 import { linearGuide, type ScalingGeometry } from '../model/scaling-geometry.ts';
 import type { ScalingSeries } from '../model/scaling-series.ts';
 import { px } from './axes.ts';
+import { haloText } from './halo-text.ts';
 import { documentLine, lineColor, themeColor } from './visual-encoding.ts';
 
 type Group = Selection<SVGGElement, unknown, null, undefined>;
@@ -66,13 +67,7 @@ export function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideD
         .append('line')
         .attr('stroke-width', documentLine.width)
         .attr('stroke-opacity', documentLine.opacity);
-      entry
-        .append('text')
-        .attr('font-size', 11)
-        .attr('paint-order', 'stroke')
-        .attr('stroke', themeColor.surface)
-        .attr('stroke-width', 4)
-        .attr('stroke-linejoin', 'round');
+      entry.append('text').call(haloText);
       return entry;
     });
   references

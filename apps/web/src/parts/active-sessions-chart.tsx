@@ -1,6 +1,5 @@
 import type { Run } from '@shardlab/contract';
-import { useCallback, useMemo, useRef, useState } from 'react';
-import type { PointerEvents } from '../charts/follow-pointer.ts';
+import { useMemo, useState } from 'react';
 import { createWaitsChart } from '../charts/waits-chart.ts';
 import type { EventColor } from '../charts/waits-color.ts';
 import {
@@ -16,7 +15,7 @@ import { layoutWaits, type WaitPanel } from '../model/waits-layout.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { Choice } from './choice.tsx';
 import { LineSample, Swatch } from './legend-marks.tsx';
-import { useChart, useWidth } from './use-chart.ts';
+import { usePointerChart, useWidth } from './use-chart.ts';
 
 export interface ActiveSessionsProps {
   run: Run;
@@ -37,16 +36,6 @@ export function ActiveSessions(props: ActiveSessionsProps) {
   const { run, groups, order, colors, unit, selected, against, onUnit, onSelect } = props;
   const [cursor, setCursor] = useState<string | null>(null);
   const { box, width } = useWidth();
-  const events = useRef<PointerEvents>({ onCursor: setCursor, onSelect });
-  events.current = { onCursor: setCursor, onSelect };
-  const create = useCallback(
-    (svg: SVGSVGElement) =>
-      createWaitsChart(svg, {
-        onCursor: (key) => events.current.onCursor(key),
-        onSelect: (key) => events.current.onSelect(key),
-      }),
-    [],
-  );
   const cores = run.environment?.cores ?? null;
   const panels = useMemo(() => panelsOf(groups, order, unit), [groups, order, unit]);
   const reference = unit === 'sessions' ? cores : null;
@@ -64,7 +53,7 @@ export function ActiveSessions(props: ActiveSessionsProps) {
     }),
     [shown, panels, colors, reference, unit, cursor, selected, against],
   );
-  const { element } = useChart(create, data);
+  const { element } = usePointerChart(createWaitsChart, { onCursor: setCursor, onSelect }, data);
   const height = useMemo(
     () => layoutWaits(panels, { width: shown, reference }).height,
     [panels, shown, reference],

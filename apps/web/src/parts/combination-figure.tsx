@@ -1,5 +1,5 @@
 import type { ProgramInfo, Run, Tick } from '@shardlab/contract';
-import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { combinationLegend, createCombinationChart } from '../charts/combination-chart.ts';
 import type { PointerEvents } from '../charts/follow-pointer.ts';
 import { lineStyles } from '../charts/line-styles.ts';
@@ -14,7 +14,7 @@ import {
 import { formatValue } from '../model/format.ts';
 import type { Metric } from '../model/point-metrics.ts';
 import { ChartFrame } from './chart-frame.tsx';
-import { useChart, useWidth } from './use-chart.ts';
+import { usePointerChart, useWidth } from './use-chart.ts';
 
 export interface CombinationFigureProps {
   /** The points may be none: then the plan is shown. */
@@ -42,25 +42,17 @@ export function CombinationFigure(props: CombinationFigureProps) {
   const { box, width: measured } = useWidth();
   const width = Math.max(measured, 240);
   const isMeasured = (key: string | null) => rows.some((row) => row.key === key && row.value !== null);
-  const events = useRef<PointerEvents>({ onCursor: setCursor, onSelect: setCursor });
-  events.current = {
+  const events: PointerEvents = {
     onCursor: setCursor,
     onSelect: (key) => (onSelect !== undefined && isMeasured(key) ? onSelect(key) : setCursor(key)),
   };
-  const create = useCallback(
-    (svg: SVGSVGElement) =>
-      createCombinationChart(svg, {
-        onCursor: (key) => events.current.onCursor(key),
-        onSelect: (key) => events.current.onSelect(key),
-      }),
-    [],
-  );
   const color = useMemo(() => {
     const styles = lineStyles(rows.map(({ system }) => ({ system, otherParams: [] })));
     return (system: string) => styles.ofSystem(system) ?? themeColor.muted;
   }, [rows]);
-  const { element } = useChart(
-    create,
+  const { element } = usePointerChart(
+    createCombinationChart,
+    events,
     useMemo(
       () => ({ width, view, color, formatAxis: metric.formatAxis, cursor, selected }),
       [width, view, color, metric, cursor, selected],
@@ -72,7 +64,7 @@ export function CombinationFigure(props: CombinationFigureProps) {
     const next = moveRow(rows, cursor ?? selected, key);
     if (key === 'Escape') setCursor(null);
     else if (next !== null) setCursor(next);
-    else if ((key === 'Enter' || key === ' ') && cursor !== null) events.current.onSelect(cursor);
+    else if ((key === 'Enter' || key === ' ') && cursor !== null) events.onSelect(cursor);
     else return false;
     return true;
   };

@@ -1,5 +1,6 @@
-import { type RefObject, useLayoutEffect, useRef, useState } from 'react';
+import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react';
 import type { Chart } from '../charts/chart.ts';
+import type { PointerEvents } from '../charts/follow-pointer.ts';
 
 /**
  * Hosts a chart module: creates the chart on mount, updates it with new data, destroys it on unmount. `create` and
@@ -24,6 +25,25 @@ export function useChart<Data, Kind extends Chart<Data>>(
   }, [create]);
   useLayoutEffect(() => chart.current?.update(data), [data]);
   return { element, chart };
+}
+
+/** As `useChart`, for a chart that follows the pointer. `createChart` must be memoized; `events` may be new each time. */
+export function usePointerChart<Data, Kind extends Chart<Data>>(
+  createChart: (element: SVGSVGElement, events: PointerEvents) => Kind,
+  events: PointerEvents,
+  data: Data,
+): { element: RefObject<SVGSVGElement | null>; chart: RefObject<Kind | null> } {
+  const latest = useRef(events);
+  latest.current = events;
+  const create = useCallback(
+    (element: SVGSVGElement) =>
+      createChart(element, {
+        onCursor: (key) => latest.current.onCursor(key),
+        onSelect: (key) => latest.current.onSelect(key),
+      }),
+    [createChart],
+  );
+  return useChart(create, data);
 }
 
 /** Width of an element in CSS pixels, 0 before the first measurement. */

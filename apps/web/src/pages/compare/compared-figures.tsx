@@ -1,8 +1,7 @@
 import type { ProgramInfo, Run } from '@shardlab/contract';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { compareHeight, createCompareChart } from '../../charts/compare-chart.ts';
-import type { PointerEvents } from '../../charts/follow-pointer.ts';
 import { lineColors } from '../../charts/visual-encoding.ts';
 import { eventColors } from '../../charts/waits-color.ts';
 import { activityOf } from '../../model/active-sessions.ts';
@@ -21,7 +20,7 @@ import { chosenMetric, type Metric, metricsOf } from '../../model/point-metrics.
 import { ActivityWaterfall } from '../../parts/activity-waterfall.tsx';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Swatch } from '../../parts/legend-marks.tsx';
-import { useChart, useWidth } from '../../parts/use-chart.ts';
+import { usePointerChart, useWidth } from '../../parts/use-chart.ts';
 import { ComparedLines } from './compared-lines.tsx';
 
 /** The figures of runs of one program: ratios to the baseline, lines over each other, and where a message's time went. */
@@ -94,16 +93,6 @@ function Ratios(props: {
   const { runs, metric, rows, selected, onSelect } = props;
   const [cursor, setCursor] = useState<string | null>(null);
   const { box, width } = useWidth();
-  const events = useRef<PointerEvents>({ onCursor: setCursor, onSelect });
-  events.current = { onCursor: setCursor, onSelect };
-  const create = useCallback(
-    (svg: SVGSVGElement) =>
-      createCompareChart(svg, {
-        onCursor: (key) => events.current.onCursor(key),
-        onSelect: (key) => events.current.onSelect(key),
-      }),
-    [],
-  );
   const data = useMemo(
     () => ({
       width: Math.max(width, 240),
@@ -115,7 +104,7 @@ function Ratios(props: {
     }),
     [width, rows, runs, cursor, selected],
   );
-  const { element } = useChart(create, data);
+  const { element } = usePointerChart(createCompareChart, { onCursor: setCursor, onSelect }, data);
   const at = rows.find(({ key }) => key === (cursor ?? selected));
   const words = at === undefined ? 'Use the arrow keys.' : ratioInWords(at, metric);
   const now = rows.findIndex(({ key }) => key === (cursor ?? selected));

@@ -1,6 +1,5 @@
 import { figureOf, type Point } from '@shardlab/contract';
-import { useCallback, useMemo, useRef } from 'react';
-import type { PointerEvents } from '../../charts/follow-pointer.ts';
+import { useMemo } from 'react';
 import { createScalingChart } from '../../charts/scaling-chart.ts';
 import { whatIfLegend } from '../../charts/what-if-legend.ts';
 import type { DataTable } from '../../model/data-table.ts';
@@ -16,7 +15,7 @@ import {
 import { type SimulatedPoint, type WhatIfPoint, whatIfSeries } from '../../model/what-if-series.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Legend } from '../../parts/legend-marks.tsx';
-import { useChart, useWidth } from '../../parts/use-chart.ts';
+import { usePointerChart, useWidth } from '../../parts/use-chart.ts';
 
 export interface WhatIfChartProps {
   metric: Metric;
@@ -47,16 +46,6 @@ export function WhatIfChart(props: WhatIfChartProps) {
   const reachable = useMemo(() => series.filter(({ drawnAs }) => drawnAs !== 'ghost'), [series]);
   const { box, width } = useWidth();
   const height = Math.round(Math.min(480, Math.max(300, width * 0.6)));
-  const events = useRef<PointerEvents>({ onCursor: () => {}, onSelect: () => {} });
-  events.current = { onCursor, onSelect: onCursor };
-  const create = useCallback(
-    (svg: SVGSVGElement) =>
-      createScalingChart(svg, {
-        onCursor: (key) => events.current.onCursor(key),
-        onSelect: (key) => events.current.onSelect(key),
-      }),
-    [],
-  );
   const data = useMemo(
     () => ({
       width: Math.max(width, 240),
@@ -74,7 +63,7 @@ export function WhatIfChart(props: WhatIfChartProps) {
     }),
     [width, height, series, threads, metric, cursor],
   );
-  const { element } = useChart(create, data);
+  const { element } = usePointerChart(createScalingChart, { onCursor, onSelect: onCursor }, data);
   const legend = whatIfLegend({ hasMeasured: measured.length > 0, hasGhost: before.length > 0, instances });
   const found = findPoint(reachable, cursor);
   const keys = reachable.flatMap((entry) => entry.points.map((point) => point.key));
