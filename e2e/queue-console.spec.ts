@@ -206,7 +206,7 @@ test('what the server refuses is explained beside its field, which gets the focu
   await form.getByLabel('Copies').fill('2,5');
   await form.getByLabel('Correlation id').fill('x'.repeat(513));
   await form.getByRole('button', { name: 'Enqueue' }).click();
-  await expect(form.getByLabel('Copies')).toHaveAccessibleDescription('Must have at least 1 item');
+  await expect(form.getByLabel('Copies')).toHaveAccessibleDescription('Must be an integer, not "2,5"');
   await expect(form.getByLabel('Copies')).toBeFocused();
   await form.getByLabel('Copies').fill('2');
   await form.getByRole('button', { name: 'Enqueue' }).click();

@@ -90,6 +90,8 @@ test('the history of a queue survives a restart of the server, with its latency 
     const after: { atMs: number }[] = await samples();
     expect(after.slice(0, before.length).map(({ atMs }) => atMs)).toEqual(before.map(({ atMs }) => atMs));
     await expect(page.getByRole('img', { name: /^Depth of kept: / }), 'in the list at once').toBeVisible();
+    const list = page.getByRole('table').filter({ hasText: 'Depth, 10 min' }).locator('..');
+    expect(await list.evaluate((box) => box.scrollWidth - box.clientWidth), 'all of its columns').toBe(0);
     await work(4);
     await expect(page.getByText('1 gap in the lines:')).toBeVisible();
     await expect(page.getByRole('img', { name: /^Depth of kept: .*, with 1 gap$/ })).toBeVisible();

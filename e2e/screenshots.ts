@@ -114,6 +114,44 @@ test('states of the pages', async ({ page, request }) => {
   await take(page, 'run-cancelled');
 });
 
+test('the console: a day with a gap, and forms with faults', async ({ page, request }) => {
+  await furnish(request);
+  const everyMs = 300_000;
+  const startMs = Date.now() - 288 * everyMs;
+  const samples = Array.from({ length: 288 }, (_, index) => {
+    const day = 1 - Math.cos((index / 288) * 2 * Math.PI);
+    const isSurge = index > 200 && index < 218;
+    const enqueuePerSec = 200 + 600 * day + 90 * Math.sin(index * 1.7);
+    return {
+      atMs: startMs + (index + 1) * everyMs,
+      sinceMs: startMs + index * everyMs,
+      depth: Math.round(40 + 60 * day + (isSurge ? 20_000 : 0)),
+      enqueuePerSec,
+      dequeuePerSec: isSurge ? enqueuePerSec * 0.7 : enqueuePerSec,
+      latencyMs: index % 40 === 9 ? null : { p50: 3 + day, p99: isSurge ? 2_600 : 14 + 6 * day },
+      lagMs: isSurge ? 4_200 : 0,
+    };
+  }).filter((_, index) => index < 110 || index > 135);
+  await page.route('**/api/queues/parcels/history?*', (route) =>
+    route.fulfill({ json: { queue: 'parcels', everyMs, samples } }),
+  );
+  await open(page, '/queues?queue=parcels&tab=monitor');
+  await page.getByText('Day', { exact: true }).click();
+  await expect(page.getByText('1 gap in the lines:')).toBeVisible();
+  await take(page, 'queue-day');
+  await open(page, '/queues?queue=news');
+  const submit = async (form: string, faulty: Record<string, string>, button = form) => {
+    const fields = page.getByRole('form', { name: form });
+    for (const [label, text] of Object.entries(faulty)) await fields.getByLabel(label).fill(text);
+    await fields.getByRole('button', { name: button }).click();
+    await expect(fields.getByRole('alert').first()).toBeVisible();
+  };
+  await submit('Create a queue', { Name: '1st' }, 'Create queue');
+  await submit('Enqueue', { Copies: '2,5' });
+  await submit('Dequeue', { 'At most': 'many' });
+  await take(page, 'queue-forms-faulty');
+});
+
 test('a server that is gone, and runs that did not end well', async ({ browsing, playwright }) => {
   await withServer({ playwright, logName: 'screenshots-server-gone.log' }, async (server, request) => {
     const opened = async (address: string) => {

@@ -16,7 +16,7 @@ import { expectReadable } from './readable.ts';
 
 const statusOf = (page: Page) => page.getByRole('status', { name: 'Run status' });
 const staleNotice = (page: Page) =>
-  page.getByRole('alert').filter({ hasText: /Nothing from the server since \d\d:\d\d:\d\d/ });
+  page.getByRole('alert').filter({ hasText: /The server has not answered since \d\d:\d\d:\d\d/ });
 
 /** The page of a run under way, a queue, the cluster and the start page of the server. */
 async function openPages(context: BrowserContext, url: string, run: string) {
@@ -165,7 +165,7 @@ test('a run that other work disturbed says so above its figures; one that was no
 }) => {
   const banner = page.getByText('Measured on a busy machine:');
   await page.goto(`/runs/${await importOnce(request, 'figure-3')}`);
-  await expect(banner).toContainText(/of 9 points other work disturbed 9 and \d were not steady/);
+  await expect(banner).toContainText(/other work disturbed 9 of 9 points, and \d were not steady/);
   await expect(banner).toContainText('A run on a quiet machine may find something else.');
   await expectReadable(page);
   await page.goto(`/runs/${await importOnce(request, 'listen-hot-copies')}`);

@@ -25,20 +25,30 @@ function faultsOfLayout(): string[] {
   const named = (element: Element) =>
     `${element.tagName.toLowerCase()}${[...element.classList].map((name) => `.${name}`).join('')}`;
 
+  /** Of the ancestors of the text: how each treats what leaves it, by what the browser has laid out. */
+  const boxes = new Map<Element, { style: CSSStyleDeclaration; bounds: DOMRect }>();
+  const boxOf = (element: Element) => {
+    const box = boxes.get(element) ?? {
+      style: getComputedStyle(element),
+      bounds: element.getBoundingClientRect(),
+    };
+    boxes.set(element, box);
+    return box;
+  };
+
   /** The ancestor that hides a part of the rectangle; null if none does, or one before it scrolls. */
-  const hiderOf = (start: Element, rect: DOMRect, isNumber: boolean): Element | null => {
-    for (let box: Element | null = start; box !== null && box !== document.body; box = box.parentElement) {
-      const { overflowX, overflowY, clipPath, position, textOverflow } = getComputedStyle(box);
-      if (clipPath !== 'none') return null; // for screen readers only
+  const hiderOf = (start: Element, rect: DOMRect): Element | null => {
+    for (let at: Element | null = start; at !== null && at !== document.body; at = at.parentElement) {
+      const { style, bounds } = boxOf(at);
+      const { overflowX, overflowY } = style;
+      if (style.clipPath !== 'none') return null; // for screen readers only
       if (overflowX === 'auto' || overflowX === 'scroll') return null;
-      const bounds = box.getBoundingClientRect();
       const isCutAcross = rect.left < bounds.left - slackPx || rect.right > bounds.right + slackPx;
       const isCutDown = rect.top < bounds.top - slackPx || rect.bottom > bounds.bottom + slackPx;
-      if (isCutAcross && overflowX !== 'visible')
-        return textOverflow === 'ellipsis' && !isNumber ? null : box;
+      if (isCutAcross && overflowX !== 'visible') return at;
       if (isCutDown && overflowY !== 'visible')
-        return overflowY === 'auto' || overflowY === 'scroll' ? null : box;
-      if (position === 'fixed') return null;
+        return overflowY === 'auto' || overflowY === 'scroll' ? null : at;
+      if (style.position === 'fixed') return null;
     }
     return null;
   };
@@ -50,19 +60,22 @@ function faultsOfLayout(): string[] {
     const text = node.nodeValue!;
     if (text.trim() === '' || parent.closest('script, style') !== null) continue;
     if (!parent.checkVisibility({ visibilityProperty: true })) continue;
-    const expectShown = (from: number, to: number, isNumber: boolean) => {
+    const hiderOfPart = (from: number, to: number) => {
       range.setStart(node, from);
       range.setEnd(node, to);
       const rect = range.getBoundingClientRect();
-      if (rect.width === 0) return;
-      const shown = text.slice(from, to).trim();
-      const hider = hiderOf(parent, rect, isNumber);
-      if (hider !== null) faults.add(`"${shown}" in ${named(parent)} is cut off by ${named(hider)}`);
+      return rect.width === 0 ? null : hiderOf(parent, rect);
     };
-    expectShown(0, text.length, false);
-    // Not the digits of a name, such as "figure-3": of a name the end may be left out.
-    for (const { index, 0: digits } of text.matchAll(/(?<![\p{L}\d_-])\d[\d.,]*/gu))
-      expectShown(index, index + digits.length, true);
+    const hider = hiderOfPart(0, text.length);
+    if (hider === null) continue;
+    // Of a name the end may be left out, and with it the digits of one such as "figure-3"; of a number, nothing.
+    const mayLeaveOut = boxOf(hider).style.textOverflow === 'ellipsis';
+    const numbers = [...text.matchAll(/(?<![\p{L}\d_-])\d[\d.,]*/gu)];
+    if (
+      !mayLeaveOut ||
+      numbers.some(({ index, 0: { length } }) => hiderOfPart(index, index + length) !== null)
+    )
+      faults.add(`"${text.trim()}" in ${named(parent)} is cut off by ${named(hider)}`);
   }
   for (const field of document.querySelectorAll<HTMLInputElement>('input:not([type=range])')) {
     if (/\d/.test(field.value) && field.scrollWidth > field.clientWidth + slackPx)

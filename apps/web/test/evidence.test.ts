@@ -63,17 +63,30 @@ test('a quiet run of five repeats is trusted, in words', () => {
     isNoisy: false,
     repeats: '5 repeats',
     load: 'load 0.2 before the run, on 2 cores',
-    noise: 'all 1 points steady and undisturbed',
+    noise: 'its one point steady and undisturbed',
   });
 });
 
 test.each([
-  { what: 'other work', points: [{ ...point(), conditions: conditions(0, 1) }], loadAverage: 0 },
-  { what: 'unsteady repeats', points: [{ ...point(), conditions: conditions(1, 0) }], loadAverage: 0 },
-  { what: 'a load before it began', points: [point()], loadAverage: 1.5 },
-])('a run with $what is noisy', ({ points, loadAverage }) => {
+  { what: 'other work', rates: [[0, 1]], loadAverage: 0, noise: 'other work disturbed 1 of 1 point' },
+  { what: 'unsteady repeats', rates: [[1, 0]], loadAverage: 0, noise: '1 of 1 point was not steady' },
+  {
+    what: 'both',
+    rates: [
+      [1, 1],
+      [2, 0],
+      [0, 0],
+    ],
+    loadAverage: 0,
+    noise: 'other work disturbed 1 of 3 points, and 2 were not steady',
+  },
+  { what: 'a load before it began', rates: [null], loadAverage: 1.5, noise: expect.any(String) },
+])('a run with $what is noisy', ({ rates, loadAverage, noise }) => {
+  const points = rates.map((each) =>
+    each === null ? point() : { ...point(), conditions: conditions(each[0]!, each[1]!) },
+  );
   const trust = trustOf({ environment: { ...environment, loadAverage }, points, watched: false }, 1);
-  expect(trust.isNoisy).toBe(true);
+  expect(trust).toMatchObject({ isNoisy: true, noise });
   expect(trust.repeats).toContain('provisional');
 });
 

@@ -90,10 +90,12 @@ export const Phases = Type.Object(
 export type Phases = Static<typeof Phases>;
 
 /** The values of one axis of the sweep. */
+/* @__NO_SIDE_EFFECTS__ */
 export const axisOf = <T extends Type.TSchema>(item: T, description: string) =>
   Type.Array(item, { minItems: 1, maxItems: limit.axisValuesMax, uniqueItems: true, description });
 
 /** The systems that are compared. */
+/* @__NO_SIDE_EFFECTS__ */
 export const systemsOf = <T extends Type.TSchema>(item: T) =>
   Type.Array(item, {
     minItems: 1,
@@ -102,6 +104,7 @@ export const systemsOf = <T extends Type.TSchema>(item: T) =>
     description: 'The systems that are compared',
   });
 
+/* @__NO_SIDE_EFFECTS__ */
 const name = (description: string) =>
   Type.String({
     pattern: patterns.words.pattern,

@@ -2,17 +2,19 @@
 import { type ScaleContinuousNumeric, scaleLinear, scaleLog } from 'd3-scale';
 import { pointer, type Selection, select } from 'd3-selection';
 import { area, line } from 'd3-shape';
-import { formatClock } from '../model/format.ts';
+import { formatClock, formatTimeOfDay } from '../model/format.ts';
 import { decadeTicks, stepDown, stepUp } from '../model/scaling-geometry.ts';
 import type { TimeAnnotation, TimeLayer, TimeMarks, TimePoint } from '../model/time-chart-data.ts';
 import type { TimeRange } from '../model/time-series.ts';
-import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
+import { drawBottomAxis, drawLeftAxis, px, type Ticks } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
 import { drawAnnotations } from './time-annotations.ts';
 import { fontFamily, roundTripDash, systemColor, themeColor, waitColor } from './visual-encoding.ts';
 
 export interface TimeChartData extends Size {
   range: TimeRange;
+  /** Epoch milliseconds of time 0, for an axis that shows the time of day; without it, the time since then. */
+  startMs?: number;
   marks: TimeMarks;
   /** Start and end of each trial, milliseconds since the start of the run. */
   trials: readonly { trial: number; fromMs: number; toMs: number }[];
@@ -87,7 +89,9 @@ export function createTimeChart(
       const count = Math.max(2, Math.floor((right - margin.left) / 64));
       drawBottomAxis(
         bottomAxis,
-        { values: clockTicks(range, count), position: x, format: clockLabel },
+        data.startMs === undefined
+          ? { values: clockTicks(range, count), position: x, format: clockLabel }
+          : { ...timeOfDayTicks(range, count, data.startMs), position: x },
         { bottom },
       );
       drawAreas(areas, x, y, marks);
@@ -130,16 +134,33 @@ function sparseTicks(y: Scale, heightPx: number): number[] {
     : powers.filter((_, index) => index % Math.ceil(powers.length / ticksMax) === 0);
 }
 
-const clockSteps = [0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600].map(
-  (seconds) => seconds * 1000,
-);
+const clockSteps = [
+  0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200,
+].map((seconds) => seconds * 1000);
 
-/** Round times within a range, about `count` of them, in steps from 0.2 s to 1 h. */
-export function clockTicks({ fromMs, toMs }: TimeRange, count: number): number[] {
-  const step = clockSteps.find((candidate) => (toMs - fromMs) / candidate <= count) ?? clockSteps.at(-1)!;
-  const ticks: number[] = [];
-  for (let at = Math.ceil(fromMs / step) * step; at <= toMs; at += step) ticks.push(at);
-  return ticks;
+/** Round times within a range, about `count` of them, in steps from 0.2 s to 12 h. */
+export function clockTicks(range: TimeRange, count: number): number[] {
+  return multiplesIn(range, clockStep(range, count));
+}
+
+/** The same at round times of the day. `startMs`: epoch milliseconds of time 0. */
+export function timeOfDayTicks(range: TimeRange, count: number, startMs: number): Omit<Ticks, 'position'> {
+  const step = Math.max(1_000, clockStep(range, count));
+  const midnight = new Date(startMs).setHours(0, 0, 0, 0) - startMs;
+  const ofDay = { fromMs: range.fromMs - midnight, toMs: range.toMs - midnight };
+  return {
+    values: multiplesIn(ofDay, step).map((at) => at + midnight),
+    format: (at) => formatTimeOfDay(startMs + at, step < 60_000 ? 'second' : 'minute'),
+  };
+}
+
+const clockStep = ({ fromMs, toMs }: TimeRange, count: number): number =>
+  clockSteps.find((candidate) => (toMs - fromMs) / candidate <= count) ?? clockSteps.at(-1)!;
+
+function multiplesIn({ fromMs, toMs }: TimeRange, step: number): number[] {
+  const multiples: number[] = [];
+  for (let at = Math.ceil(fromMs / step) * step; at <= toMs; at += step) multiples.push(at);
+  return multiples;
 }
 
 /** Elapsed time as a clock, with tenths for a tick between whole seconds. */

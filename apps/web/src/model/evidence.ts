@@ -12,6 +12,7 @@ import {
   type Scale,
 } from '@shardlab/contract';
 import { repeatsMin, welchRatioInterval } from '@shardlab/model';
+import { plural } from './format.ts';
 
 export interface Evidence {
   sharded: Point;
@@ -73,12 +74,9 @@ export function trustOf(run: Pick<Run, 'environment' | 'points' | 'watched'>, re
   const isWatched = points.length > 0 && points.every(({ conditions }) => conditions !== undefined);
   const wasBusy =
     !isWatched && environment !== null && environment.loadAverage > busyShare * environment.cores;
-  const parts = [
-    ...(disturbed > 0 ? [`other work disturbed ${disturbed}`] : []),
-    ...(unsteady > 0 ? [`${unsteady} ${unsteady === 1 ? 'was' : 'were'} not steady`] : []),
-  ];
+  const isSteady = disturbed === 0 && unsteady === 0;
   return {
-    isNoisy: parts.length > 0 || wasBusy,
+    isNoisy: !isSteady || wasBusy,
     repeats:
       repeats >= repeatsMin
         ? `${repeats} repeats`
@@ -90,10 +88,18 @@ export function trustOf(run: Pick<Run, 'environment' | 'points' | 'watched'>, re
     noise:
       points.length === 0
         ? 'no points'
-        : parts.length === 0
-          ? `all ${points.length} points steady and undisturbed`
-          : `of ${points.length} points ${parts.join(' and ')}`,
+        : isSteady
+          ? `${points.length === 1 ? 'its one point' : `all ${points.length} points`} steady and undisturbed`
+          : noiseInWords({ points: points.length, disturbed, unsteady }),
   };
+}
+
+function noiseInWords(counts: Record<'points' | 'disturbed' | 'unsteady', number>): string {
+  const of = ` of ${plural(counts.points, 'point')}`;
+  const unsteady = `${counts.unsteady}${counts.disturbed === 0 ? of : ''} ${counts.unsteady === 1 ? 'was' : 'were'} not steady`;
+  if (counts.disturbed === 0) return unsteady;
+  const disturbed = `other work disturbed ${counts.disturbed}${of}`;
+  return counts.unsteady === 0 ? disturbed : `${disturbed}, and ${unsteady}`;
 }
 
 /**

@@ -39,9 +39,11 @@ export function formatBytes(bytes: number): string {
 }
 
 /** The time of day to the millisecond: 12:30:05.123. */
-export function formatTimeOfDay(atMs: number): string {
+export function formatTimeOfDay(atMs: number, to: 'minute' | 'second' | 'ms' = 'ms'): string {
   const time = new Date(atMs);
-  return `${time.toLocaleTimeString('en-GB')}.${String(time.getMilliseconds()).padStart(3, '0')}`;
+  const seconds = time.toLocaleTimeString('en-GB');
+  if (to !== 'ms') return to === 'second' ? seconds : seconds.slice(0, 5);
+  return `${seconds}.${String(time.getMilliseconds()).padStart(3, '0')}`;
 }
 
 /** A number without a unit: whole from 1,000 on, else three significant digits. */

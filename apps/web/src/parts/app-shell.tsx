@@ -1,4 +1,5 @@
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import { KeysProvider } from './keys.tsx';
 import { LogoutButton } from './logout-button.tsx';
 import { RunPill } from './run-pill.tsx';
@@ -17,7 +18,10 @@ const pages = [
 
 /** The frame of every page: header, content, footer. Before the login no other page can be opened, so none is offered. */
 export function AppShell() {
-  const isLogin = useLocation({ select: ({ pathname }) => pathname === '/login' });
+  const pathname = useLocation({ select: (location) => location.pathname });
+  const isLogin = pathname === '/login';
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => centerChosen(nav.current, pathname), [pathname]);
   return (
     <KeysProvider>
       <a className="skip" href="#main">
@@ -30,7 +34,7 @@ export function AppShell() {
             Shardlab
           </Link>
           {isLogin ? null : (
-            <nav className="nav" aria-label="Pages">
+            <nav ref={nav} className="nav" aria-label="Pages">
               {pages.map(({ to, label, exact }) => (
                 <Link key={to} to={to} activeOptions={{ exact, includeSearch: false }}>
                   {label}
@@ -60,6 +64,15 @@ export function AppShell() {
       </footer>
     </KeysProvider>
   );
+}
+
+/** On a phone the list of pages scrolls sideways: the one that is open is in view. */
+function centerChosen(nav: HTMLElement | null, pathname: string): void {
+  const chosen = pages.findLast(({ to, exact }) => (exact ? pathname === to : pathname.startsWith(to)));
+  const link = nav?.querySelector<HTMLElement>(`[href="${chosen?.to}"]`);
+  if (!nav || !link) return;
+  const { left, width } = link.getBoundingClientRect();
+  nav.scrollLeft += left + width / 2 - (nav.getBoundingClientRect().left + nav.clientWidth / 2);
 }
 
 /** Three shards with consumed and waiting messages. */

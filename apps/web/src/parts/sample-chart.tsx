@@ -20,6 +20,8 @@ export interface SampleChartProps<Sample extends { atMs: number }> {
   fileName: string;
   samples: readonly Sample[];
   range: TimeRange;
+  /** Epoch milliseconds of time 0, for an axis that shows the time of day. */
+  startMs?: number;
   marks: TimeMarks;
   annotations?: readonly TimeAnnotation[];
   system: string;
@@ -34,7 +36,7 @@ export interface SampleChartProps<Sample extends { atMs: number }> {
 
 /** One figure, or two of one unit, over time. */
 export function SampleChart<Sample extends { atMs: number }>(props: SampleChartProps<Sample>) {
-  const { samples, range, marks, annotations = noAnnotations } = props;
+  const { samples, range, startMs, marks, annotations = noAnnotations } = props;
   const [cursor] = useState(() => new TimeCursor());
   const { box, width } = useWidth();
   const create = useCallback(
@@ -46,6 +48,7 @@ export function SampleChart<Sample extends { atMs: number }>(props: SampleChartP
       width: Math.max(width, 240),
       height,
       range,
+      ...(startMs === undefined ? {} : { startMs }),
       marks,
       annotations,
       trials: [],
@@ -53,7 +56,7 @@ export function SampleChart<Sample extends { atMs: number }>(props: SampleChartP
       reference: null,
       formatAxis: formatAxisCount,
     }),
-    [width, range, marks, annotations],
+    [width, range, startMs, marks, annotations],
   );
   const { element, chart } = useChart<TimeChartData, TimeChart>(create, data);
   useEffect(() => cursor.subscribe(() => chart.current?.moveCursor(cursor.get())), [cursor, chart]);

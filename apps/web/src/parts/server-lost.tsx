@@ -16,9 +16,9 @@ export function ServerLost() {
   if (!isLost) return null;
   return (
     <p className="server-lost" role="alert">
-      <strong>Nothing from the server since {formatTimeOfDay(lostSinceMs).slice(0, 8)}.</strong> What you see
-      is as it was then, and continues by itself when the server answers. If it has ended,{' '}
-      <code>npm start</code> starts it.
+      <strong>The server has not answered since {formatTimeOfDay(lostSinceMs, 'second')}.</strong> This page
+      shows what it said then, and catches up when it answers again. If it has stopped, start it with{' '}
+      <code>npm start</code>.
     </p>
   );
 }

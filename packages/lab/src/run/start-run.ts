@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ErrorBody, KilledTrial, Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
@@ -140,13 +140,20 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   if (folder !== null) await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
   if (failure === undefined) finish('done');
   else if (signal?.aborted) finish('cancelled');
-  else finish('failed', errorBody(failure));
+  else finish('failed', errorBody(failure, folder));
   emit({ type: 'end', run });
   return run;
 }
 
-/** Errors of the engine arrive here as the cause of `WORKER_FAILED`, because they happen in another process. */
-function errorBody(error: unknown): ErrorBody {
+/**
+ * Errors of the engine arrive here as the cause of `WORKER_FAILED`, because they happen in another process; those of the system
+ * in the run's folder are `DATA_FOLDER_UNUSABLE`.
+ */
+function errorBody(error: unknown, folder: string | null): ErrorBody {
+  if (folder !== null && isOfFolder(error, folder)) {
+    const message = `The folder for trials, ${dirname(folder)}, cannot be used: ${error.message}`;
+    return errorBody(new LabError('DATA_FOLDER_UNUSABLE', { message, cause: error }), null);
+  }
   if (!(error instanceof LabError)) return { code: 'INTERNAL', message: String(error), retryable: false };
   const { code, message, retryable, details } = error;
   return {
@@ -156,3 +163,9 @@ function errorBody(error: unknown): ErrorBody {
     ...(Object.keys(details).length > 0 ? { details: { ...details } } : {}),
   };
 }
+
+const isOfFolder = (error: unknown, folder: string): error is Error =>
+  error instanceof Error &&
+  'path' in error &&
+  typeof error.path === 'string' &&
+  error.path.startsWith(folder);

@@ -1,6 +1,7 @@
 import { JsonText, type NewMessage, type QueueInfo, queueLimits } from '@shardlab/contract';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
+import { ApiError } from '../../api/client.ts';
 import { enqueue, storeQuery } from '../../api/queries.ts';
 import { plural } from '../../model/format.ts';
 import { jsonFault } from '../../model/json-fault.ts';
@@ -40,7 +41,7 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
     recipients: recipients.length === 0 ? undefined : recipients,
   });
   const send = useMutation({
-    mutationFn: () =>
+    mutationFn: async () =>
       enqueue(
         queue.name,
         Array.from({ length: copiesToSend(copies) }, () => message),
@@ -152,9 +153,23 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
 }
 
 /** One if nothing was typed; one more than the server takes, at most, so that it can say so. */
+/** The server counts messages, not copies, so the words are this form's. Throws what a refusal of the server looks like. */
 function copiesToSend(typed: string): number {
-  const copies = Number(typedNumber(typed) ?? 1);
-  return Math.min(Number.isNaN(copies) ? 0 : copies, queueLimits.messagesPerCallMax + 1);
+  const copies = typedNumber(typed) ?? 1;
+  const fault = !Number.isInteger(copies)
+    ? `Must be an integer, not ${JSON.stringify(copies)}`
+    : copies < 1
+      ? `Must be at least 1, not ${copies}`
+      : copies > queueLimits.messagesPerCallMax
+        ? `Must be at most ${queueLimits.messagesPerCallMax}, not ${copies}`
+        : null;
+  if (fault === null) return copies;
+  throw new ApiError(400, {
+    code: 'REQUEST_INVALID',
+    message: fault,
+    retryable: false,
+    details: { errors: [{ path: '/messages', message: fault }] },
+  });
 }
 
 /** JSON as it was typed, or a string of the text if it is not JSON. */

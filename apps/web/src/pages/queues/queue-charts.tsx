@@ -65,7 +65,10 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
     host: window.location.host,
     atMs: samples.at(-1)?.timeMs ?? 0,
   });
-  const common = { samples, range, system: kind, provenance, table: () => queueTable(samples) };
+  const startMs = read[0]?.sinceMs ?? 0;
+  const timeOf = ({ timeMs }: PlacedSample) =>
+    formatTimeOfDay(timeMs, everyMs < 60_000 ? 'second' : 'minute');
+  const common = { samples, range, startMs, system: kind, provenance, table: () => queueTable(samples) };
   const every = `every ${formatDuration(everyMs)}`;
   const gaps = gapCount(samples);
   return (
@@ -84,12 +87,12 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
         lines={{ primary: 'dequeued', secondary: 'enqueued' }}
         readout={(sample) => (
           <>
-            {formatTimeOfDay(sample.timeMs)} enqueued <b>{formatRate(sample.enqueuePerSec)}</b>, dequeued{' '}
+            {timeOf(sample)} enqueued <b>{formatRate(sample.enqueuePerSec)}</b>, dequeued{' '}
             <b>{formatRate(sample.dequeuePerSec)}</b>
           </>
         )}
         spoken={(sample) =>
-          `${formatTimeOfDay(sample.timeMs)}: enqueued ${formatRate(sample.enqueuePerSec)}, dequeued ${formatRate(sample.dequeuePerSec)}, ${plural(sample.depth, 'message')} in the queue`
+          `${timeOf(sample)}: enqueued ${formatRate(sample.enqueuePerSec)}, dequeued ${formatRate(sample.dequeuePerSec)}, ${plural(sample.depth, 'message')} in the queue`
         }
       />
       <SampleChart
@@ -101,12 +104,10 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
         lines={{ primary: 'depth' }}
         readout={(sample) => (
           <>
-            {formatTimeOfDay(sample.timeMs)} <b>{formatCount(sample.depth)}</b>
+            {timeOf(sample)} <b>{formatCount(sample.depth)}</b>
           </>
         )}
-        spoken={(sample) =>
-          `${formatTimeOfDay(sample.timeMs)}: ${plural(sample.depth, 'message')} in the queue`
-        }
+        spoken={(sample) => `${timeOf(sample)}: ${plural(sample.depth, 'message')} in the queue`}
       />
       <SampleChart
         {...common}
@@ -117,10 +118,10 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
         lines={{ primary: 'median', secondary: '99th percentile' }}
         readout={(sample) => (
           <>
-            {formatTimeOfDay(sample.timeMs)} <b>{latencyInWords(sample)}</b>
+            {timeOf(sample)} <b>{latencyInWords(sample)}</b>
           </>
         )}
-        spoken={(sample) => `${formatTimeOfDay(sample.timeMs)}: ${latencyInWords(sample)}`}
+        spoken={(sample) => `${timeOf(sample)}: ${latencyInWords(sample)}`}
       />
       <SampleChart
         {...common}
@@ -131,16 +132,17 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
         lines={{ primary: 'lag' }}
         readout={(sample) => (
           <>
-            {formatTimeOfDay(sample.timeMs)} <b>{lagInWords(sample)}</b>
+            {timeOf(sample)} <b>{lagInWords(sample)}</b>
           </>
         )}
-        spoken={(sample) => `${formatTimeOfDay(sample.timeMs)}: lag ${lagInWords(sample)}`}
+        spoken={(sample) => `${timeOf(sample)}: lag ${lagInWords(sample)}`}
       />
     </>
   );
 }
 
-const lagInWords = ({ lagMs }: PlacedSample): string => (lagMs === null ? 'not known' : formatMs(lagMs));
+const lagInWords = ({ lagMs }: PlacedSample): string =>
+  lagMs === null ? 'not known' : lagMs === 0 ? '0 ms' : formatMs(lagMs);
 
 /** Enqueue times are whole milliseconds. */
 const msInWords = (ms: number): string => (ms <= 1 ? '1 ms or less' : formatMs(ms));

@@ -34,7 +34,7 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
   if (queues.length === 0) return <p className="empty">No queues yet. Create one here or through the API.</p>;
   return (
     <ScrollX label="All queues" framed>
-      <table className="table">
+      <table className="table queue-list">
         <thead>
           <tr>{headers}</tr>
         </thead>

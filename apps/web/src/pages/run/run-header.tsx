@@ -217,7 +217,7 @@ function RunProgress({ run }: { run: Run }) {
 }
 
 function Outcome({ run }: { run: Run }) {
-  const { status, progress, startedAtMs, endedAtMs } = run;
+  const { status, progress, startedAtMs, endedAtMs, error } = run;
   const duration =
     startedAtMs === null || endedAtMs === null ? '' : ` in ${formatDuration(endedAtMs - startedAtMs)}`;
   const startTime = new Date(startedAtMs ?? run.createdAtMs).toLocaleString('en-GB', {
@@ -231,7 +231,10 @@ function Outcome({ run }: { run: Run }) {
         ? null
         : `, ${formatCount(progress.measuredAgain)} measured again`}
       {duration}
-      {status === 'cancelled' ? '; the points finished before it was cancelled are kept' : ''}.{' '}
+      {status === 'cancelled' && error === null
+        ? '; the points finished before it was cancelled are kept'
+        : ''}
+      .{' '}
       <span className="muted">
         {run.recordedOn === undefined ? '' : `Recorded on ${run.recordedOn}; it comes with the lab. `}
         Started {startTime}
