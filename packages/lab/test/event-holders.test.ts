@@ -127,7 +127,7 @@ describe('a trial', () => {
       for (let instance = 1; instance <= instances; instance += 1)
         expect([...holding].some((name) => name?.includes(` ${instance}.`))).toBe(true);
       // The average number of sessions that wait, and the share of time that somebody holds it: the samples agree with the time
-      // book and with the ends of all holds within four standard errors of so many samples, which are 15 to 20 % and 0.13. The
+      // book and with the ends of all holds within four standard errors of so many samples, which are 13 to 20 % and 0.13. The
       // windows differ too: the book is read by timers, which a turn of writes delays; that is less.
       const waiting = meanOf(samples.map(({ waiters }) => waiters));
       const booked = waits.find(({ event }) => event === 'write lock')!.totalMs / measuredMs;

@@ -41,10 +41,11 @@ const tickHalfWidth = 22;
 
 export const swimlaneHeight = (lanes: number): number => lanes * laneHeight + axisHeight;
 
-const edges = (width: number) => ({
-  left: width < 520 ? 74 : 92,
-  right: width - (width < 520 ? 8 : 116),
-});
+/** On a wide screen the lanes end before their outcomes, if they have any. */
+function edges({ lanes, width }: Pick<SwimlaneData, 'lanes' | 'width'>) {
+  const hasOutcomes = lanes.some(({ outcome }) => outcome !== '');
+  return { left: width < 520 ? 74 : 92, right: width - (hasOutcomes && width >= 520 ? 116 : 8) };
+}
 
 /** From the first to the last time of the lanes to CSS pixels. */
 export function timeScale({ lanes, width }: Pick<SwimlaneData, 'lanes' | 'width'>) {
@@ -52,7 +53,7 @@ export function timeScale({ lanes, width }: Pick<SwimlaneData, 'lanes' | 'width'
     ...spans.flatMap(({ from, to }) => [from, to]),
     ...moments.map(({ at }) => at),
   ]);
-  const { left, right } = edges(width);
+  const { left, right } = edges({ lanes, width });
   return scaleLinear()
     .domain([Math.min(0, ...times), Math.max(1e-6, ...times)])
     .range([left, right]);
@@ -115,7 +116,7 @@ function axisOf(data: SwimlaneData, height: number): Mark[] {
 
 function laneOf(lane: Lane, row: number, data: SwimlaneData): Mark[] {
   const x = timeScale(data);
-  const { left, right } = edges(data.width);
+  const { left, right } = edges(data);
   const middle = row * laneHeight + laneHeight / 2;
   const key = (name: string | number) => `${lane.id}/${name}`;
   return [

@@ -64,6 +64,7 @@ function HoldersChart({ run, record }: { run: Run; record: EventHolders }) {
   const { event, instance, everyMs, samples, sessions } = record;
   const lanes = useMemo(() => holderLanes(record), [record]);
   const shown = lanes.filter(({ id }) => sessions.includes(id)).length;
+  const isHeldBySessions = samples.some(({ holder }) => typeof holder === 'number');
   const of = instance === null ? 'all instances' : `instance ${instance}`;
   return (
     <LaneChart
@@ -79,7 +80,7 @@ function HoldersChart({ run, record }: { run: Run; record: EventHolders }) {
       table={() => holdersTable(record)}
       note={
         shown < sessions.length
-          ? `${formatCount(shown)} of ${formatCount(sessions.length)} sessions, those that had it most often; the table has all. “deq. 2.3” is the third dequeuer of instance 2.`
+          ? `${formatCount(shown)} of ${formatCount(sessions.length)} sessions, those that ${isHeldBySessions ? 'had it' : 'waited'} most often; the table has all. “deq. 2.3” is the third dequeuer of instance 2.`
           : '“deq. 2.3” is the third dequeuer of instance 2.'
       }
     />
