@@ -202,7 +202,11 @@ describe.each<{ kind: QueueKind; kills: number; writer?: 'changing writer' }>([
         ? enqueueForever(session, String(index), ledger, ending.signal)
         : dequeueForever(session, ledger, ending.signal),
     );
+    const progress = () => ledger.committed.size + ledger.consumed.size;
     for (let done = 0; done < kills; done += 1) {
+      const before = progress();
+      // On a busy machine sessions may take longer to come back than the pause: then no commit would be under way.
+      await expect.poll(progress, { timeout: 60_000 }).toBeGreaterThan(before);
       await pause(5 + next() * 250); // any moment is as good as another
       await kill(host);
       if (next() < 0.25) {
