@@ -177,7 +177,7 @@ export class HostedService {
     return tenure;
   }
 
-  /** If the instance has ended the row stays open: then nobody knows better when it ended than the next activation. */
+  /** If the instance has ended the row stays open: the next activation knows best when this one ended. */
   async #endTenure(tenure: ServiceTenureRow): Promise<void> {
     const deactivatedAtMs = Math.floor(this.#options.ports.clock.epochMs());
     try {
