@@ -71,7 +71,8 @@ export class HostedService {
     this.#activation?.ending.abort();
     const timers = this.#options.ports.timers;
     this.#transition = this.#transition.then(() => this.#deactivate('inactive'));
-    const late = () => new QueueError('SERVICE_FAILED', { message: 'It was not deactivated in time' });
+    const late = () =>
+      new QueueError('SERVICE_FAILED', { message: 'The service was not deactivated in time' });
     await within(timers, { msMax: limits.serviceDeactivateMsMax, late }, () => this.#transition).catch(
       () => undefined,
     );
@@ -89,7 +90,7 @@ export class HostedService {
       of.assertServing();
       const late = () =>
         new QueueError('SERVICE_FAILED', {
-          message: `It was not activated within ${limits.serviceActivateMsMax} ms`,
+          message: `The service was not activated within ${limits.serviceActivateMsMax} ms`,
         });
       await within(ports.timers, { msMax: limits.serviceActivateMsMax, late }, () =>
         service.activate(this.#context(activation)),
