@@ -97,7 +97,7 @@ function hintOf(rows: readonly CombinationRow[]): string {
   if (rows.every(({ value }) => value === null))
     return 'The rows are those of the plan. Bars appear as trials finish.';
   return rows.some(({ range }) => range !== null && range[0] < range[1])
-    ? 'Point at a row or use the arrow keys. The stroke at the end of a bar is what its repeats leave open.'
+    ? 'Point at a row or use the arrow keys. The stroke at the end of a bar is the 95 % interval; of fewer than five repeats, their range.'
     : 'Point at a row or use the arrow keys.';
 }
 

@@ -17,7 +17,10 @@ export interface Counter extends Readonly<CounterInfo> {
 
 const registered: Counter[] = [];
 
-/** As `registerWaitEvent`: known from here on, the same again if it means the same, else a RangeError. */
+/**
+ * Makes a counter known to this process. As with `registerWaitEvent`, registering it again with the same meaning returns the same
+ * counter, and another meaning throws a RangeError.
+ */
 export function registerCounter(info: CounterInfo): Counter {
   const known = registered.find(({ name }) => name === info.name);
   if (known === undefined) {

@@ -23,8 +23,8 @@ export interface InstanceOptions {
   /** Messages after which a partition is full, 1 to 32,768 (the default). Smaller ones are truncated sooner and more often. */
   partitionMessagesMax?: number;
   /**
-   * Emulates a slower disk: a sync takes this long if the real one is over sooner, 0 (the default: the disk is as it is) to 1,000 ms; of
-   * several, syncs take one after the other in turn.
+   * Emulates a slower disk: a sync takes at least this long, 0 (the default: no emulation) to 1,000 ms. If several times are given,
+   * successive syncs use them in turn.
    */
   emulatedSyncMs?: number | readonly number[];
   /**
@@ -39,7 +39,7 @@ export interface InstanceOptions {
   /** How often changed metrics are written to the instance's file for its views; 10 to 3,600,000 ms, default 1,000. */
   sampleIntervalMs?: number;
   /**
-   * One message in so many is traced (`messageTrace`): a power of two from 64 to 1,048,576, default 512; 0: only those that
+   * One message in this many is traced (`messageTrace`): a power of two from 64 to 1,048,576, default 512; 0: only those that
    * `traceNext` asks for.
    */
   traceEvery?: number;
@@ -106,16 +106,16 @@ export interface Instance {
     },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
   /**
-   * What was recorded of a message of a sharded queue since the instance opened, and where it is now. Recorded are one of
-   * `traceEvery` messages and those of `traceNext`; where the message is, and why it waits there, is told of every one.
-   * Throws `QUEUE_NOT_FOUND`, `FEATURE_UNSUPPORTED` for an unsharded queue, `OPTIONS_INVALID` for what is no id.
+   * What was recorded of a message of a sharded queue since the instance opened, and where it is now. Events are recorded for one
+   * message in `traceEvery` and for those of `traceNext`; where the message is, and why it waits there, is known of every message.
+   * Throws `QUEUE_NOT_FOUND`, `FEATURE_UNSUPPORTED` for an unsharded queue, `OPTIONS_INVALID` if the text is not an id.
    */
   messageTrace(queue: string, id: string): Promise<MessageTrace>;
   /** The messages of a queue that had the latest events in the trace, the last first; `limit` 1 to 100, default 20. */
   tracedMessages(queue: string, options?: { limit?: number }): TracedMessage[];
   /**
-   * Traces the next `count` messages that any session enqueues to the queue on this instance, 1 (the default) to 100, instead
-   * of those that an earlier call asked for and that have not come.
+   * Traces the next `count` messages that any session enqueues to the queue on this instance, 1 (the default) to 100. Replaces
+   * what is left of an earlier call's count.
    */
   traceNext(queue: string, count?: number): void;
   stats(): InstanceStats;

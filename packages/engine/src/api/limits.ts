@@ -68,34 +68,35 @@ export const limits = {
   writerSpinMs: 0.05,
   /** How long the session thread polls for an answer of the writer before it sleeps: a small commit on a fast disk. */
   answerSpinMs: 0.5,
-  /** Commits whose 99th percentile says how fast the disk is, where groups may be committed on the session thread. */
+  /** Number of latest commits whose 99th percentile decides whether groups are committed on the session thread. */
   commitsMeasured: 1_000,
   /**
-   * Milliseconds of that percentile: up to the first the session thread commits, which it would spend polling for the answer
-   * (`answerSpinMs`), and above the second it stops. On a busy machine longer commits lost there (`docs/decisions/commits-on-the-session-thread.md`).
+   * Bounds of that percentile, milliseconds. Up to the first the session thread commits, since it would otherwise spend that time
+   * polling for the answer (`answerSpinMs`); above the second the writer thread does. On a busy machine, committing longer ones on
+   * the session thread was slower (`docs/decisions/commits-on-the-session-thread.md`).
    */
   shortCommitMs: 0.5,
   longCommitMs: 1,
-  /** One commit of more than this makes it stop too, milliseconds: less than half the time between two renewals of a lease. */
+  /** A single commit longer than this, milliseconds, also ends that: it is less than half the time between two renewals of a lease. */
   commitStallMs: 100,
   /** Operations of the transactions whose callers resume in one turn of the event loop: 1 to 2 ms of work. */
   resumedOperationsPerTurnMax: 320,
   /** Events of traced messages that are kept: 76 bytes each, 2.5 MB, or some seconds of them at full speed. */
   messageEventsMax: 32_768,
   /**
-   * One message in so many is traced. At one in 512 that takes about 1 % of the CPU of the cheapest queue, at one in 128 3.4 %;
-   * below one in 64 it would be more than 2 % of the messages.
+   * One message in this many is traced. One in 512 takes about 1 % of the CPU of the cheapest queue, one in 128 takes 3.4 %; a
+   * smaller number than 64 would trace more than 2 % of the messages.
    */
   traceEveryDefault: 512,
   traceEveryMin: 64,
   traceEveryMax: 2 ** 20,
-  /** Messages that are traced because somebody asked, of one log and in all: a run of messages is compared with each. */
+  /** Messages that are traced because a user asked, per log and in total: each run of messages is compared with all of them. */
   tracesAskedMax: 1_024,
-  /** So many of the next messages of a queue can be asked for. */
+  /** How many of a queue's next messages a user can have traced. */
   tracesPendingMax: 100,
-  /** Milliseconds between two samples of who holds what others wait for. Each compares the states of all sessions. */
+  /** Milliseconds between two samples of who holds what others wait for. A sample compares the states of all sessions. */
   holderSampleMs: 10,
-  /** Samples that are kept of an event. Of more every second one is dropped, and the time between them doubles. */
+  /** Samples kept of an event. Past this every second one is dropped, and the time between samples doubles. */
   holderSamplesMax: 256,
   /** Waiting sessions that a sample names. The others are counted. */
   sampledWaitersMax: 128,
@@ -129,7 +130,7 @@ export const limits = {
   emulatedSyncMsMax: 1_000,
   /** Latency added to each request between instances. */
   emulatedInterconnectMsMax: 1_000,
-  /** Of a distribution, twenty quantiles say enough. */
+  /** Sync times that an instance takes in turn to emulate a distribution. Twenty quantiles are enough for most. */
   emulatedSyncTimesMax: 1_000,
   cacheBytesDefault: 256 * 1024 * 1024,
   /** Cache sizes that a conversion can set for every instance: 1 MiB holds a few large messages, 64 GiB is a whole machine. */
@@ -148,10 +149,10 @@ export const limits = {
   retryDelayMsMax: 60 * 60_000,
   /** How long consumed messages can be kept: two weeks. */
   retentionMsMax: 14 * 24 * 60 * 60_000,
-  /** Undelivered messages of a buffered queue past which it refuses more: Oracle's default, and what memory can have. */
+  /** Undelivered messages of a buffered queue past which it refuses more: Oracle's default, and the most that fits in memory. */
   undeliveredDefault: 5_000,
   undeliveredMax: 10_000_000,
-  /** Bounds of the hint when to enqueue again after that, and the hint where nothing was consumed of late. */
+  /** After such a refusal: bounds of the hint when to enqueue again, and the hint if nothing was consumed recently. */
   enqueueRetryMsMin: 1,
   enqueueRetryMsMax: 10_000,
   enqueueRetryMsUnknown: 1_000,
@@ -165,9 +166,9 @@ export const limits = {
   pipelineBytesMax: 16 * 1024 * 1024,
   /** A fair pipeline holds what its consumer takes in this time. */
   pipelineTargetMs: 100,
-  /** Messages that a session prefetches where that is more than its next transaction: more would save few requests. */
+  /** Messages that a session prefetches at most, unless its transactions are larger: more would save few requests. */
   prefetchWindowMax: 64,
-  /** What a session has prefetched and does not take for so long goes back to its queue. */
+  /** Prefetched messages that the session has not taken for this long return to their queue. */
   prefetchIdleMs: 1_000,
   /** Open consumers of one session. */
   consumersPerSessionMax: 64,
@@ -188,11 +189,11 @@ export const limits = {
   idempotencyKeyCharactersMax: 200,
   /** Keys that an instance knows, about 170 bytes each in its file. The oldest are dropped first. */
   idempotencyKeysMax: 1_000_000,
-  /** How long a key is known: a client that retries later than a day has asked a person. */
+  /** How long a key is known. No program retries for longer than a day without a person. */
   idempotencyRetentionMs: 24 * 60 * 60_000,
-  /** Branches of distributed transactions on an instance. Prepared ones are in memory, with all that they enqueue. */
+  /** Branches of distributed transactions on an instance. Prepared ones are in memory, with all messages that they enqueue. */
   branchesMax: 1_000,
-  /** What all prepared branches of an instance enqueue, bytes: it is in memory until they end. */
+  /** Bytes of the messages that all prepared branches of an instance enqueue: they are in memory until the branches end. */
   preparedBytesMax: 256 * 1024 * 1024,
   /** Rows of the application that one prepared branch may change, and their bytes in its row. Its commit writes all at once. */
   xaRowsMax: 10_000,
@@ -202,7 +203,7 @@ export const limits = {
   /** How long a transaction waits for rows that a branch in doubt has locked: a prepare must answer within `xaCallMsMax`. */
   sqlLockMsDefault: 8_000,
   sqlLockMsMax: 60_000,
-  /** How long a branch waits for a row where that may close a circle of transactions that wait for each other. */
+  /** How long a branch waits for a row if the wait may be a deadlock: a circle of transactions that wait for each other. */
   xaDeadlockMs: 1_000,
   /** How long a branch may take until it is prepared: it holds messages meanwhile. */
   xaTimeoutMsDefault: 60_000,
@@ -218,7 +219,7 @@ export const limits = {
   shippedBranchBytesMax: 1024 * 1024,
   /** The same of all branches at one home instance, until they prepare: it is in memory. */
   shippedBytesMax: 64 * 1024 * 1024,
-  /** Pause before a coordinator asks participants again that did not answer. */
+  /** Pause before a coordinator asks again the participants that did not answer. */
   xaResolveMs: 1_000,
   waitersMax: 10_000,
   /** Connections to one served instance; each can have thousands of sessions. */
@@ -291,7 +292,7 @@ export const limits = {
   writerSilentMsMax: 60_000,
   /** How long a probe commit may take before the instance counts as unable to commit: no healthy disk syncs as slowly. */
   probeMsMax: 2_000,
-  /** How much later than that a client of the cluster gives up on a process that does not answer. */
+  /** Time after `probeMsMax` at which a client of the cluster gives up on a process that does not answer. */
   probeAnswerMs: 500,
   /** A probe answers for this long, so that no number of health checks costs more than one sync in that time. */
   probeReuseMs: 1_000,

@@ -98,7 +98,7 @@ export interface MessageTrace {
 
 export interface TraceRecorderInfo {
   instance: number;
-  /** One message in so many is traced, by its number; 0: none. */
+  /** One message in this many is traced, chosen by its number; 0: none. */
   traceEvery: number;
   /** Events that are kept, and those that were overwritten since the instance opened. */
   eventsMax: number;

@@ -61,7 +61,7 @@ export interface Message {
   deliveryCount: number;
   /**
    * Of a received message: `acknowledge`, `release` and `extend` take it, from any session, as long as the hold lasts. It
-   * ends with 128 random bits, so only who was given it has it. Empty for a dequeued message, which its transaction consumes.
+   * ends with 132 random bits, so nobody can guess it. Empty for a dequeued message, which its transaction consumes.
    */
   receipt: string;
 }

@@ -2,7 +2,7 @@
 import type { PartitionStats } from './instance-stats.ts';
 import type { QueueKind, QueueType } from './queue.ts';
 
-/** `steady`: there are messages, and as many come as go, or none do. */
+/** `steady`: there are messages, and they are enqueued and dequeued at the same rate, or not at all. */
 export type DrainState = 'empty' | 'draining' | 'growing' | 'steady';
 
 /** Number of messages, rates of enqueue and dequeue, and the time until the backlog is empty at these rates. */

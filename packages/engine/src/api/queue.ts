@@ -52,9 +52,9 @@ export interface QueueSpec {
   retryDelayMs?: number;
   /**
    * How long consumed messages are kept at least, for `browse` with `processed`; default 0, at most two weeks. They keep their
-   * partitions, so they count in what the disk and the pool of partitions must hold (`BACKLOG_FULL`). The time begins when
-   * all of a partition is consumed, and anew when the instance is opened again. Persistent sharded queues without forwarding
-   * only.
+   * partitions from being truncated, so they need room on the disk and in the pool of partitions (`BACKLOG_FULL`). The time begins
+   * when all of a partition is consumed, and starts again when the instance is opened. Persistent sharded queues without
+   * forwarding only.
    */
   retentionMs?: number;
   /**
@@ -80,9 +80,9 @@ export interface QueueSpec {
   correlationIndex?: boolean;
   /**
    * Default false. True: recipients of a message that do not subscribe become temporary subscribers instead of being refused
-   * (`SUBSCRIBER_NOT_FOUND`). Such a one gets what names it, and goes when its last message is consumed, or with
-   * `unsubscribe`: until then a message was promised to it, whatever instances close. Past the limit of subscribers there can
-   * be as many as there are messages for them. Unsharded topics only.
+   * (`SUBSCRIBER_NOT_FOUND`). A temporary subscriber gets only messages that name it. It is removed when its last message is
+   * consumed, or by `unsubscribe`, and not when instances close. The limit of subscribers does not count temporary ones; each has
+   * at least one message. Unsharded topics only.
    */
   temporarySubscribers?: boolean;
 }

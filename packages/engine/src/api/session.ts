@@ -47,7 +47,7 @@ export interface CommitResult {
    * commit succeeded but its answer was lost with the connection, and if it is `replayed`.
    */
   readonly results: SqlResult[];
-  /** A transaction with this idempotency key and content was committed before: `ids` are its, and nothing was done now. */
+  /** A transaction with this idempotency key and content was committed before: `ids` are those of that one, and nothing was done now. */
   readonly replayed: boolean;
 }
 
@@ -60,7 +60,7 @@ export type EnqueueResult = Pick<CommitResult, 'ids'>;
  */
 export interface Session {
   readonly id: string;
-  /** The session's time book; undefined for one of a client, which has none yet. */
+  /** The session's time book; undefined for a session of a client. */
   readonly time?: SessionTime;
   /** Branches of distributed transactions; undefined for a session on a worker thread. */
   readonly xa?: XaSession;
@@ -113,10 +113,13 @@ export interface Session {
   /**
    * Stages one statement of the application's own SQL: rows and messages commit together or not at all. The statements
    * run in order at the commit, which returns their results. If one fails, the commit rejects (`SQL_INVALID`,
-   * `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`, `SQL_TOO_SLOW`; `details.statement` is its index), as it does if those of
-   * other transactions left no time for them (`SQL_NOT_RUN`), or if a branch in doubt has locked rows for longer than
-   * `sqlLockMsMax` that they write to (`SQL_LOCK_TIMEOUT`), and nothing of the transaction is done. The application's tables are in the file of one instance, the one that ran the first statement
-   * (`SQL_ELSEWHERE` on others, unless the session works in a tightly coupled branch whose home that instance is: the statements run there). Which statements are allowed: `docs/decisions/application-sql.md`.
+   * `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`, `SQL_TOO_SLOW`; `details.statement` is its index) and nothing of the transaction
+   * is done. The same happens if statements of other transactions left no time for these (`SQL_NOT_RUN`), or if they write to rows
+   * that a branch in doubt has kept locked for longer than `sqlLockMsMax` (`SQL_LOCK_TIMEOUT`).
+   *
+   * The application's tables are in the file of one instance, the one that ran the first statement. Other instances reject with
+   * `SQL_ELSEWHERE`, unless the session works in a tightly coupled branch whose home is that instance: the statements then run
+   * there. Which statements are allowed: `docs/decisions/application-sql.md`.
    */
   execute(sql: string, parameters?: SqlParameters): void;
   /**

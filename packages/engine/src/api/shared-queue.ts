@@ -86,14 +86,15 @@ export interface ThreadSession {
   /** Number of the session in the shared memory, from 1. */
   readonly id: number;
   /**
-   * Enqueues for the message's recipients, by default all subscribers. A recipient that is no subscriber becomes a temporary
-   * one, which goes when its place is needed and it has no messages (`SUBSCRIBERS_FULL` where none can go). That may be before the
-   * commit of a first message to it, which then rejects with `SUBSCRIBER_NOT_FOUND`; with visibility `immediate` it stays until then.
+   * Enqueues for the message's recipients, by default all subscribers. A recipient that does not subscribe becomes a temporary
+   * subscriber. Such a subscriber is removed when its slot is needed and it has no messages (`SUBSCRIBERS_FULL` if none can be
+   * removed). That can happen before the first message to it is committed: the commit then rejects with `SUBSCRIBER_NOT_FOUND`. With
+   * visibility `immediate` it cannot.
    */
   enqueue(message: NewMessage, options?: SharedEnqueueOptions): Promise<void>;
   /**
-   * Waits until one of the subscribers has a message, and returns the name of the first that has. It may have none for this
-   * session: another that has taken it without a commit, or takes it meanwhile, does not show. Throws `SUBSCRIBER_NOT_FOUND`,
+   * Waits until one of the subscribers has a message, and returns the name of the first that has. A dequeue may still find none:
+   * another session may have taken the message without having committed, or may take it meanwhile. Throws `SUBSCRIBER_NOT_FOUND`,
    * `OPTIONS_INVALID` without any subscriber, and `LISTEN_TIMEOUT` after `waitMs`.
    */
   listen(subscribers: readonly string[], waitMs: number): Promise<string>;
@@ -165,11 +166,12 @@ export interface ThreadSessionStatistics {
   commitMs: number;
   calls: number;
   callMs: number;
-  /** Since it was opened, up to now if it is in a wait, else to the latest beginning or end of one, ms. */
+  /** Time since it was opened, ms: up to now if it is in a wait, else up to the latest beginning or end of a wait. */
   elapsedMs: number;
   /**
-   * CPU time of its thread meanwhile, ms, and the time in which the thread was runnable and waited for a core; of `runnableMs`,
-   * `preemptedMs` is that in which it lost its core while it was in no wait. As the kernel's scheduler said then. Sessions that share a thread have the times of all of it; on other systems than Linux nothing is runnable.
+   * What the kernel's scheduler counted for its thread meanwhile, ms: CPU time; the time in which the thread was runnable and waited
+   * for a core; and `preemptedMs`, the part of `runnableMs` after it lost its core while it was in no wait. Sessions that share a
+   * thread each have the times of the whole thread. Systems other than Linux report nothing as runnable.
    */
   cpuMs: number;
   runnableMs: number;

@@ -10,11 +10,11 @@ export interface WaitEventInfo {
   class: WaitClass;
   /** What it measures, as a phrase. */
   about: string;
-  /** Oracle's event, or group of events, that it corresponds to, where its name is another; null if there is none. Default: its own name. */
+  /** Oracle's event, or group of events, that it corresponds to; null if there is none. Default: the event of the same name. */
   standsFor?: string | null;
   /** Injected, and never a wait for something real. Default: no. */
   emulated?: boolean;
-  /** Whether the program waits by its own choice: for messages, or for an emulated round trip. Default: if its class is idle. */
+  /** Whether the program waits by its own choice: for messages, or for an emulated round trip. Default: true if its class is idle. */
   isIdle?: boolean;
   /**
    * Where what sessions wait for has one holder at a time: in each instance, or in the cluster as a whole. Null: nobody holds it.
@@ -108,7 +108,7 @@ export function quantileBucket(buckets: readonly number[], quantile: number): nu
 export interface SessionTime {
   /** Of its session, among those of its instance. */
   readonly number: number;
-  /** The program runs. At most one session of a recorder is on CPU: one that was, and did not suspend, is unnamed from here on. */
+  /** The program runs. At most one session of a recorder is on CPU: if another was and did not suspend, that one is unnamed from now on. */
   resume(): void;
   /**
    * The program will await `call`, which has just been made. Returns it. `event`: what it waits for, where the engine of this
@@ -122,8 +122,8 @@ export interface SessionTime {
   /** The wait has ended: the session is runnable. Does nothing without a wait. */
   end(): void;
   /**
-   * From now on each state is told when it ends: the name of a wait event, or one of `sessionStates`, and its beginning and end on the
-   * monotonic clock of the process. One observer at a time; undefined: none any more. For traces of single sessions.
+   * Calls the observer whenever a state ends, with the name of a wait event or one of `sessionStates`, and the state's beginning and end
+   * on the monotonic clock of the process. One observer at a time; undefined removes it. For traces of single sessions.
    */
   observe(observer: StateObserver | undefined): void;
   /** The session has ended, and its time with it. */
@@ -152,7 +152,7 @@ export interface SessionTimes {
 export interface HolderSamples {
   /** Its name. */
   event: string;
-  /** Between two samples, of which the first is at the start of the window. */
+  /** Milliseconds between two samples; the first is at the start of the window. */
   everyMs: number;
   samples: HolderSample[];
   /** Number and total time of the holds that began and ended in the window, sampled or not. */

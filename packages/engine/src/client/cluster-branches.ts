@@ -116,7 +116,7 @@ export class ClusterBranches implements XaSession {
     this.#forgetInstance(xid);
   }
 
-  /** Rejects with `XAER_RMFAIL` if a member does not answer: without its branches the list would say too little. */
+  /** Rejects with `XAER_RMFAIL` if a member does not answer: without its branches the list would be incomplete. */
   recover(): Promise<Xid[]> {
     return this.#call(async () => {
       const lists: Xid[][] = [];

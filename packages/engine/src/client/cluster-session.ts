@@ -92,7 +92,9 @@ export class ClusterSession implements Session {
   /** A branch of a distributed transaction ends by the calls of its transaction manager. */
   #assertNotInBranch(call: string): void {
     if (this.#branches?.isActive !== true) return;
-    throw new QueueError('XAER_PROTO', { message: `The session works in a branch: ${call} is not its own` });
+    throw new QueueError('XAER_PROTO', {
+      message: `The session works in a branch, which its transaction manager ends: ${call} is refused`,
+    });
   }
 
   enqueue(queue: string, message: NewMessage): void {
@@ -281,7 +283,7 @@ export class ClusterSession implements Session {
     if (key !== undefined && uploadKeys.some((named) => named !== key)) {
       await this.#guard.run(this.#sessionOn(instance).rollback());
       throw new QueueError('IDEMPOTENCY_KEY_UNSUPPORTED', {
-        message: 'Over a cluster a streamed payload names the idempotency key when it is uploaded',
+        message: 'With a client of a cluster, the upload of a streamed payload must name the idempotency key',
       });
     }
     if (key === undefined || isBound) return this.#guard.run(this.#sessionOn(instance).commit(options));

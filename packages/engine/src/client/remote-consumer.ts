@@ -329,7 +329,9 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   async acknowledge(): Promise<void> {
     this.#assertUsable();
     if (this.ackMode !== 'client')
-      throw new QueueError('OPTIONS_INVALID', { message: 'Only a consumer of mode client acknowledges' });
+      throw new QueueError('OPTIONS_INVALID', {
+        message: 'acknowledge is only for a consumer with ackMode client',
+      });
     const hasLost = this.#hasLostMessages;
     this.#hasLostMessages = false;
     if (hasLost) throw new QueueError('RECEIPT_STALE');

@@ -136,7 +136,7 @@ export class RemoteTransaction {
     }
   }
 
-  /** As the instance does that is told of messages of a consumer that has ended. */
+  /** Rolls back and throws why a consumer has ended, as the instance does for a commit that names messages of such a consumer. */
   async #refuseToCommit({ error }: { error: unknown }): Promise<never> {
     if (this.isAtServer) await this.endAtServer(requests.rollback);
     throw error;

@@ -18,7 +18,7 @@ const headerCountBytes = 8;
 
 export class StagedOperations {
   #buffer: Buffer = Buffer.allocUnsafeSlow(bufferBytes);
-  /** A frame refers to it that may not have left yet. */
+  /** A frame that may not have been sent yet refers to the buffer. */
   #isShared = false;
   #usedBytes = 0;
   #count = 0;

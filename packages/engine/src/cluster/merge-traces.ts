@@ -1,7 +1,7 @@
 /** What the instances of a cluster recorded of the same message, as one. */
 import type { MessageTrace, SubscriberWhereabouts, TracedMessage } from '../api/message-trace.ts';
 
-/** At least one. An instance that knows where the message is counts more than one that knows only that it is gone there. */
+/** At least one. An instance that knows where the message is takes precedence over one that only knows that it no longer has it. */
 export function mergeTraces(traces: readonly MessageTrace[]): MessageTrace {
   const { queue, id } = traces[0]!;
   const events = traces.flatMap((trace) => trace.events).sort((a, b) => a.atMs - b.atMs);

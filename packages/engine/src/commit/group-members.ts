@@ -43,7 +43,7 @@ export function hasReservation(member: PendingMember | undefined): boolean {
   return member?.content.kind === 'transaction' && member.content.reservation !== undefined;
 }
 
-/** The session that has reserved the writer, if one has, and the time for which reservations keep other members waiting. */
+/** The session that has reserved the writer, if any, and for how long reservations have kept other members waiting. */
 export class CurrentReservation {
   #holder: WriterReservation | undefined;
   #sinceMs = 0;

@@ -26,14 +26,14 @@ export interface QueueObjectOptions {
 
 /** How counts of subscribers change, in messages. */
 export interface RowChange {
-  /** That are ready: told to who listens. */
+  /** Messages that are ready: what sessions that listen look at. */
   ready?: number;
   /** That will be ready: delayed, waiting for a retry, or on their way to the exception queue. They keep the row from being evicted. */
   later?: number;
 }
 
 export interface CountChange extends RowChange {
-  /** Null stands for all. One that is gone has lost its messages. */
+  /** Null stands for all. A subscriber that was removed has lost its messages. */
   subscribers: readonly string[] | null;
 }
 

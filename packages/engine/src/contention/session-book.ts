@@ -30,7 +30,7 @@ export const noThreadClock: ThreadClock = {
 };
 
 export interface BookedTimes {
-  /** From the opening of the session up to now if it is in a wait, else to the latest beginning or end of one, which the rest is up to. */
+  /** From the opening of the session up to now if it is in a wait, else up to the latest beginning or end of a wait; so are the others. */
   elapsedMs: number;
   cpuMs: number;
   runnableMs: number;

@@ -116,8 +116,8 @@ export class SubscriberTable {
   }
 
   /**
-   * Takes a slot for a new subscriber: a free one, else that of the temporary subscriber that was made first of those that have
-   * no message and that no session uses. Returns the name of the one that has to go. Throws `SUBSCRIBERS_FULL`.
+   * Takes a slot for a new subscriber: a free one, else that of the oldest temporary subscriber that has no message and that no
+   * session uses. Returns the name of the subscriber that is evicted. Throws `SUBSCRIBERS_FULL`.
    */
   reserve(): { slot: number; evicted: string | undefined } {
     const slot = this.#freeSlot() ?? this.#idleTemporary();

@@ -87,7 +87,7 @@ export class SharedSession implements ThreadSession {
     }
   }
 
-  /** The rows of the recipients, pinned; makes a temporary subscriber of each that is none. */
+  /** The rows of the recipients, pinned. Makes a temporary subscriber of each recipient that does not subscribe. */
   async #pinRecipients(recipients: readonly string[] | null): Promise<number[]> {
     const { object } = this.#parts;
     for (;;) {

@@ -28,7 +28,7 @@ export const instanceCall = registerWaitEvent({
   class: 'network',
   standsFor: null,
   about:
-    'a session on a thread waits for the answer of its instance to a call that is no commit: the way there and back, and its turn there',
+    'a session on a thread waits for the answer of its instance to a call other than a commit: the way there and back, and its turn there',
 });
 
 export const instanceCommit = registerWaitEvent({

@@ -10,7 +10,8 @@
  *     terminal     consumed, not addressed to this subscriber, or a number that never became a message
  *
  * Of these, `held` and the states after it are per delivery, the others follow from the cursor's position and its
- * watermark, which recovery reads from the file. Whether a message was evacuated says where its record is stored, not what may happen to it, so it is no state.
+ * watermark, which recovery reads from the file. `evacuated` is not a state: it says where a message's record is stored, not what
+ * may happen to the message.
  */
 import { TransitionTable } from './transition-table.ts';
 

@@ -355,7 +355,7 @@ export class LazyCommitResult implements CommitResult {
   #ids: string[] | undefined;
   readonly #results: readonly SqlResult[] | 'lost';
 
-  /** `lost`: there were statements, and what they came to is not known any more. */
+  /** `lost`: there were statements, and their results are no longer known. */
   constructor(runs: readonly IdRun[], results: readonly SqlResult[] | 'lost' = [], replayed = false) {
     this.idRuns = runs;
     this.#results = results;

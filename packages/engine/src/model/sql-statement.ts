@@ -31,7 +31,8 @@ const blankPattern = /^(?:[ \t\n\f\r\uFEFF]|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/
 
 /** Throws `SQL_INVALID` and `SQL_REFUSED`. */
 export function keywordOf(sql: string): StatementKeyword {
-  if (sql.includes('\0')) throw new QueueError('SQL_INVALID', { message: 'A statement has no U+0000' });
+  if (sql.includes('\0'))
+    throw new QueueError('SQL_INVALID', { message: 'A statement must not contain U+0000' });
   const first = nextWord(sql);
   const keyword = first.word as StatementKeyword;
   if ((rowKeywords as readonly string[]).includes(keyword)) return keyword;
@@ -105,6 +106,7 @@ export function valueBytes(value: SqlValue): number {
   if (typeof value === 'number' && !Number.isNaN(value)) return 8;
   if (typeof value === 'bigint' && value >= integerMin && value <= integerMax) return 8;
   throw new QueueError('SQL_INVALID', {
-    message: 'A value is null, a number, a bigint of 64 bits, a string without lone surrogates, or bytes',
+    message:
+      'A value must be null, a number, a bigint of 64 bits, a string without lone surrogates, or bytes',
   });
 }

@@ -34,7 +34,7 @@ export interface TraceEntry extends Record<keyof TraceDetails, number> {
 export interface TraceRingOptions {
   instance: number;
   clock: Clock;
-  /** One message in so many is traced: a power of two, or 0 for none. */
+  /** One message in this many is traced: a power of two, or 0 for none. */
   traceEvery: number;
   eventsMax?: number;
 }

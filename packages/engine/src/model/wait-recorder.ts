@@ -25,11 +25,11 @@ import type { Clock } from './ports.ts';
 const onCpu = 0;
 const runnable = 1;
 const unnamed = 2;
-/** Of a session whose program does not mark when it runs: its time counts nowhere. */
+/** The state of a session whose program does not mark when it runs: its time is not counted. */
 const unmarked = 3;
-/** The wait events have the states from here on, as many as are registered. */
+/** States from this number on are wait events: this number plus the index of the event. */
 const firstWait = 4;
-/** The registries themselves, which grow: no call on a message's way. */
+/** The registries themselves, which grow. Read once, so that no message's path contains a call for them. */
 const events = waitEvents();
 const known = counters();
 

@@ -154,7 +154,7 @@ function assertPresent(cursor: SubscriberCursor): void {
   if (cursor.removed) throw new QueueError('SUBSCRIBER_NOT_FOUND');
 }
 
-/** The next messages of a log; with a key, at least those that have it. */
+/** The next messages of a log. With a key, messages without it may be left out. */
 async function readRunsFrom(
   cursor: SubscriberCursor,
   seq: number,

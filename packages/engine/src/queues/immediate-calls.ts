@@ -55,7 +55,7 @@ export class ShardedImmediateCalls implements ImmediateCalls {
       : this.#sendWhenRoom(row, { count, enqueue }, options);
   }
 
-  /** More messages than the queue may have at once are no less welcome than each of them. */
+  /** A send of more messages than the queue may hold at once is sent in parts, each of which waits for room. */
   async #sendInParts(
     row: QueueRow,
     session: number,
@@ -68,7 +68,7 @@ export class ShardedImmediateCalls implements ImmediateCalls {
     return new LazyCommitResult(idRuns);
   }
 
-  /** However often it is tried, a send that is refused in the end counts as refused once. */
+  /** A send that is refused in the end counts as refused once, however many attempts it took. */
   async #sendWhenRoom(
     row: QueueRow,
     { count, enqueue }: { count: number; enqueue: () => LazyCommitResult },

@@ -39,7 +39,7 @@ export interface ShardedQueueOptions extends Omit<QueueLogsOptions, 'trace'> {
   cache: MessageCache;
   waits: WaitRecorder;
   ports: WaiterPorts;
-  /** By queue: how many messages ended with the opening before. */
+  /** By queue: how many messages were lost when the instance last stopped. */
   lostMessages: ReadonlyMap<QueueId, number>;
 }
 
@@ -63,9 +63,9 @@ export class ShardedQueue {
   refused = 0;
   /** Sends that wait for room. */
   readonly blockedSends: BlockedSends;
-  /** Messages of a nonpersistent queue that ended with the opening before. */
+  /** Messages of a nonpersistent queue that were lost when the instance last stopped. */
   readonly lost: number;
-  /** Undefined until somebody asks for it: nothing is measured for nobody. */
+  /** Undefined until the queue's statistics are first requested: nothing is measured before. */
   latencies: DeliveryLatencies | undefined;
   /** Undefined for a queue whose messages are not forwarded. */
   forwarding: QueueForwardingPort | undefined;
@@ -115,7 +115,7 @@ export class ShardedQueue {
     return this.#subscriptions.has(name);
   }
 
-  /** Where messages go that no session enqueues. */
+  /** The log for messages that no session enqueues. */
   get firstLog(): MessageLog {
     return this.#shards[0]!.logOf(0);
   }

@@ -17,10 +17,10 @@ export interface Waiter<Request> {
   readonly request: Request;
   /** False once the wait has ended. */
   readonly isWaiting: boolean;
-  /** Messages are on their way to the call: its time does not end the wait before they are there, or `resume` says that none are. */
+  /** Messages are on their way to the call: its timeout does not end the wait until they arrive, or until `resume` says that none do. */
   expect(): void;
   resume(): void;
-  /** Ends the wait. Returns false if it had ended already: then `outcome` reached nobody. */
+  /** Ends the wait. Returns false if it had ended already: then no caller got `outcome`. */
   finish(outcome: Message[] | QueueError): boolean;
 }
 

@@ -74,7 +74,7 @@ export interface ShardedOptions {
   outcomes: CommitOutcomes;
   /** Queues of the catalog at the time of opening: what belongs to another one is removed. */
   queues: readonly QueueRow[];
-  /** Whether the catalog ever had it: if it did and has it no more, it was dropped. */
+  /** Whether the catalog ever had the queue: if it did and no longer has it, the queue was dropped. */
   everExisted(what: 'queue' | 'subscriber', id: number): boolean;
   queueById(queueId: QueueId | null): QueueRow | undefined;
   /** The instance whose file has the application's tables; undefined while there are none. */

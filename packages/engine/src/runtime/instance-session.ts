@@ -105,7 +105,9 @@ export class InstanceSession implements Session {
   /** A branch of a distributed transaction ends by the calls of its transaction manager. */
   #assertNotInBranch(call: string): void {
     if (this.#branchTransaction === undefined) return;
-    throw new QueueError('XAER_PROTO', { message: `The session works in a branch: ${call} is not its own` });
+    throw new QueueError('XAER_PROTO', {
+      message: `The session works in a branch, which its transaction manager ends: ${call} is refused`,
+    });
   }
 
   enqueue(queue: string, message: NewMessage): void {

@@ -132,7 +132,7 @@ export class ServerConnection {
     if (session !== undefined) this.#answerCommit(request, session.commit(body.f64(), body), session);
   }
 
-  /** `session`: of a commit that its session is told the end of. */
+  /** `session`: the session to notify when the commit has ended; undefined if it need not know. */
   #answerCommit(request: number, commit: Promise<LazyCommitResult>, session?: ServerSession): void {
     const onEnded = session && (() => session.onCommitEnded(commit));
     this.#answerWith(request, commit, (result) => sendCommitResult(this.#writer, request, result), onEnded);

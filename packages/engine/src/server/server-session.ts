@@ -140,7 +140,10 @@ export class ServerSession implements OperationHandler, SessionConnection {
     return this.#session.commit(options, { entry: this.#outcomeEntry, transactionNumber });
   }
 
-  /** Starts or ends a branch, or sends what the client has staged, as the end does too. If that is refused, the branch can only be rolled back. */
+  /**
+   * Starts or ends a branch, or adds the operations that the client has staged to it (the end does that too). If these are refused, the
+   * branch can only be rolled back.
+   */
   async branchCall(body: BodyReader): Promise<void> {
     await this.#previousEnded;
     const call = branchCallFromJson(body.text());

@@ -71,7 +71,8 @@ export class HostedService {
     this.#activation?.ending.abort();
     const timers = this.#options.ports.timers;
     this.#transition = this.#transition.then(() => this.#deactivate('inactive'));
-    const late = () => new QueueError('SERVICE_FAILED', { message: 'It was not deactivated in time' });
+    const late = () =>
+      new QueueError('SERVICE_FAILED', { message: 'The service was not deactivated in time' });
     await within(timers, { msMax: limits.serviceDeactivateMsMax, late }, () => this.#transition).catch(
       () => undefined,
     );
@@ -89,7 +90,7 @@ export class HostedService {
       of.assertServing();
       const late = () =>
         new QueueError('SERVICE_FAILED', {
-          message: `It was not activated within ${limits.serviceActivateMsMax} ms`,
+          message: `The service was not activated within ${limits.serviceActivateMsMax} ms`,
         });
       await within(ports.timers, { msMax: limits.serviceActivateMsMax, late }, () =>
         service.activate(this.#context(activation)),
@@ -177,7 +178,7 @@ export class HostedService {
     return tenure;
   }
 
-  /** If the instance has ended the row stays open: then nobody knows better when it ended than the next activation. */
+  /** If the instance has ended the row stays open: the next activation knows best when this one ended. */
   async #endTenure(tenure: ServiceTenureRow): Promise<void> {
     const deactivatedAtMs = Math.floor(this.#options.ports.clock.epochMs());
     try {

@@ -108,7 +108,7 @@ export class SessionWrites implements UnshardedWrites {
     );
     if (rows.length === max) this.#filledClaim.add(key);
     else this.#filledClaim.delete(key);
-    // Only the look tells an empty queue from one whose messages cannot be found.
+    // Only `hasReady` tells an empty queue from one whose messages cannot be found.
     if (rows.length === 0 && !isLooked) this.#options.file.opened.hasReady(consumer);
     return rows;
   }

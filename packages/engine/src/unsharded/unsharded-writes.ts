@@ -9,7 +9,7 @@ export interface ClaimingCall {
   readonly max: number;
   /** A claim for the call begins, and ends with `finish`. Meanwhile its time is not over, so that its messages keep their place. */
   begin(): void;
-  /** Without rows the call waits on. False if it was ended from outside meanwhile: then the messages reached nobody. */
+  /** Without rows the call keeps waiting. Returns false if its wait had ended meanwhile: then no caller got the messages. */
   finish(rows: readonly ClaimedRow[]): boolean;
 }
 

@@ -121,7 +121,7 @@ export class FrameWriter {
     this.#used += source.copy(this.#buffer, this.#used, start, end);
   }
 
-  /** The same without a copy if they are many. Returns whether: then `source` must not be written to any more. */
+  /** As `bytes`, but sends a large range without copying it. Returns true if so: then `source` must not be written to any more. */
   sharedBytes(source: Buffer, start: number, end: number): boolean {
     if (end - start < referencedBytesMin) {
       this.bytes(source, start, end);

@@ -83,7 +83,7 @@ export interface StagedContent {
   messages: number;
 }
 
-/** Stages the content for a commit. What is for a queue that was dropped is left out, as it would be gone by now. */
+/** Stages the content for a commit. Messages for a queue that was dropped are left out: its drop would have deleted them. */
 export function stageBranch(stored: Uint8Array, findLog: FindLog): StagedContent {
   const content = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   let offset = 4 + content.readUInt32LE();

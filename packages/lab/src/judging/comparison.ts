@@ -35,10 +35,10 @@ export function judged(
   return [clauseOf({ ...claimed, sample: ratio, provenance, numbers: sentences })];
 }
 
-/** Sessions that are outside of the queue for more than half of their time put no load on it. */
+/** Sessions that spend more than half of their time outside the queue do not load it. */
 export const inQueueMin = 0.5;
 
-/** Like `judged`, of a queue that its clients load: without load nothing slows it. */
+/** Like `judged`, but the claim holds only if clients load the queue that is the denominator: without load nothing slows a queue. */
 export function judgedUnderLoad(compared: Comparison, claimed: Judged, sentences: string): ClaimClause[] {
   const [clause] = judged(compared, claimed, sentences) as [ClaimClause];
   const inQueue = shareInQueue(compared.denominator).value;

@@ -1,7 +1,7 @@
 /**
  * Whether the measurements of a point agree with each other. They come from different places (the wait log, the clients'
- * counts, the processes' CPU), so a system that only reports a rate, or a meter that is broken, contradicts itself. Books that
- * fit each other can be forged; what the kernel counted of the processes cannot.
+ * counts, the processes' CPU), so a system that only reports a rate, or a broken meter, contradicts itself. A system can forge figures
+ * of its own that agree; it cannot forge what the kernel counted of its processes.
  */
 import type { Point } from '@shardlab/contract';
 import { isQueuePoint, type QueuePoint } from '../programs/queue/queue-point.ts';
@@ -9,28 +9,28 @@ import { sharesOneTable } from '../programs/queue/queue-systems.ts';
 import { percent } from './judgement.ts';
 
 /**
- * Commits of durable messages that waited for a sync, as a share of all commits; measured 0.96 to 1.00. At window edges a
- * commit is counted on one side and its wait on the other: one for each session and edge, which with few commits is much (0.65
- * measured with 64 sessions and 330 commits). More is possible: a transaction may have had fewer messages.
+ * Commits of durable messages that waited for a sync, as a share of all commits; measured 0.96 to 1.00. At an edge of the window a
+ * commit can be counted on one side and its wait on the other, once for each session; with few commits that is a large share (0.65
+ * measured with 64 sessions and 330 commits). More than 1 is possible: a transaction may have had fewer messages than planned.
  */
 const syncedShareMin = 0.9;
 /** Waits take place one after the other in a session, so they cannot exceed its time; measured up to 1.07 of it at window edges. */
 const waitingShareMax = 1.15;
 /**
- * Waits and CPU cover at least this share of the sessions' time; measured 0.43 to 1.25. For the rest sessions wait for their
+ * Waits and CPU cover at least this share of the sessions' time; measured 0.43 to 1.25. In the rest of it sessions wait for their
  * thread.
  */
 const explainedShareMin = 0.3;
 /** CPU per message × rate and the cores that were busy are the same quantity. */
 const cpuAgreement = 0.25;
-/** More sessions than there are cannot be inside a dequeue call (Little's law). */
+/** The average number of sessions inside a dequeue call (by Little's law) cannot exceed the number of sessions by more than this factor. */
 const callingShareMax = 1.15;
 
 /**
- * What sessions waited for a log file sync, as a multiple of what their writer took for the same commits. A session that writes for
- * itself, or whose group's time is told by its writer, waits exactly that long; measured 1.00 to 1.06. A commit of a sharded queue
- * is there when its group begins, and waits for up to two groups before it; measured 1.6 to 3.1. Where the transactions of all
- * sessions do not fit in one group, it waits for more: measured 4.6 with 16 MiB.
+ * The time that sessions waited for a log file sync, as a multiple of the time that their writer took for the same commits. A session
+ * that writes for itself, or whose writer reports the time of the group, waits exactly that long; measured 1.00 to 1.06. A commit of a
+ * sharded queue also waits for up to two groups before its own; measured 1.6 to 3.1. If the transactions of all sessions do not fit in
+ * one group, it waits for more groups: measured 4.6 with 16 MiB.
  */
 const syncWaitMin = 0.9;
 const syncWaitMax = { own: 1.25, grouped: 4 };
@@ -39,9 +39,9 @@ const groupBytes = 4 * 1024 ** 2;
 /** The answer of a writer may wait for a turn of a busy session thread. */
 const turnMsMax = 10;
 
-/** A message is written once or more, and the windows of the kernel's counts and of ours differ by some milliseconds. */
+/** Each message is written at least once; the window of the kernel's counts and that of the lab's differ by some milliseconds. */
 const writtenShareMin = 0.8;
-/** A session has one commit under way, so a sync serves at most one of each, and a thread that syncs blocks. */
+/** A session has one commit under way, so a sync serves at most one commit of each session, and the thread that syncs blocks. */
 const blocksPerSyncMin = 0.5;
 /** The kernel counts CPU in steps of 10 ms. */
 const kernelCoresNoise = 0.1;
@@ -126,8 +126,8 @@ function kernelContradiction(point: QueuePoint): string | null {
 const mib = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(2)} MiB`;
 
 /**
- * Why verdicts of these points tell little: what the system says of its writes was compared with nothing outside of it. Null if it
- * was, or if nothing was promised.
+ * Why verdicts of these points say little: the system's own figures of its writes were not compared with the kernel's. Null if they
+ * were, or if no durability was promised.
  */
 export function unseenByKernel(points: readonly Point[]): string | null {
   const isDisrupted = ({ repeats }: Point) =>
@@ -144,7 +144,7 @@ export function unseenByKernel(points: readonly Point[]): string | null {
     : null;
 }
 
-/** With fewer commits in the window, its edges decide. */
+/** With fewer commits in the window, what is counted at its edges decides. */
 const commitsMin = 100;
 
 /** Contradictions at more points than this share make the whole run doubtful. */

@@ -75,8 +75,8 @@ export function baselinesOf(points: readonly QueuePoint[]): Baseline[] {
 }
 
 /**
- * The clauses against each baseline. A ratio to one of a pair alone does not tell what sharding gives from what group commit
- * gives, so one that was not measured beside the other keeps the claim from holding. Empty if none was measured.
+ * The clauses against each baseline. A ratio to only one baseline of a pair does not separate the effect of sharding from that of group
+ * commit. So if one was measured and the other was not, the claim cannot hold. Empty if none was measured.
  */
 export function againstEachBaseline(
   points: readonly QueuePoint[],
@@ -104,8 +104,8 @@ export function againstEachBaseline(
 }
 
 /**
- * Tells what group commit gives from what sharding gives: a quantity of the sharded queue, of the same table written by one
- * writer for all sessions, and of the table to which each session commits for itself. Empty unless all were measured.
+ * Separates the effect of group commit from that of sharding: a quantity of the sharded queue, of the unsharded table with one writer
+ * for all sessions, and of the table to which each session commits for itself. Empty unless all were measured.
  */
 export function gainsInWords(values: {
   unsharded: number | undefined;

@@ -14,9 +14,9 @@ import { problemDetails, problemsInWords, type ScenarioProblem } from '../scenar
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 
 /**
- * Throws `RUN_INVALID` if a point or a tick is of a program that there is not, or a parameter is not what its program allows;
- * `details.errors` lists the faults with their JSON pointers. A parameter that is missing is none: a run of an older version has
- * those of its time.
+ * Throws `RUN_INVALID` if a point or a tick names a program that does not exist, or a parameter has a value that its program does not
+ * allow; `details.errors` lists the faults with their JSON pointers. A missing parameter is not a fault: a run of an older version has
+ * the parameters of that version.
  */
 export function assertRunParams(
   { points, ticks = [] }: Pick<ExportedRun, 'points' | 'ticks'>,

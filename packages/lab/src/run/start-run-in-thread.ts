@@ -9,7 +9,7 @@ import { LabError } from '../errors.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
 import type { StartRunOptions } from './start-run.ts';
 
-/** What the thread tells: an event, and what changed of the run beside it. A run itself may have megabytes. */
+/** What the thread sends: an event, and what else changed in the run. The whole run may have megabytes. */
 export interface RunUpdate {
   /** Null: the run has ended. */
   event: RunEvent | null;

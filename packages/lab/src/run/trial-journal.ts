@@ -1,5 +1,5 @@
 /**
- * Trials that were measured for a recording, in a file to which each is added when it ends. So a recording goes on where it
+ * Trials that were measured for a recording, in a file to which each is added when it ends. So a recording continues where it
  * was stopped, and figures of a document that show the same workload share their trials.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

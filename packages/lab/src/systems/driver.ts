@@ -58,7 +58,7 @@ export interface Producer {
   send(payloads: readonly Buffer[]): Promise<void>;
 }
 
-/** The system has as many messages as it accepts, and says so. */
+/** The system has reached its limit of messages and refused the transaction. */
 export class EnqueueRefused extends Error {
   override readonly name = 'EnqueueRefused';
   /** The system's own code. */

@@ -1,6 +1,6 @@
 /**
- * CRC-32 of messages that are the same but for some words of their header. It is linear: each word contributes its own part to
- * the checksum, whatever the other bytes are, so only what has changed is computed.
+ * CRC-32 of messages that differ only in some words of their header. CRC-32 is linear: each word contributes its own part to
+ * the checksum, whatever the other bytes are, so only the parts of words that have changed are computed.
  */
 import { crc32 } from 'node:zlib';
 
@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib';
 export class WordCrc {
   readonly #tables = new Uint32Array(4 * 256);
 
-  /** `ofBit`: what a message with this bit alone has in another checksum than one of zeros. */
+  /** `ofBit`: the difference (exclusive-or) between the checksums of a message with only this bit set and of one of zeros. */
   constructor(ofBit: (bit: number) => number) {
     const bits = Array.from({ length: 32 }, (_, bit) => ofBit(bit));
     for (let byte = 0; byte < 4; byte += 1) {

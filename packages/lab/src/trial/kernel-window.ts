@@ -1,4 +1,4 @@
-/** The kernel's counters of a trial's processes over its measured window, read by the coordinator, which is none of them. */
+/** The kernel's counters of a trial's processes over its measured window, read by the coordinator, which is not among them. */
 import { type KernelCounters, kernelFigures, readKernelCounters } from '../surroundings/kernel-counters.ts';
 import type { Clock } from './clock.ts';
 import type { Timeline } from './protocol.ts';

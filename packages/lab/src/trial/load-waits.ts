@@ -22,7 +22,7 @@ export const otherBranch = registerWaitEvent({
   class: 'idle',
   standsFor: null,
   about:
-    'a session of the lab, until the other branch of its transaction is as far, or, when it has done its part, the other sessions',
+    'a session of the lab waits for the other branch of its transaction, or, once its own work is done, for the other sessions',
 });
 
 export const retryPause = registerWaitEvent({

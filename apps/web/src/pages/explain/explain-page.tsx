@@ -146,8 +146,8 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
                   <h3>Durations of {event.name}</h3>
                   <p className="small muted">
                     {event.waits === null
-                      ? 'This is time of the session itself and no wait, so it has no single durations.'
-                      : 'Of this event only number and total are recorded.'}
+                      ? 'This is the session’s own time, not a wait, so there are no single durations.'
+                      : 'Only the number and the total time of these waits are recorded.'}
                   </p>
                 </section>
               ) : (

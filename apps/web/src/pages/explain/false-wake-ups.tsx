@@ -11,9 +11,9 @@ export function FalseWakeUps({ rows }: { rows: readonly WakeUpRow[] }) {
     <article className="panel explain-panel" aria-label="Wake-ups for nothing">
       <h3>Wake-ups for nothing, for each dequeue</h3>
       <p className="small muted">
-        By its gets beyond those of a dequeue that is woken once. The formula has one for each other session.
-        Where mutex and latch disagree, gets were taken for something else too: more posts that a wake-up
-        reads take further gets of the latch.
+        Computed from the gets that a dequeue takes beyond those of one that is woken once. The formula
+        expects one such wake-up for each other session. Where mutex and latch disagree, some gets had another
+        purpose: a wake-up that reads several posts takes further gets of the latch.
       </p>
       <ScrollX label="Wake-ups for nothing">
         <table className="table">

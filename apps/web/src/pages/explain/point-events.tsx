@@ -89,7 +89,7 @@ export function WhatHelps({ at, event, runId }: { at: PointActivity; event: stri
     <section className="panel explain-panel" aria-labelledby="what-helps">
       <h3 id="what-helps">What would help: {event}</h3>
       {advice.length === 0 ? (
-        <p className="small muted">Nothing is known that makes this wait shorter.</p>
+        <p className="small muted">No setting is known to make this wait shorter.</p>
       ) : (
         <ul className="plain-list">
           {advice.map(({ text, change }) => (
@@ -113,7 +113,7 @@ export function WhatHelps({ at, event, runId }: { at: PointActivity; event: stri
       )}
       {simulated ? (
         <p className="small muted">
-          The links open the model with the settings and the threads of this point and that change.
+          Each link opens the model with the settings and the threads of this point, changed as it says.
         </p>
       ) : null}
     </section>

@@ -13,7 +13,7 @@ export function Tracks({ scenarios }: { scenarios: readonly ScenarioEntry[] }) {
       <div className="tracks">
         <section className="track panel" aria-labelledby="track-figures">
           <h2 id="track-figures">The documents’ figures</h2>
-          <p className="small muted">Each drawn again, beside what the document says.</p>
+          <p className="small muted">Each measured here, beside what the document says.</p>
           <ScenarioLinks entries={figures} />
         </section>
         <section className="track panel" aria-labelledby="track-break">

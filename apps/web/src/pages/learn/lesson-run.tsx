@@ -65,7 +65,7 @@ function Answer({ lesson, run, guess, onAgain }: Omit<LessonRunProps, 'runId'> &
       {run.status === 'done' ? null : (
         <p className="notice" data-tone="bad" role="alert">
           {run.status === 'cancelled'
-            ? 'The run was cancelled; what follows is what it had measured.'
+            ? 'The run was cancelled; what it had measured until then follows.'
             : `The run failed${run.error === null ? '' : `: ${run.error.message}`}.`}
         </p>
       )}

@@ -66,7 +66,7 @@ function TraceNext({ queue }: { queue: string }) {
     <section className="panel queue-form" aria-labelledby="trace-next">
       <h3 id="trace-next">The next message</h3>
       <p className="small muted">
-        The next one that any session enqueues, on any instance. A sample of all other messages is always
+        The next message that any session enqueues, on any instance. A sample of all other messages is always
         traced.
       </p>
       <div className="row">

@@ -80,7 +80,7 @@ function RedriveForm({ from, to: source, onMoved, onCancel }: RedriveFormProps) 
   };
   return (
     <form ref={form} className="dialog-body" aria-label="Move" noValidate onSubmit={submit}>
-      <p>Those moved are new messages of the other queue, whose attempts are counted from 1.</p>
+      <p>Moved messages become new messages of the other queue; their attempts are counted from 1.</p>
       <div className="form-row">
         <TextField label="To the queue" value={to} required fault={fault('to')} onChange={setTo} />
         <NumberField

@@ -36,8 +36,8 @@ export function ModelAgreement({
       </div>
       {isOfThisMachine ? null : (
         <p>
-          The points are of this machine and the costs are of another one: these errors tell how the machines
-          differ, not how good the model is.
+          The points were measured on this machine and the costs on another one: these errors show how the
+          machines differ, not how good the model is.
         </p>
       )}
       <ScrollX label="Measured and simulated rates" framed>

@@ -62,9 +62,9 @@ function Score(props: { machine: Hardware; isHere: boolean; workloads: readonly 
             : scoreInWords(rates)}
       </p>
       <p className="small muted">
-        The workloads of the newest runs on this machine, each as it was measured last. Costs come from
-        workloads of other kinds, so none of these measurements is in them.
-        {isHere ? '' : ` They are of ${machine.title}: the errors tell how the machines differ.`}
+        The workloads of the newest runs on this machine, each as it was measured last. The costs come from
+        other workloads, so no prediction contains the measurement that it is compared with.
+        {isHere ? '' : ` They are those of ${machine.title}: the errors show how the machines differ.`}
         {disturbed === 0
           ? ''
           : ` ${disturbed} of ${workloads.length} were measured while other work used the machine (hollow).`}

@@ -18,7 +18,7 @@ export const globalTransactionLock = registerWaitEvent({
   class: 'concurrency',
   standsFor: 'DFS lock handle',
   about:
-    'a branch waits for the lock of its tightly coupled transaction, with the messages to its home instance and back',
+    'a branch waits for the lock of its tightly coupled transaction, including the round trip to the home instance',
 });
 
 /** Sends calls to home instances in other processes. `cluster/interconnect/` implements it. */

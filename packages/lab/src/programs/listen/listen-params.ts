@@ -46,7 +46,7 @@ export const listenParameters: readonly Parameter[] = [
     title: 'subscribers of the topic',
     over: 'subscribers',
     many: '{} subscribers',
-    schema: countOf(1, 1_024, 'Subscribers of the topic; at least one for each pair is made'),
+    schema: countOf(1, 1_024, 'Subscribers of the topic; at least one is created for each pair'),
     default: 100,
   },
   {
@@ -58,7 +58,7 @@ export const listenParameters: readonly Parameter[] = [
       minimum: 0,
       maximum: 1_000,
       description:
-        'Time between two messages of an enqueuer, which besides waits until its message before was consumed',
+        'Time between two messages of an enqueuer, which also waits until its previous message was consumed',
     }),
     default: 5,
   },

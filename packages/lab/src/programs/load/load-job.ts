@@ -18,7 +18,7 @@ export interface LoadJob {
   /** Numbers of its enqueuers, each used once in a trial. */
   enqueuers: number[];
   dequeuers: number;
-  /** Open loop: transactions that this process begins a second, whatever became of those before. Null: closed loop. */
+  /** Open loop: transactions that this process begins per second, whether or not earlier ones have ended. Null: closed loop. */
   transactionsPerSec: number | null;
   /** Enqueuers in a closed loop wait while this many of their messages are in the queue. */
   backlogMax: number;

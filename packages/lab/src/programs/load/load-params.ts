@@ -153,7 +153,11 @@ export const openLoopParameters: readonly Parameter[] = [
     title: 'messages per second',
     over: 'the offered rate',
     many: '{} messages per second',
-    schema: countOf(1, 1_000_000, 'Rate at which messages are to be sent, whatever became of those before'),
+    schema: countOf(
+      1,
+      1_000_000,
+      'Rate at which messages are to be sent, whether or not earlier ones have ended',
+    ),
     optional: true,
   },
   {
