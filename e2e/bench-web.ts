@@ -1,13 +1,15 @@
 /**
  * What the run page costs while a run is measured: 20 series (2 rates, 2 latencies, CPU of 11 instances, 5 classes of waits)
  * at 4 samples a second, for half a minute or `--minutes`. The page and the server are the real ones; only the events of the
- * run are made here, so that it is known which update costs what. Prints main-thread time of an update, frames and heap.
+ * run are made here, so that it is known which update costs what. Prints main-thread time of an update, frames and heap, and then
+ * how soon the What-if page answers while a slider moves.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type CDPSession, chromium, type Page } from '@playwright/test';
 import { LabServer } from './server.ts';
+import { measureWhatIf } from './what-if-response.ts';
 
 const sampleMs = 250;
 const instances = 11;
@@ -190,6 +192,12 @@ try {
   console.log(`main thread an update: p50 ${ms(0.5)}, p95 ${ms(0.95)}, max ${ms(1)}`);
   console.log(`frames left out: ${dropped} of ${frames} (${((100 * dropped) / frames).toFixed(1)} %)`);
   console.log(`heap after a collection: ${heaps.map((heap) => heap.toFixed(1)).join(', ')} MB`);
+  await page.close();
+  const { answersMs, keys } = await measureWhatIf(browser, server.url);
+  const answer = (share: number) => `${quantile(answersMs, share).toFixed(0)} ms`;
+  console.log(
+    `What-if, ${keys} moves of a slider: ${answersMs.length} answered before the next, p50 ${answer(0.5)}, p95 ${answer(0.95)}, max ${answer(1)}`,
+  );
 } finally {
   await browser.close();
   await server.stop();

@@ -89,6 +89,7 @@ test('without its server every page says since when it is stale, and continues o
       );
       const before = await readRun(request, id);
       expect(before).toMatchObject({ status: 'cancelled', error: { code: 'RUN_INTERRUPTED' } });
+      await expect(statusOf(run)).toHaveText('Interrupted');
       await expectReadable(run);
       await notice.getByRole('button', { name: 'Resume' }).click();
       await expect(statusOf(run)).toHaveText('Running');

@@ -95,6 +95,8 @@ describe('SIGKILL', () => {
     expect(before.points.length).toBeGreaterThanOrEqual(Math.min(pointsOf(reader.events), 16));
     expect(before.endedAtMs).toBeGreaterThanOrEqual(before.startedAtMs!);
     expect(before.progress.etaMs).toBeNull();
+    const { runs } = (await (await fetch(`${again}/api/runs`)).json()) as { runs: unknown[] };
+    expect(runs).toContainEqual(expect.objectContaining({ id, errorCode: 'RUN_INTERRUPTED' }));
     const measuredBefore = JSON.stringify(before.points[0]);
     expect((await post(`${again}/api/runs/${id}/resume`)).status).toBe(202);
     const resumed = new EventReader(`${again}/api/runs/${id}/events`);

@@ -116,6 +116,11 @@ export const RunSummary = Type.Object(
     verdicts: Type.Array(
       Type.Object({ id: Type.String(), verdict: Verdict, provisional: Type.Boolean() }, closed),
     ),
+    errorCode: Type.Optional(
+      Type.String({
+        description: 'Why it failed; RUN_INTERRUPTED of a cancelled run that the end of the server cut off',
+      }),
+    ),
     ...ofUser,
   },
   closed,

@@ -79,10 +79,12 @@ function ofUser({
 }
 
 /** The columns that a list needs; scenario and environment, which may be long, are left out. */
-export type SummaryRow = Omit<RunRow, 'scenario' | 'environment' | 'updated_at_ms' | 'watched' | 'error'>;
+export type SummaryRow = Omit<RunRow, 'scenario' | 'environment' | 'updated_at_ms' | 'watched' | 'error'> & {
+  error_code: string | null;
+};
 
-export const summaryColumns =
-  'run_number, id, scenario_id, scenario_title, scale, status, created_at_ms, started_at_ms, ended_at_ms, progress, claims, name, note, baseline, imported';
+export const summaryColumns = `run_number, id, scenario_id, scenario_title, scale, status, created_at_ms, started_at_ms, ended_at_ms,
+  progress, claims, name, note, baseline, imported, error ->> '$.code' AS error_code`;
 
 export function toSummary(row: SummaryRow): RunSummary {
   return {
@@ -100,6 +102,7 @@ export function toSummary(row: SummaryRow): RunSummary {
       verdict,
       provisional,
     })),
+    ...(row.error_code === null ? {} : { errorCode: row.error_code }),
     ...ofUser(row),
   };
 }

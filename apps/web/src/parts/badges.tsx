@@ -9,8 +9,11 @@ const statusBadges: Readonly<Record<RunStatus, { label: string; tone: string }>>
   cancelled: { label: 'Cancelled', tone: 'quiet' },
 };
 
-export function StatusBadge({ status }: { status: RunStatus }) {
-  const { label, tone } = statusBadges[status];
+const interrupted = { label: 'Interrupted', tone: 'bad' };
+
+/** A run that the end of the server cut off counts as cancelled, though nobody cancelled it. */
+export function StatusBadge({ status, errorCode }: { status: RunStatus; errorCode?: string | undefined }) {
+  const { label, tone } = errorCode === 'RUN_INTERRUPTED' ? interrupted : statusBadges[status];
   return (
     <span className="badge" data-tone={tone}>
       {label}

@@ -81,7 +81,7 @@ export function RunTable({
               <td>{run.scale}</td>
               <td>
                 <span className="row">
-                  <StatusBadge status={run.status} />
+                  <StatusBadge status={run.status} errorCode={run.errorCode} />
                   {run.status === 'running' ? (
                     <span className="small muted">
                       {run.progress.done} of {run.progress.total}

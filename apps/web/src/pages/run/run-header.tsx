@@ -49,7 +49,7 @@ export function RunHeader(props: {
             <SourceBadge run={run} />
             {labels?.baseline ? <span className="tag">baseline</span> : null}
             <span role="status" aria-label="Run status">
-              <StatusBadge status={run.status} />
+              <StatusBadge status={run.status} errorCode={run.error?.code} />
             </span>
             <span className="muted">{run.scale}</span>
             <Link to="/scenarios/$scenarioId" params={{ scenarioId: run.scenario.id }} className="muted">

@@ -1,0 +1,49 @@
+/** How soon the What-if page answers while a slider moves: from each key to the first line that is drawn anew. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Browser } from '@playwright/test';
+
+/** As fast as a held key repeats on many systems, so that a move often comes before the last one is answered in full. */
+const keyMs = 100;
+const keys = [
+  ...Array.from({ length: 30 }, () => 'ArrowRight'),
+  ...Array.from({ length: 30 }, () => 'ArrowLeft'),
+];
+
+interface Observed {
+  answersMs: number[];
+  pressedAt: number | null;
+}
+
+/** Milliseconds of each answered key, ascending, and how many keys there were. */
+export async function measureWhatIf(
+  browser: Browser,
+  url: string,
+): Promise<{ answersMs: number[]; keys: number }> {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  await page.goto(`${url}/what-if?hardware=exadata-x4-2`);
+  await page
+    .getByRole('status')
+    .filter({ hasText: /^simulated$/ })
+    .waitFor();
+  const observed = await page.evaluateHandle((): Observed => {
+    const state: Observed = { answersMs: [], pressedAt: null };
+    document.addEventListener('keydown', () => (state.pressedAt = performance.now()), { capture: true });
+    new MutationObserver(() => {
+      if (state.pressedAt !== null) state.answersMs.push(performance.now() - state.pressedAt);
+      state.pressedAt = null;
+    }).observe(document.querySelector('path[data-series="simulated/sharded"]')!.closest('svg')!, {
+      attributeFilter: ['d'],
+      subtree: true,
+    });
+    return state;
+  });
+  await page.getByRole('slider', { name: /^Disk sync time/ }).focus();
+  for (const key of keys) {
+    await page.keyboard.press(key);
+    await pause(keyMs);
+  }
+  await page.waitForFunction((state) => state.pressedAt === null, observed);
+  const { answersMs } = await observed.jsonValue();
+  await page.close();
+  return { answersMs: answersMs.sort((a, b) => a - b), keys: keys.length };
+}
