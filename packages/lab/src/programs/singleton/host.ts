@@ -12,6 +12,7 @@ import {
   type ServiceSpec,
   startCluster,
 } from '@shardlab/engine';
+import { LabError } from '../../errors.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { parseJournal } from './journal.ts';
 import type { Fault, Move, SingletonJob, SingletonResult } from './singleton-job.ts';
@@ -50,26 +51,34 @@ class Trial {
     return services.find(({ name }) => name === this.#nameFor(0));
   }
 
-  /** Resolves with the milliseconds until the service is active as asked for; -1 if it never is. */
-  async #untilActive(fits: (service: ServiceInfo) => boolean): Promise<number> {
+  /**
+   * Resolves with the service once it is active as asked for; undefined if it never is. While an instance starts again nobody
+   * can say who has the service, though it is active.
+   */
+  async #whenActive(fits: (service: ServiceInfo) => boolean): Promise<ServiceInfo | undefined> {
     const fromMs = Date.now();
     while (Date.now() - fromMs < moveMsMax) {
       const service = await this.#service();
-      if (service?.status === 'active' && fits(service)) return Date.now() - fromMs;
+      if (service?.status === 'active' && fits(service)) return service;
       await pause(pollMs);
     }
-    return -1;
+    return undefined;
+  }
+
+  async #activeService(): Promise<ServiceInfo> {
+    const service = await this.#whenActive(() => true);
+    if (service !== undefined) return service;
+    throw new LabError('WORKER_FAILED', { message: `The service had no holder for ${moveMsMax} ms` });
   }
 
   async run(): Promise<Omit<SingletonResult, 'journal' | 'endedAtMs'>> {
     const startedAtMs = Date.now();
-    await this.#untilActive(() => true);
-    const firstHolder = (await this.#service())!.holder.instance;
+    const firstHolder = (await this.#activeService()).holder.instance;
     await this.#call(0, 'add', 8);
     const seenByOther = await this.#call(1, 'get');
     const returnedMs = await this.#doFaults();
     const seenAfterMove = this.#moves.length === 0 ? undefined : await this.#call(1, 'get');
-    const history = (await this.#service())?.history ?? [];
+    const history = (await this.#whenActive(() => true))?.history ?? [];
     return {
       firstHolder,
       seenByOther,
@@ -109,25 +118,19 @@ class Trial {
 
   /** Does a fault to the process that has the service, and waits until another opening has it. */
   async #fault(fault: Exclude<Fault, 'none' | 'wake'>): Promise<void> {
-    const { epoch, holder } = (await this.#service())!;
+    const { epoch, holder } = await this.#activeService();
     const atMs = Date.now();
     if (fault === 'kills')
       process.kill(holder.pid, 'SIGKILL'); // from outside: it is started again
     else if (fault === 'kill') this.#cluster.kill(holder.instance);
     else if (fault === 'hang') this.#cluster.pause(holder.instance);
     else void this.#cluster.stop(holder.instance);
-    await this.#untilActive((service) => service.epoch > epoch);
-    this.#moves.push({ fault, atMs, gapMs: await this.#gapSince(epoch, atMs) });
-  }
-
-  /** From the fault until the next activation, as that one noted it. */
-  async #gapSince(epoch: number, atMs: number): Promise<number> {
-    const next = (await this.#service())?.history.find((tenure) => tenure.epoch > epoch);
-    return next === undefined ? -1 : Math.max(0, next.activatedAtMs - atMs);
+    const moved = await this.#whenActive((service) => service.epoch > epoch);
+    this.#moves.push({ fault, atMs, gapMs: gapSince(moved, { epoch, atMs }) });
   }
 
   async #hangAndWake(afterMs: number): Promise<void> {
-    const { epoch, holder } = (await this.#service())!;
+    const { epoch, holder } = await this.#activeService();
     const atMs = Date.now();
     this.#cluster.pause(holder.instance);
     await pause(afterMs);
@@ -136,10 +139,10 @@ class Trial {
     } catch {
       // It was killed and replaced already.
     }
-    await this.#untilActive(() => true);
+    const service = await this.#activeService();
     // One that woke in time keeps the service.
-    const moved = (await this.#service())!.epoch > epoch;
-    if (moved) this.#moves.push({ fault: 'wake', atMs, gapMs: await this.#gapSince(epoch, atMs) });
+    if (service.epoch > epoch)
+      this.#moves.push({ fault: 'wake', atMs, gapMs: gapSince(service, { epoch, atMs }) });
   }
 
   /** Starts the preferred process if it is down. Resolves with the milliseconds until it has the service. */
@@ -156,6 +159,15 @@ class Trial {
     }
     return -1;
   }
+}
+
+/** Milliseconds from a fault until the next activation, as that one noted it; -1 if there was none. */
+function gapSince(
+  service: ServiceInfo | undefined,
+  { epoch, atMs }: { epoch: number; atMs: number },
+): number {
+  const next = service?.history.find((tenure) => tenure.epoch > epoch);
+  return next === undefined ? -1 : Math.max(0, next.activatedAtMs - atMs);
 }
 
 function servicesOf({ perProcess, kept, instances }: SingletonJob, journal: string): ServiceSpec[] {
