@@ -1,5 +1,6 @@
 /**
- * The service that the program `singleton` measures: the value of the document, 5 when it is activated, unless it is kept. As long as it is active it
+ * The service that the program `singleton` measures: the value of the document, 5 when it is activated, unless it is kept: then an addition
+ * is answered once it is committed, since a holder may be killed the moment after. As long as it is active it
  * writes: each write takes the next number after the one that is kept, and appends it to `journal` once it is acknowledged, with its epoch and
  * the time. So two writers show as a number that is there twice, and two active services as times that overlap. It stops when a
  * write is refused, not when it is told to.
@@ -25,6 +26,8 @@ class CountedService implements SingletonService {
   readonly #options: CountedServiceOptions;
   #context!: ServiceContext;
   #value = startValue;
+  /** Calls that are answered after the next commit. */
+  #unanswered: PromiseWithResolvers<void>[] = [];
 
   constructor(options: CountedServiceOptions) {
     this.#options = options;
@@ -32,8 +35,9 @@ class CountedService implements SingletonService {
 
   readonly calls = {
     get: (): Json => this.#value,
-    add: (by: Json): Json => {
+    add: async (by: Json): Promise<Json> => {
       this.#value += Number(by);
+      if (this.#options.kept) await this.#committed();
       return this.#value;
     },
   };
@@ -50,19 +54,29 @@ class CountedService implements SingletonService {
     this.#note('inactive', 0);
   }
 
+  #committed(): Promise<void> {
+    const answer = Promise.withResolvers<void>();
+    this.#unanswered.push(answer);
+    return answer.promise;
+  }
+
   async #write(): Promise<void> {
     const context = this.#context;
     const session = context.openSession();
+    let committing: PromiseWithResolvers<void>[] = [];
     try {
       for (;;) {
         const writes = ((context.state as Kept | undefined)?.writes ?? 0) + 1;
+        committing = this.#unanswered.splice(0);
         session.writeState({ value: this.#value, writes });
         await session.commit();
+        for (const { resolve } of committing) resolve();
         this.#note('wrote', writes);
         await new Promise((resolve) => setTimeout(resolve, writeEveryMs));
       }
-    } catch {
+    } catch (error) {
       this.#note('refused', 0);
+      for (const { reject } of [...committing, ...this.#unanswered]) reject(error);
     }
   }
 
