@@ -1,5 +1,6 @@
 /** The process of a trial of the program `pipelining-cases`: serves the instance, and is its own client. */
-import { connect, openInstance, serveInstance } from '@shardlab/engine';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, type Instance, openInstance, serveInstance } from '@shardlab/engine';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { type PipelineCaseFigures, type PipelineCaseName, queueName, runPipelineCase } from './cases.ts';
 
@@ -16,6 +17,10 @@ export interface PipelineCaseResult {
   /** Messages that were committed, and are neither consumed nor in the queue. */
   lost: number;
 }
+
+const pollMs = 5;
+/** A message that is not back by then never will be. */
+const settledMsMax = 5_000;
 
 async function runJob({ dir, name, messages, messagesMaximum }: PipelineCaseJob): Promise<void> {
   const instance = await openInstance({ dir });
@@ -34,10 +39,21 @@ async function runJob({ dir, name, messages, messagesMaximum }: PipelineCaseJob)
   const measuredMs = performance.now() - startMs;
   await client.close();
   await served.close();
-  const { enqueued, consumed, ready } = instance.queue(queueName);
+  const lost = await countLost(instance);
   await instance.close();
-  const result: PipelineCaseResult = { figures, measuredMs, lost: enqueued - consumed - ready };
+  const result: PipelineCaseResult = { figures, measuredMs, lost };
   sendToTrial({ type: 'result', result });
+}
+
+/** What a closing consumer acknowledged last, or gives back, may still be on its way. */
+async function countLost(instance: Instance): Promise<number> {
+  const untilMs = performance.now() + settledMsMax;
+  for (;;) {
+    const { enqueued, consumed, ready } = instance.queue(queueName);
+    const lost = enqueued - consumed - ready;
+    if (lost === 0 || performance.now() > untilMs) return lost;
+    await sleep(pollMs);
+  }
 }
 
 bindToTrial();
