@@ -50,6 +50,8 @@ export class ServerConnection {
   #peerRequests: PeerRequestHandler | undefined;
   #unanswered = 0;
   #paused = false;
+  /** Until then the writer is full, and reading is not resumed. */
+  #awaitsDrain = false;
   #ended: Promise<void> | undefined;
 
   constructor(socket: Socket, instance: LocalInstance, ports: InstancePorts) {
@@ -354,16 +356,23 @@ export class ServerConnection {
     this.#writer.endFrame();
   }
 
+  /** Reads no more requests while the client does not read the answers, or has too many to come. */
   #throttle(): void {
-    const full = this.#writer.full || this.#unanswered > limits.requestsPerConnectionMax;
-    if (full && !this.#paused) {
-      this.#paused = true;
-      this.#socket.pause();
-      void this.#writer.drained().then(() => this.#throttle());
-    } else if (!full && this.#paused) {
-      this.#paused = false;
-      this.#socket.resume();
+    const { full } = this.#writer;
+    const mustPause = full || this.#unanswered > limits.requestsPerConnectionMax;
+    if (mustPause !== this.#paused) {
+      this.#paused = mustPause;
+      if (mustPause) this.#socket.pause();
+      else this.#socket.resume();
     }
+    if (full && !this.#awaitsDrain) void this.#throttleWhenDrained();
+  }
+
+  async #throttleWhenDrained(): Promise<void> {
+    this.#awaitsDrain = true;
+    await this.#writer.drained();
+    this.#awaitsDrain = false;
+    this.#throttle(); // whoever waited before may have filled the writer again: then it waits again
   }
 }
 

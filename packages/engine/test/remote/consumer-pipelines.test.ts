@@ -1,9 +1,12 @@
 /** The pipeline of a consumer: how many messages are sent ahead of its calls, in which order, and when none are. */
 import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/api/limits.ts';
 import type { ConsumerOptions, Instance } from '../../src/index.ts';
 import { text } from '../folder.ts';
 import { fill, numbers, openQueue, payloadOf, receiveAll } from './consumer-support.ts';
 import { code } from './serving.ts';
+
+const megabyte = 1024 * 1024;
 
 const held = async (instance: Instance) => instance.queue('q').held;
 
@@ -124,5 +127,24 @@ describe('prefetch', () => {
     await session.xa!.commit(xid);
     expect(payloadOf(await consumer.receive())).toBe('1');
     await expect.poll(() => instance.queue('q').consumed).toBe(2);
+  });
+});
+
+describe('a pipeline of large messages', () => {
+  it('goes on after the connection was full, though the consumer acknowledged meanwhile', async () => {
+    const { instance, session } = await openQueue({ durability: 'memory' });
+    const enqueuer = instance.openSession();
+    const count = 3 * (limits.outboxBytesMax / megabyte);
+    for (let index = 0; index < count; index += 1)
+      enqueuer.enqueue('q', { payload: Buffer.alloc(megabyte, index) });
+    await enqueuer.commit();
+    const consumer = await session.openConsumer('q', {
+      prefetch: true,
+      fair: false,
+      messagesMaximum: count,
+    });
+    const messages = await receiveAll(consumer, count);
+    expect(messages.map(({ payload }) => payload[0])).toEqual(numbers(count).map(Number));
+    await expect.poll(() => instance.queue('q').consumed).toBe(count);
   });
 });
