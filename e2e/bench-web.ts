@@ -2,7 +2,7 @@
  * What the run page costs while a run is measured: 20 series (2 rates, 2 latencies, CPU of 11 instances, 5 classes of waits)
  * at 4 samples a second, for half a minute or `--minutes`. The page and the server are the real ones; only the events of the
  * run are made here, so that it is known which update costs what. Prints main-thread time of an update, frames and heap, and then
- * how soon the What-if page answers while a slider moves.
+ * how soon the What-if page answers each step of a slider.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -193,10 +193,10 @@ try {
   console.log(`frames left out: ${dropped} of ${frames} (${((100 * dropped) / frames).toFixed(1)} %)`);
   console.log(`heap after a collection: ${heaps.map((heap) => heap.toFixed(1)).join(', ')} MB`);
   await page.close();
-  const { answersMs, keys } = await measureWhatIf(browser, server.url);
+  const { answersMs, moves } = await measureWhatIf(browser, server.url);
   const answer = (share: number) => `${quantile(answersMs, share).toFixed(0)} ms`;
   console.log(
-    `What-if, ${keys} moves of a slider: ${answersMs.length} answered before the next, p50 ${answer(0.5)}, p95 ${answer(0.95)}, max ${answer(1)}`,
+    `What-if, ${moves} moves of a slider: ${answersMs.length} redrawn before the next, p50 ${answer(0.5)}, p95 ${answer(0.95)}, max ${answer(1)}`,
   );
 } finally {
   await browser.close();
