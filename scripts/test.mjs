@@ -35,7 +35,7 @@ ensureInstalled();
 for (const report of [...testReports, journeyReport]) rmSync(report, { force: true });
 const bundled = useBundles();
 /** Of what gives way to the tests of instances and processes, and of what gives way to both. */
-const niceness = { journeys: 0, computing: 15 };
+const niceness = { journeys: 3, computing: 15 };
 
 /** @type {import('./steps.mjs').Step} */
 const journeys = {
