@@ -65,7 +65,7 @@ export const checkTests = { ...tests('fast tests', parts.fast), env: { SHARDLAB_
 export const restTests = tests('tests of instances, processes and crashes', parts.rest);
 
 /** Of `npm test`: shown when they have ended. @type {Step} */
-export const fastTests = { ...tests('fast tests', parts.fast, ['--maxWorkers=2']), live: false };
+export const fastTests = { ...tests('fast tests', parts.fast, ['--maxWorkers=1']), live: false };
 
 export const testReports = Object.values(parts).map(testReport);
 

@@ -1,14 +1,14 @@
 /**
- * `npm test`: installs what is missing, then runs everything that continuous integration runs, at the same time. Tests of instances
- * and processes wait for a good part of their time. What they leave goes to the journeys on a freshly built dashboard, which wait too,
- * and the rest to what only computes (types, lint, fast tests). So each gives way to those before it: else tests of processes that
- * hang or end in time would exceed their limits on two cores. The last line counts the tests of all steps.
+ * `npm test`: installs what is missing, then runs everything that continuous integration runs. Tests of instances and processes
+ * wait for a good part of their time. What they leave goes to what only computes (types, lint, fast tests), then to the journeys
+ * on a freshly built dashboard. Both give way to them: else tests of processes that hang or end in time would exceed their limits
+ * on two cores. The last line counts the tests of all steps.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { useBundles } from './bundles/use-bundles.mjs';
 import { ensureInstalled } from './install.mjs';
 import { cpuOfChildren, inRoot, pinnedNode, seconds } from './run.mjs';
-import { fastTests, restTests, takeAll, testReports, typesAndLint } from './steps.mjs';
+import { fastTests, restTests, take, takeAll, testReports, typesAndLint } from './steps.mjs';
 
 const journeyReport = inRoot('test-results', 'e2e.json');
 
@@ -34,8 +34,8 @@ const started = Date.now();
 ensureInstalled();
 for (const report of [...testReports, journeyReport]) rmSync(report, { force: true });
 const bundled = useBundles();
-/** Of what gives way to the tests of instances and processes, and of what gives way to both. */
-const niceness = { journeys: 3, computing: 15 };
+/** Of what gives way to the tests of instances and processes. */
+const niceness = 5;
 
 /** @type {import('./steps.mjs').Step} */
 const journeys = {
@@ -45,13 +45,14 @@ const journeys = {
   env: { ...bundled, PLAYWRIGHT_JSON_OUTPUT_FILE: journeyReport },
 };
 
-const computing = [{ ...fastTests, env: bundled }, ...typesAndLint];
-const ok = await takeAll([
-  { ...restTests, env: bundled },
-  { ...journeys, niceness: niceness.journeys },
-  ...computing.map((step) => ({ ...step, niceness: niceness.computing })),
-]);
+async function takeYielding() {
+  const computing = [{ ...fastTests, env: bundled }, ...typesAndLint];
+  const computed = await takeAll(computing.map((step) => ({ ...step, niceness })));
+  return (await take({ ...journeys, niceness })) && computed;
+}
 
+const passedAll = await Promise.all([take({ ...restTests, env: bundled }), takeYielding()]);
+const ok = passedAll.every((each) => each);
 const { passed, failed } = count();
 console.log(`\n── all: ${ok ? 'passed' : 'failed'} in ${seconds(started)}${cpuOfChildren()}`);
 // A failing step that is no test, such as the type check, still shows in the last line.
