@@ -50,7 +50,7 @@ export class ServerConnection {
   #peerRequests: PeerRequestHandler | undefined;
   #unanswered = 0;
   #paused = false;
-  /** Until then the writer is full, and reading is not resumed. */
+  /** The writer is full, and `#throttle` runs again once it has drained. */
   #awaitsDrain = false;
   #ended: Promise<void> | undefined;
 

@@ -1,9 +1,10 @@
 /**
- * The service that the program `singleton` measures: the value of the document, 5 when it is activated, unless it is kept: then an addition
- * is answered once it is committed, since a holder may be killed the moment after. As long as it is active it
- * writes: each write takes the next number after the one that is kept, and appends it to `journal` once it is acknowledged, with its epoch and
- * the time. So two writers show as a number that is there twice, and two active services as times that overlap. It stops when a
- * write is refused, not when it is told to.
+ * The service that the program `singleton` measures: a counter that begins with the document's value, 5, at each activation, or with the
+ * value that was kept. One that is kept answers an addition only once it is committed, because its holder may be killed the moment after.
+ *
+ * While active it writes to the database again and again. Each write takes the next number after the stored one; once it is acknowledged,
+ * the number, the epoch and the time are appended to `journal`. Two writers would show as a number that is there twice, two active
+ * services as times that overlap. It stops when a write is refused, not when it is told to.
  */
 import { appendFileSync } from 'node:fs';
 import type { Json, ServiceContext, SingletonService } from '@shardlab/engine';
