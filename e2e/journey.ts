@@ -56,12 +56,16 @@ export const test = base.extend<object, { server: LabServer; browsing: BrowserCo
   baseURL: ({ server }, use) => use(server.url),
 });
 
-/** A server of its own for what may kill or suspend it, with its calls. It is ended afterwards, whatever became of it. */
+/** A server of its own, with its calls: for what may kill or suspend it, or needs settings. Always ended afterwards. */
 export async function withServer(
-  { playwright, logName }: Pick<PlaywrightWorkerArgs, 'playwright'> & { logName: string },
+  {
+    playwright,
+    logName,
+    env,
+  }: Pick<PlaywrightWorkerArgs, 'playwright'> & { logName: string; env?: Record<string, string> },
   use: (server: LabServer, request: APIRequestContext) => Promise<void>,
 ): Promise<void> {
-  const server = await LabServer.start(logName);
+  const server = await LabServer.start(logName, env);
   const request = await playwright.request.newContext({ baseURL: server.url });
   try {
     await use(server, request);

@@ -3,6 +3,7 @@ import type { Page } from '@playwright/test';
 import { test as base, expect } from './journey.ts';
 import { expectReadableEverywhere } from './readable.ts';
 import { LabServer } from './server.ts';
+import { expectWholeAtAllWidths } from './whole.ts';
 
 const key = 'a key for journeys';
 
@@ -62,9 +63,10 @@ test('a session that ended leads back to the page', async ({ page }) => {
   await expect(page).toHaveURL(/\/login\?next=%2Fclaims$/);
 });
 
-test('the login in both themes, on a desktop and on a phone', async ({ page }) => {
+test('the login in both themes, on a desktop and on a phone, whole at each width', async ({ page }) => {
   await expectReadableEverywhere(page, async () => {
     await page.goto('/login');
     await expect(page.getByLabel('Key', { exact: true })).toBeVisible();
   });
+  await expectWholeAtAllWidths(page);
 });

@@ -76,7 +76,6 @@ export interface ShownPage {
 export const pages: readonly ShownPage[] = [
   { name: 'start', route: '/', address: () => '/' },
   { name: 'start-claim', route: '/', address: () => '/?claim=A4' },
-  { name: 'login', route: '/login', address: () => '/login' },
   { name: 'scenarios', route: '/scenarios', address: () => '/scenarios' },
   {
     name: 'scenario',

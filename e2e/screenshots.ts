@@ -152,6 +152,17 @@ test('the console: a day with a gap, and forms with faults', async ({ page, requ
   await take(page, 'queue-forms-faulty');
 });
 
+test('the login of a server with a key', async ({ page, playwright }) => {
+  const env = { SHARDLAB_KEY: 'a key for pictures' };
+  await withServer({ playwright, logName: 'screenshots-login.log', env }, async ({ url }) => {
+    await page.goto(`${url}/login`);
+    await page.getByLabel('Key', { exact: true }).fill('not the key');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await expect(page.getByRole('alert')).toBeVisible();
+    await take(page, 'login');
+  });
+});
+
 test('a server that is gone, and runs that did not end well', async ({ browsing, playwright }) => {
   await withServer({ playwright, logName: 'screenshots-server-gone.log' }, async (server, request) => {
     const opened = async (address: string) => {
