@@ -23,7 +23,7 @@ export default defineConfig({
     launchOptions: {
       ...(executablePath === undefined ? {} : { executablePath }),
       // Chromium's sandbox refuses root, as in containers.
-      args: ['--disable-background-networking', ...(isRoot ? ['--no-sandbox'] : [])],
+      args: ['--disable-background-networking', '--disable-gpu', ...(isRoot ? ['--no-sandbox'] : [])],
     },
     viewport: { width: 1280, height: 900 },
     // For what never comes; without a bound a click waits until the journey's time is over.
