@@ -6,6 +6,7 @@ import { closedLoop } from '../src/programs/load/closed-loop-program.ts';
 import { openLoop } from '../src/programs/load/open-loop-program.ts';
 import { standingBacklog } from '../src/programs/load/standing-backlog-program.ts';
 import { programScenario, runPoints, whole, wholeAndDrained } from './program-runs.ts';
+import { measuredOnceMs } from './support.ts';
 
 const scenario = (changes: Partial<Scenario> & { parameters: Params }): Scenario =>
   programScenario({
@@ -88,8 +89,9 @@ describe('a closed loop', () => {
 });
 
 describe('REST', () => {
-  // Each process that answers calls compiles what checks them at the first one, which on a busy machine takes longer than the usual window.
-  const phases = { warmupMs: 600, measureMs: 600, drainMs: 5_000 };
+  // Each process that answers calls compiles what checks them at the first one, which on a busy machine takes longer than the usual
+  // window.
+  const phases = { warmupMs: 600, measureMs: measuredOnceMs, drainMs: 5_000 };
   const loaded = (systems: string[], schedule: string) =>
     runPoints(scenario({ systems, phases, parameters: { schedule, enqueuers: 3, dequeuers: 2 } }));
 

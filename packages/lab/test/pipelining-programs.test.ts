@@ -3,8 +3,9 @@ import type { Params, Scenario } from '@shardlab/contract';
 import { describe, expect, test } from 'vitest';
 import { deviationOf, inWindow, rateSeries } from '../src/programs/pipelining/slices.ts';
 import { programScenario, runPoints, whole } from './program-runs.ts';
+import { measuredOnceMs } from './support.ts';
 
-const phases = { warmupMs: 100, measureMs: 600, drainMs: 30_000 };
+const phases = { warmupMs: 100, measureMs: measuredOnceMs, drainMs: 30_000 };
 const scenario = (program: string, systems: string[], parameters: Params, sweep = {}): Scenario =>
   programScenario({ study: 'pipelining', program, systems, parameters, sweep, phases });
 
@@ -24,7 +25,7 @@ test('producers send at the rate that they are given, and the rates of all are k
   const { perSec, sliceMs } = point!.rates![0]!;
   const sent = perSec.reduce((sum, rate) => sum + (rate * sliceMs) / 1_000, 0);
   expect(sent).toBeGreaterThan(0);
-  expect(sent).toBeLessThanOrEqual((2 * 200 * (100 + 600 + 2_000)) / 1_000);
+  expect(sent).toBeLessThanOrEqual((2 * 200 * (100 + measuredOnceMs + 2_000)) / 1_000);
 }, 60_000);
 
 test('a pipeline that may hold more than the quota is all that another consumer is left without', async () => {

@@ -8,7 +8,7 @@ import { startRun } from '@shardlab/lab';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queuePointOf } from '../src/programs/queue/queue-point.ts';
-import { smallScenario } from './support.ts';
+import { measuredOnceMs, smallScenario } from './support.ts';
 
 const ajv = new Ajv({ allErrors: true, strict: false });
 const isRun = ajv.compile(Run);
@@ -34,7 +34,7 @@ describe('a small run of both queues on two instances, with and without a round 
         threads: [3],
         roundTripMs: [0, 1],
       },
-      phases: { warmupMs: 100, measureMs: 700, drainMs: 20_000 },
+      phases: { warmupMs: 100, measureMs: measuredOnceMs, drainMs: 20_000 },
     });
     run = await startRun({
       scenario,

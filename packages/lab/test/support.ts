@@ -1,5 +1,9 @@
 /** Builders that tests of the lab share: a small good scenario, and points with what a test cares about. */
 import type { Figure, Point, Scenario, WaitSummary } from '@shardlab/contract';
+import { againWindowMsMin } from '../src/run/measure-repeat.ts';
+
+/** The longest window that is not measured again where a busy machine disturbs it. */
+export const measuredOnceMs = againWindowMsMin - 1;
 
 /** Parameters of `changes` are added to the usual ones, except where its sweep has them. */
 export function smallScenario(changes: Partial<Scenario> = {}): Scenario {

@@ -7,11 +7,11 @@ import { startRun } from '@shardlab/lab';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queuePointOf } from '../src/programs/queue/queue-point.ts';
-import { smallScenario } from './support.ts';
+import { measuredOnceMs, smallScenario } from './support.ts';
 
 const isRun = new Ajv({ allErrors: true, strict: false }).compile(RunSchema);
 const clean = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
-const phases = { warmupMs: 50, measureMs: 700, drainMs: 20_000 };
+const phases = { warmupMs: 50, measureMs: measuredOnceMs, drainMs: 20_000 };
 
 let dataDir: string;
 beforeAll(async () => {
