@@ -188,7 +188,7 @@ function drawPanel(
     { bottom },
   );
   drawGuides(part('guides'), geometry, { ...data, ...panel });
-  drawDocumentCurves(part('guides'), geometry, data.curves ?? []);
+  drawDocumentCurves(part('guides'), geometry, { curves: data.curves ?? [], series: panel.series });
   drawRanges(part('ranges'), geometry, panel.series);
   drawLines(part('lines').attr('fill', 'none'), geometry, panel.series);
   drawPoints(part('points'), geometry, panel.series);
