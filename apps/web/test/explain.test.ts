@@ -64,6 +64,11 @@ describe('active sessions of a point', () => {
       'write lock',
       'log file sync',
     ]);
+    const alone = activityOf(pointWithWaits({ lock: 14, onCpu: 1, ready: 3 }));
+    expect(
+      activityOrder([{ points: [alone] }]).map(({ name }) => name),
+      'CPU has its strong colour whatever lasts longest',
+    ).toEqual(['on CPU', 'ready, waiting for a core', 'write lock']);
   });
 
   test('in a sentence: where most sessions wait, and how busy the cores are', () => {

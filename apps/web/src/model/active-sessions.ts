@@ -174,7 +174,9 @@ export function activityGroups(
 }
 
 /** Names of all activities, by the sessions that are in them over all points, most first; CPU before waits. */
-export function activityOrder(groups: readonly ActivityGroup[]): { name: string; class: ActivityClass }[] {
+export function activityOrder(
+  groups: readonly { points: readonly Pick<PointActivity, 'activities'>[] }[],
+): { name: string; class: ActivityClass }[] {
   const totals = new Map<string, { name: string; class: ActivityClass; sessions: number }>();
   for (const { activities } of groups.flatMap(({ points }) => points))
     for (const { name, class: ofClass, sessions } of activities) {

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'react';
 import { compareHeight, createCompareChart } from '../../charts/compare-chart.ts';
 import { lineColors } from '../../charts/visual-encoding.ts';
 import { eventColors } from '../../charts/waits-color.ts';
-import { activityOf } from '../../model/active-sessions.ts';
+import { activityOf, activityOrder } from '../../model/active-sessions.ts';
 import {
   type ComparedPoint,
   comparedPoints,
@@ -204,12 +204,10 @@ function ChangedTime({ runs, row }: { runs: readonly Run[]; row: ComparedPoint }
     () => row.points.map((point) => (point === undefined ? null : activityOf(point))),
     [row],
   );
-  const colors = useMemo(() => {
-    const names = new Map(
-      activities.flatMap((each) => each?.activities ?? []).map((each) => [each.name, each] as const),
-    );
-    return eventColors([...names.values()]);
-  }, [activities]);
+  const colors = useMemo(
+    () => eventColors(activityOrder([{ points: activities.filter((each) => each !== null) }])),
+    [activities],
+  );
   const from = activities[0];
   if (from === null || from === undefined || from.activities.length === 0) return null;
   return (
