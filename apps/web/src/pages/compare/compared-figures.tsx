@@ -14,8 +14,7 @@ import {
   runsProvenance,
 } from '../../model/compare-runs.ts';
 import type { DataTable } from '../../model/data-table.ts';
-import { formatValue } from '../../model/format.ts';
-import { formatRatioChange } from '../../model/format-change.ts';
+import { formatRatioChange, formatRatioTick } from '../../model/format-change.ts';
 import { chosenMetric, type Metric, metricsOf } from '../../model/point-metrics.ts';
 import { ActivityWaterfall } from '../../parts/activity-waterfall.tsx';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
@@ -98,7 +97,7 @@ function Ratios(props: {
       width: Math.max(width, 240),
       rows,
       colors: runs.map((_, index) => lineColors[index]!),
-      format: (ratio: number) => `${formatValue(ratio)} ×`,
+      format: formatRatioTick,
       cursor,
       selected,
     }),
