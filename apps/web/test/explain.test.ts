@@ -58,6 +58,9 @@ describe('active sessions of a point', () => {
       ['sharded', ['1', '8', '32']],
       ['unsharded', ['1', '8', '32']],
     ]);
+    expect(groups.map(({ axisTitle }) => axisTitle)).toEqual(
+      Array(2).fill('threads (n enqueuers and n dequeuers)'),
+    );
     expect(activityOrder(groups).map(({ name }) => name)).toEqual([
       'on CPU',
       'ready, waiting for a core',
@@ -130,14 +133,16 @@ test('panels fill rows evenly and share one scale', () => {
     bars: [1, 2, 3].map((each) => ({ key: `${title}${each}`, label: '', segments: [{ name: 'a', value }] })),
   });
   const panels = ['a', 'b', 'c', 'd', 'e', 'f'].map((title, index) => panel(title, index + 1));
-  const { panels: placed } = layoutWaits(panels, { width: 1_150, reference: 9 });
+  const { panels: placed } = layoutWaits(panels, { width: 1_150, reference: 9, axisTitle: '' });
   expect(new Set(placed.map(({ top }) => top)).size).toBe(2);
   expect(placed.filter(({ top }) => top === 0)).toHaveLength(3);
   expect(new Set(placed.map(({ y }) => y.domain().join())).size).toBe(1);
   expect(placed[0]!.y.domain()[1]).toBeGreaterThanOrEqual(9);
-  const narrow = layoutWaits(panels, { width: 300, reference: null });
+  const narrow = layoutWaits(panels, { width: 300, reference: null, axisTitle: 'threads' });
   expect(narrow.panels.every(({ left }) => left === 0)).toBe(true);
   expect(narrow.panels.every(({ plotRight }) => plotRight <= 300)).toBe(true);
+  expect(narrow.axisTitleEnd!.y).toBeGreaterThan(narrow.panels.at(-1)!.plotBottom + 24);
+  expect(narrow.axisTitleEnd!.y).toBeLessThan(narrow.height);
 });
 
 describe('histograms by powers of two', () => {

@@ -58,6 +58,8 @@ export interface PointActivity {
 export interface ActivityGroup {
   /** "sharded, 2 instances" */
   title: string;
+  /** What the labels of the points are values of: "threads"; empty if the points of the run differ in no parameter. */
+  axisTitle: string;
   points: PointActivity[];
 }
 
@@ -158,7 +160,7 @@ export function activityGroups(
       return value === undefined ? [] : [paramInWords(parameter, value)];
     });
     const title = [...(systems.size > 1 || words.length === 0 ? [point.system] : []), ...words].join(', ');
-    const group = groups.get(title) ?? { title, points: [] };
+    const group = groups.get(title) ?? { title, axisTitle: axis?.title ?? '', points: [] };
     groups.set(title, group);
     const x = axis === undefined ? undefined : point.params[axis.name];
     group.points.push({

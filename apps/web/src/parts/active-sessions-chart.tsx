@@ -39,11 +39,13 @@ export function ActiveSessions(props: ActiveSessionsProps) {
   const cores = run.environment?.cores ?? null;
   const panels = useMemo(() => panelsOf(groups, order, unit), [groups, order, unit]);
   const reference = unit === 'sessions' ? cores : null;
+  const axisTitle = groups[0]?.axisTitle ?? '';
   const shown = Math.max(width, 240);
   const data = useMemo(
     () => ({
       width: shown,
       panels,
+      axisTitle,
       colors,
       reference,
       format: unit === 'sessions' ? formatAxisCount : (us: number) => (us === 0 ? '0' : formatMs(us / 1_000)),
@@ -51,12 +53,12 @@ export function ActiveSessions(props: ActiveSessionsProps) {
       selected,
       against,
     }),
-    [shown, panels, colors, reference, unit, cursor, selected, against],
+    [shown, panels, axisTitle, colors, reference, unit, cursor, selected, against],
   );
   const { element } = usePointerChart(createWaitsChart, { onCursor: setCursor, onSelect }, data);
   const height = useMemo(
-    () => layoutWaits(panels, { width: shown, reference }).height,
-    [panels, shown, reference],
+    () => layoutWaits(panels, { width: shown, reference, axisTitle }).height,
+    [panels, shown, reference, axisTitle],
   );
   const all = groups.flatMap((group) => group.points.map((point) => ({ group, point })));
   const keys = all.map(({ point }) => point.key);
