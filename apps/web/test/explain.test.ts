@@ -76,8 +76,8 @@ describe('active sessions of a point', () => {
 
   test('in a sentence: where most sessions wait, and how busy the cores are', () => {
     const at = busiestPoint(groups)!;
-    expect(whyInWords('unsharded', at, { cores: 2, format: (value) => value.toFixed(1) })).toBe(
-      'unsharded, 32 threads: 62.0 of 64.0 active sessions are in write lock. 0.5 of 2 cores are busy.',
+    expect(whyInWords('unsharded', at, 2)).toBe(
+      'unsharded, 32 threads: 62.00 of 64.00 active sessions are in write lock. 0.50 of 2 cores are busy.',
     );
   });
 });

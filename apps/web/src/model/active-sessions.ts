@@ -11,7 +11,7 @@ import {
   pointKey,
   type Scenario,
 } from '@shardlab/contract';
-import { formatAxisCount } from './format.ts';
+import { formatAxisCount, formatSessions } from './format.ts';
 import { sweepAxis } from './sweep-axis.ts';
 
 /** Sessions: average number that are in a state. Microseconds: their time there for each message delivered. */
@@ -200,17 +200,14 @@ export function busiestPoint(groups: readonly ActivityGroup[]): PointActivity | 
   return groups.flatMap(({ points }) => points).toSorted((a, b) => waiting(b) - waiting(a))[0];
 }
 
-/** "unsharded, 16 threads: 30.1 of 32 active sessions are in write lock. 1.2 of 2 cores are busy." */
-export function whyInWords(
-  title: string,
-  at: PointActivity,
-  options: { cores: number | null; format(value: number): string },
-): string {
-  const { cores, format } = options;
+/** "unsharded, 16 threads: 30.10 of 32.00 active sessions are in write lock. 1.20 of 2 cores are busy." */
+export function whyInWords(title: string, at: PointActivity, cores: number | null): string {
   const [most] = at.activities.filter((each) => each.class !== 'cpu');
   const busy =
-    cores === null || at.coresBusy === null ? '' : ` ${format(at.coresBusy)} of ${cores} cores are busy.`;
+    cores === null || at.coresBusy === null
+      ? ''
+      : ` ${formatSessions(at.coresBusy)} of ${cores} cores are busy.`;
   const place = [title, at.words].filter((part) => part !== '').join(', ');
   if (most === undefined) return `${place}: no session waits for another or for the disk.${busy}`;
-  return `${place}: ${format(most.sessions)} of ${format(at.sessions)} active sessions are in ${most.name}${most.emulated ? ' (emulated)' : ''}.${busy}`;
+  return `${place}: ${formatSessions(most.sessions)} of ${formatSessions(at.sessions)} active sessions are in ${most.name}${most.emulated ? ' (emulated)' : ''}.${busy}`;
 }

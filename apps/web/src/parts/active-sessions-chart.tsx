@@ -9,7 +9,7 @@ import {
   type PointActivity,
 } from '../model/active-sessions.ts';
 import type { DataTable } from '../model/data-table.ts';
-import { formatAxisCount, formatMs, formatSessions, formatValue } from '../model/format.ts';
+import { formatAxisCount, formatMs, formatSessions } from '../model/format.ts';
 import { runProvenance } from '../model/provenance.ts';
 import { layoutWaits, type WaitPanel } from '../model/waits-layout.ts';
 import { ChartFrame } from './chart-frame.tsx';
@@ -175,7 +175,7 @@ function panelsOf(
 function readoutOf(title: string, point: PointActivity, unit: ActivityUnit): string {
   const value = (sessions: number) => formatIn(unit, inUnit(sessions, unit, point.messagesPerSec));
   const parts = point.activities.slice(0, 3).map(({ name, sessions }) => `${name} ${value(sessions)}`);
-  return `${[title, point.words].filter((part) => part !== '').join(', ')}: ${value(point.sessions)} in all; ${parts.join(', ')}${point.coresBusy === null ? '' : `; ${formatValue(point.coresBusy)} cores busy`}`;
+  return `${[title, point.words].filter((part) => part !== '').join(', ')}: ${value(point.sessions)} in all; ${parts.join(', ')}${point.coresBusy === null ? '' : `; ${formatSessions(point.coresBusy)} cores busy`}`;
 }
 
 function tableOf(
