@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { compareCells } from '../src/model/compare-cells.ts';
 import {
+  clockPrecision,
   formatAgo,
   formatAxisCount,
   formatClock,
@@ -57,7 +58,18 @@ test('axis labels are short', () => {
 });
 
 test('a clock shows hours only from one hour on', () => {
-  expect([0, 67_400, 3_723_000].map(formatClock)).toEqual(['0:00', '1:07', '1:02:03']);
+  const clocks = [0, 67_400, 3_723_000].map((ms) => formatClock(ms));
+  expect(clocks).toEqual(['0:00', '1:07', '1:02:03']);
+});
+
+test('a clock is never ahead of the axis that it is read from', () => {
+  expect(formatClock(1_500)).toBe('0:01');
+  expect([1_200, 1_599, 59_999].map((ms) => formatClock(ms, 'tenth'))).toEqual([
+    '0:01.2',
+    '0:01.5',
+    '0:59.9',
+  ]);
+  expect([1_500, 9_999, 10_000].map(clockPrecision)).toEqual(['tenth', 'tenth', 'second']);
 });
 
 test('nouns and units agree with their number', () => {

@@ -164,10 +164,7 @@ function multiplesIn({ fromMs, toMs }: TimeRange, step: number): number[] {
 }
 
 /** Elapsed time as a clock, with tenths for a tick between whole seconds. */
-const clockLabel = (ms: number): string =>
-  ms % 1000 === 0
-    ? formatClock(ms)
-    : `${formatClock(Math.floor(ms / 1000) * 1000)}.${Math.round((ms % 1000) / 100)}`;
+const clockLabel = (ms: number): string => formatClock(ms, ms % 1000 === 0 ? 'second' : 'tenth');
 
 /** Shades every other trial, so that a jump of a curve is recognised as the start of another trial. */
 function drawTrials(group: Group, x: Scale, data: TimeChartData & { bottom: number }): void {

@@ -86,11 +86,18 @@ export function formatAxisCount(value: number): string {
   return threeDigits.format(value);
 }
 
-/** Elapsed time as a clock: 0:07, 12:30, 1:02:03. */
-export function formatClock(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
+export type ClockPrecision = 'second' | 'tenth';
+
+/** Elapsed time as a clock, rounded down as clocks do: 0:07, 12:30, 1:02:03; to the tenth: 0:01.5. */
+export function formatClock(ms: number, to: ClockPrecision = 'second'): string {
+  const tenths = Math.max(0, Math.floor(ms / 100));
+  const seconds = Math.floor(tenths / 10);
   const two = (part: number) => String(part).padStart(2, '0');
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
-  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
+  const end = to === 'tenth' ? `.${tenths % 10}` : '';
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}${end}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}${end}`;
 }
+
+/** Whole seconds are too coarse for the times of a range under ten seconds. */
+export const clockPrecision = (rangeMs: number): ClockPrecision => (rangeMs < 10_000 ? 'tenth' : 'second');

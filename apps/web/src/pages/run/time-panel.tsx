@@ -4,7 +4,7 @@ import type { LegendItem } from '../../charts/svg-document.ts';
 import { createTimeChart, type TimeChart, type TimeChartData } from '../../charts/time-chart.ts';
 import { describeCombination } from '../../model/combination-words.ts';
 import type { DataTable } from '../../model/data-table.ts';
-import { formatClock, plural } from '../../model/format.ts';
+import { clockPrecision, formatClock, plural } from '../../model/format.ts';
 import type { TimeAnnotation, TimeMarks } from '../../model/time-chart-data.ts';
 import type { TimePanelSpec } from '../../model/time-panels.ts';
 import { sampleAt, type TimeRange, type TrialSamples } from '../../model/time-series.ts';
@@ -59,6 +59,8 @@ export function TimePanel(props: TimePanelProps) {
   }, [cursor, chart]);
   const atMs = useCursorTime(cursor);
   const found = sampleAt(trials, atMs ?? range.toMs);
+  const clock =
+    found === null ? '' : formatClock(found.sample.atMs, clockPrecision(range.toMs - range.fromMs));
   return (
     <ChartFrame
       title={title}
@@ -70,8 +72,8 @@ export function TimePanel(props: TimePanelProps) {
       height={height}
       saved={{ legend: props.legend, provenance: props.provenance }}
       legend={<Legend items={props.legend} />}
-      readout={found === null ? '–' : <Readout found={found} readout={props.readout} />}
-      spoken={found === null ? 'no data' : spokenOf(found, props.readout)}
+      readout={found === null ? '–' : <Readout {...found} clock={clock} readout={props.readout} />}
+      spoken={found === null ? 'no data' : spokenOf({ ...found, clock }, props.readout)}
       cursor={{
         now: Math.round((atMs ?? range.toMs) / 1000),
         max: Math.max(1, Math.round(range.toMs / 1000)),
@@ -81,13 +83,12 @@ export function TimePanel(props: TimePanelProps) {
   );
 }
 
-type Found = NonNullable<ReturnType<typeof sampleAt>>;
+type Found = NonNullable<ReturnType<typeof sampleAt>> & { clock: string };
 
-function Readout({ found, readout }: { found: Found; readout: TimePanelSpec['readout'] }) {
-  const { trial, sample } = found;
+function Readout({ trial, sample, clock, readout }: Found & Pick<TimePanelSpec, 'readout'>) {
   return (
     <>
-      {formatClock(sample.atMs)} {describeCombination(trial)}:{' '}
+      {clock} {describeCombination(trial)}:{' '}
       {readout(sample).map(({ name, text }, index) => (
         <span key={name}>
           {index > 0 ? ', ' : ''}
@@ -98,9 +99,9 @@ function Readout({ found, readout }: { found: Found; readout: TimePanelSpec['rea
   );
 }
 
-function spokenOf({ trial, sample }: Found, readout: TimePanelSpec['readout']): string {
+function spokenOf({ trial, sample, clock }: Found, readout: TimePanelSpec['readout']): string {
   const words = readout(sample).map(({ name, text }) => `${name} ${text}`);
-  return `${formatClock(sample.atMs)}, ${describeCombination(trial)}: ${words.join(', ')}`;
+  return `${clock}, ${describeCombination(trial)}: ${words.join(', ')}`;
 }
 
 function tableOf({ trials, columns }: TimePanelProps): DataTable {
