@@ -178,7 +178,7 @@ test.each(overTime)(
       marks,
       trials,
       scale,
-      reference: cores ? { value: run.environment!.cores, label: `${run.environment!.cores} cores` } : null,
+      reference: cores ? run.environment!.cores : null,
       formatAxis: metric.formatAxis,
     });
     chart.moveCursor(6_000);

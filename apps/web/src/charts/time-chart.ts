@@ -19,8 +19,8 @@ export interface TimeChartData extends Size {
   /** Start and end of each trial, milliseconds since the start of the run. */
   trials: readonly { trial: number; fromMs: number; toMs: number }[];
   scale: 'linear' | 'log';
-  /** A horizontal line at a value, such as the number of cores. */
-  reference: { value: number; label: string } | null;
+  /** A horizontal line at a value, such as the number of cores, see `shownReference`. The legend says what it is. */
+  reference: number | null;
   /** Events to mark on the time axis. */
   annotations?: readonly TimeAnnotation[];
   formatAxis(value: number): string;
@@ -96,7 +96,7 @@ export function createTimeChart(
       );
       drawAreas(areas, x, y, marks);
       drawLines(lines, x, y, marks);
-      drawReference(reference, y, { data, right });
+      drawReference(reference, y, { reference: data.reference, right });
       drawAnnotations(annotations, data.annotations ?? [], { x, top: margin.top, right, bottom });
       cursor.attr('y1', margin.top).attr('y2', bottom);
       placeCursor();
@@ -119,9 +119,7 @@ function valueScale(data: TimeChartData, range: [number, number]): Scale {
     const low = Number.isFinite(marks.minPositive) ? stepDown(marks.minPositive) : high / 10;
     return scaleLog([Math.min(high / 10, Math.max(low, high / 10 ** logDecadesMax)), high], range);
   }
-  // A reference far above the values would flatten them. The scale then ends below it, and its line is not drawn.
-  const included = reference !== null && reference.value <= marks.max * 4 ? reference.value : 0;
-  return scaleLinear([0, Math.max(marks.max, included) * 1.08 || 1], range).nice(4);
+  return scaleLinear([0, Math.max(marks.max, reference ?? 0) * 1.08 || 1], range).nice(4);
 }
 
 /** At most one tick per 24 pixels. */
@@ -240,35 +238,16 @@ function drawLines(group: Group, x: Scale, y: Scale, { lines }: TimeMarks): void
 function drawReference(
   group: Group,
   y: Scale,
-  { data, right }: { data: TimeChartData; right: number },
+  { reference, right }: { reference: number | null; right: number },
 ): void {
-  const { reference } = data;
-  const shown = reference !== null && reference.value <= y.domain()[1]! ? [reference] : [];
-  const entries = group
-    .selectAll<SVGGElement, NonNullable<TimeChartData['reference']>>('g')
-    .data(shown)
-    .join((enter) => {
-      const entry = enter.append('g');
-      entry.append('line').attr('stroke', themeColor.text).attr('stroke-width', 1);
-      entry
-        .append('text')
-        .attr('fill', themeColor.text)
-        .attr('font-size', 11)
-        .attr('text-anchor', 'end')
-        .attr('paint-order', 'stroke')
-        .attr('stroke', themeColor.surface)
-        .attr('stroke-width', 3);
-      return entry;
-    });
-  entries
-    .select('line')
+  group
+    .selectAll<SVGLineElement, number>('line')
+    .data(reference === null ? [] : [reference])
+    .join('line')
+    .attr('stroke', themeColor.text)
+    .attr('stroke-width', 1)
     .attr('x1', margin.left)
     .attr('x2', right)
-    .attr('y1', (d) => px(y(d.value)))
-    .attr('y2', (d) => px(y(d.value)));
-  entries
-    .select('text')
-    .attr('x', right - 4)
-    .attr('y', (d) => px(y(d.value) - 5))
-    .text((d) => d.label);
+    .attr('y1', (value) => px(y(value)))
+    .attr('y2', (value) => px(y(value)));
 }

@@ -1,4 +1,5 @@
 /** The legends of the charts of a run over time. */
+import { plural } from '../model/format.ts';
 import { type TrialSamples, waitClasses } from '../model/time-series.ts';
 import type { LegendItem } from './svg-document.ts';
 import { systemColor, systemsIn, themeColor, waitColor } from './visual-encoding.ts';
@@ -28,6 +29,13 @@ export const cpuLegend = (trials: readonly TrialSamples[]): LegendItem[] =>
     color: systemColor(name),
     opacity: 0.75,
   }));
+
+/** Of the line at their number. */
+export const coresLegend = (cores: number): LegendItem => ({
+  label: `${plural(cores, 'core')} of the machine`,
+  color: themeColor.text,
+  mark: { dash: null, isThin: true },
+});
 
 export const waitLegend: readonly LegendItem[] = ['cpu', ...waitClasses].map((name) => ({
   label: name === 'cpu' ? 'on CPU' : name === 'network' ? 'network (emulated)' : name,

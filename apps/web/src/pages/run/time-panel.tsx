@@ -2,10 +2,11 @@ import { numberParam } from '@shardlab/contract';
 import { useCallback, useEffect, useMemo } from 'react';
 import type { LegendItem } from '../../charts/svg-document.ts';
 import { createTimeChart, type TimeChart, type TimeChartData } from '../../charts/time-chart.ts';
+import { coresLegend } from '../../charts/time-legends.ts';
 import { describeCombination } from '../../model/combination-words.ts';
 import type { DataTable } from '../../model/data-table.ts';
-import { clockPrecision, formatClock, plural } from '../../model/format.ts';
-import type { TimeAnnotation, TimeMarks } from '../../model/time-chart-data.ts';
+import { clockPrecision, formatClock } from '../../model/format.ts';
+import { shownReference, type TimeAnnotation, type TimeMarks } from '../../model/time-chart-data.ts';
 import type { TimePanelSpec } from '../../model/time-panels.ts';
 import { sampleAt, type TimeRange, type TrialSamples } from '../../model/time-series.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
@@ -38,6 +39,7 @@ export function TimePanel(props: TimePanelProps) {
     (svg: SVGSVGElement): TimeChart => createTimeChart(svg, { onCursor: cursor.set }),
     [cursor],
   );
+  const reference = showsCores ? shownReference(cores, marks) : null;
   const data = useMemo(
     () => ({
       width: Math.max(width, 240),
@@ -47,11 +49,12 @@ export function TimePanel(props: TimePanelProps) {
       annotations,
       trials,
       scale,
-      reference: showsCores && cores !== null ? { value: cores, label: plural(cores, 'core') } : null,
+      reference,
       formatAxis,
     }),
-    [width, range, marks, annotations, trials, scale, showsCores, cores, formatAxis],
+    [width, range, marks, annotations, trials, scale, reference, formatAxis],
   );
+  const legend = reference === null ? props.legend : [...props.legend, coresLegend(reference)];
   const { element, chart } = useChart<TimeChartData, TimeChart>(create, data);
   useEffect(() => {
     chart.current?.moveCursor(cursor.get());
@@ -70,8 +73,8 @@ export function TimePanel(props: TimePanelProps) {
       svg={element}
       box={box}
       height={height}
-      saved={{ legend: props.legend, provenance: props.provenance }}
-      legend={<Legend items={props.legend} />}
+      saved={{ legend, provenance: props.provenance }}
+      legend={<Legend items={legend} />}
       readout={found === null ? '–' : <Readout {...found} clock={clock} readout={props.readout} />}
       spoken={found === null ? 'no data' : spokenOf({ ...found, clock }, props.readout)}
       cursor={{
