@@ -9,6 +9,7 @@ import { scalingLegend } from '../src/charts/scaling-legend.ts';
 import { type LegendItem, svgDocument } from '../src/charts/svg-document.ts';
 import { cpuLegend, latencyLegend, rateLegend, waitLegend } from '../src/charts/time-legends.ts';
 import { topologyLegend } from '../src/charts/topology-chart.ts';
+import { roundTripDash } from '../src/charts/visual-encoding.ts';
 import { waterfallLegend } from '../src/charts/waits-waterfall.ts';
 import { whatIfLegend } from '../src/charts/what-if-legend.ts';
 import { htmlReport } from '../src/model/html-report.ts';
@@ -90,6 +91,12 @@ test('the legends of charts over time name each system, line and wait class', ()
   const latency = labelsOf(latencyLegend(trials));
   expect(latency).toContain('sharded median');
   expect(new Set(latency).size).toBe(4);
+  const emulated = trials.map((trial, index) => ({ ...trial, params: { roundTripMs: 5 * index } }));
+  for (const legend of [rateLegend(emulated), latencyLegend(emulated)])
+    expect(legend.slice(-2)).toMatchObject([
+      { label: 'no round trip', mark: { dash: null } },
+      { label: '5 ms round trip, emulated', mark: { dash: roundTripDash(5) } },
+    ]);
   expect(cpuLegend(trials)).toHaveLength(2);
   expect(labelsOf(waitLegend)).toContain('on CPU');
 });
@@ -103,8 +110,8 @@ test('a scaling legend has what occurs: lines, numbers of instances, round trips
     otherParams: [],
     points: [],
   }));
-  const styles = lineStyles(series);
-  expect(labelsOf(scalingLegend(series, { styles, hasReferences: true }))).toEqual([
+  const styled = { styles: lineStyles(series), hasReferences: false, hasTripPanels: false };
+  expect(labelsOf(scalingLegend(series, { ...styled, hasReferences: true }))).toEqual([
     'sharded',
     '1 instance',
     '4 instances',
@@ -112,7 +119,8 @@ test('a scaling legend has what occurs: lines, numbers of instances, round trips
     '1 ms round trip, emulated',
     'value in the document, on its hardware',
   ]);
-  expect(scalingLegend([], { styles, hasReferences: false })).toEqual([]);
+  expect(labelsOf(scalingLegend(series, { ...styled, hasTripPanels: true }))).not.toContain('no round trip');
+  expect(scalingLegend([], styled)).toEqual([]);
 });
 
 test('rows and steps that are named in the drawing have a legend in what is saved', () => {

@@ -52,7 +52,7 @@ function ScalingFigure(props: RunFigureProps & { metric: Metric; view: RunScalin
     withLegend: props.height,
   });
   const hasReferences = view.references.length + view.curves.length > 0;
-  const legend = scalingLegend(series, { styles, hasReferences });
+  const legend = scalingLegend(series, { styles, hasReferences, hasTripPanels: view.panels.length > 1 });
   const atPoint =
     found === null
       ? null

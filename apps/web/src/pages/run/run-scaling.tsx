@@ -64,7 +64,11 @@ function Scaling(props: RunScalingProps & { metric: Metric; view: RunScalingView
     withLegend: withLegendPx,
     onSelect: (point) => onSearch({ point: point === search.point ? undefined : point }),
   });
-  const legend = scalingLegend(series, { styles, hasReferences: hasDocument });
+  const legend = scalingLegend(series, {
+    styles,
+    hasReferences: hasDocument,
+    hasTripPanels: view.panels.length > 1,
+  });
   return (
     <ChartFrame
       title={`${metric.title} over ${axis.over}`}
