@@ -28,6 +28,19 @@ interface Line {
   points: readonly { x: number; value: number }[];
 }
 
+/** The labels of horizontal lines: all in their short form if one needs it, so that like lines have like names. */
+export function placeReferenceLabels(
+  lines: readonly { label: string; shortLabel: string; value: number }[],
+  drawing: Drawing,
+): LabelPlace[] {
+  const { y } = drawing.geometry;
+  const places = lines.map(({ label, shortLabel, value }) =>
+    placeLabel([label, shortLabel], y(value), drawing),
+  );
+  if (places.every(({ text }, index) => text === lines[index]!.label)) return places;
+  return lines.map(({ shortLabel, value }) => placeLabel([shortLabel], y(value), drawing));
+}
+
 /**
  * Tries each text at several positions along the line at `y`, above and below it, and takes the one that covers the
  * least. On a tie the earlier text wins (pass the longest first), then the leftmost position, then above the line.
