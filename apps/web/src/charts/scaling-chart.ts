@@ -9,6 +9,7 @@ import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
 import { type DocumentCurveLine, drawDocumentCurves } from './document-curve-lines.ts';
 import { followPointer, type PointerEvents } from './follow-pointer.ts';
+import { haloText } from './halo-text.ts';
 import { drawGuides, type ReferenceLine } from './scaling-guides.ts';
 import {
   fontFamily,
@@ -26,6 +27,8 @@ export interface ScalingPanel {
   id: string;
   /** Above the plot; empty for none. */
   title: string;
+  /** In the middle of a plot without lines; left out for none. */
+  note?: string;
   series: readonly ScalingSeries[];
   /** Where the trial under way is; null if it is not in this panel. */
   live: { x: number; value: number; system: string; color?: string } | null;
@@ -195,6 +198,7 @@ function drawPanel(
   drawCursor(part('cursor'), geometry, { ...data, series: panel.series });
   drawLineLabels(part('labels'), geometry, data.labelWidth === null ? [] : panel.series);
   drawLive(part('live'), geometry, panel.live);
+  drawNote(part('live'), geometry, panel.note ?? '');
 }
 
 type Group = Selection<SVGGElement, unknown, null, undefined>;
@@ -288,6 +292,18 @@ function drawLive(group: Group, { x, y }: ScalingGeometry, live: ScalingPanel['l
     .attr('stroke-width', 2)
     .attr('cx', (at) => px(x(at.x)))
     .attr('cy', (at) => px(y(Math.min(high, Math.max(low, at.value)))));
+}
+
+function drawNote(group: Group, { left, right, top, bottom }: ScalingGeometry, note: string): void {
+  group
+    .selectAll<SVGTextElement, string>('text')
+    .data(note === '' ? [] : [note])
+    .join((enter) => enter.append('text').call(haloText))
+    .attr('text-anchor', 'middle')
+    .attr('fill', themeColor.muted)
+    .attr('x', px((left + right) / 2))
+    .attr('y', px((top + bottom) / 2))
+    .text((text) => text);
 }
 
 function drawPoints(group: Group, { x, y }: ScalingGeometry, shown: readonly ScalingSeries[]): void {

@@ -30,7 +30,7 @@ export function RunFigure(props: RunFigureProps) {
   const metric = useMemo(() => chosenMetric(metricsOf(program), undefined), [program]);
   const tables = useTables(run.scenario.study);
   const view = useMemo(
-    () => scalingView(run, { program, metric, live: null, tables }),
+    () => scalingView(run, { program, metric, expectsPoints: run.points.length === 0, live: null, tables }),
     [run, program, metric, tables],
   );
   return view === null ? (
