@@ -9,7 +9,7 @@ import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
 import { type DocumentCurveLine, drawDocumentCurves } from './document-curve-lines.ts';
 import { followPointer, type PointerEvents } from './follow-pointer.ts';
-import { haloText } from './halo-text.ts';
+import { drawPlotNote } from './plot-note.ts';
 import { drawGuides, type ReferenceLine } from './scaling-guides.ts';
 import {
   fontFamily,
@@ -198,7 +198,7 @@ function drawPanel(
   drawCursor(part('cursor'), geometry, { ...data, series: panel.series });
   drawLineLabels(part('labels'), geometry, data.labelWidth === null ? [] : panel.series);
   drawLive(part('live'), geometry, panel.live);
-  drawNote(part('live'), geometry, panel.note ?? '');
+  drawPlotNote(part('live'), geometry, panel.note ?? '');
 }
 
 type Group = Selection<SVGGElement, unknown, null, undefined>;
@@ -292,18 +292,6 @@ function drawLive(group: Group, { x, y }: ScalingGeometry, live: ScalingPanel['l
     .attr('stroke-width', 2)
     .attr('cx', (at) => px(x(at.x)))
     .attr('cy', (at) => px(y(Math.min(high, Math.max(low, at.value)))));
-}
-
-function drawNote(group: Group, { left, right, top, bottom }: ScalingGeometry, note: string): void {
-  group
-    .selectAll<SVGTextElement, string>('text')
-    .data(note === '' ? [] : [note])
-    .join((enter) => enter.append('text').call(haloText))
-    .attr('text-anchor', 'middle')
-    .attr('fill', themeColor.muted)
-    .attr('x', px((left + right) / 2))
-    .attr('y', px((top + bottom) / 2))
-    .text((text) => text);
 }
 
 function drawPoints(group: Group, { x, y }: ScalingGeometry, shown: readonly ScalingSeries[]): void {

@@ -4,10 +4,17 @@ import { pointer, type Selection, select } from 'd3-selection';
 import { area, line } from 'd3-shape';
 import { formatClock, formatTimeOfDay } from '../model/format.ts';
 import { decadeTicks, stepDown, stepUp } from '../model/scaling-geometry.ts';
-import type { TimeAnnotation, TimeLayer, TimeMarks, TimePoint } from '../model/time-chart-data.ts';
+import {
+  hasValues,
+  type TimeAnnotation,
+  type TimeLayer,
+  type TimeMarks,
+  type TimePoint,
+} from '../model/time-chart-data.ts';
 import type { TimeRange } from '../model/time-series.ts';
 import { drawBottomAxis, drawLeftAxis, px, type Ticks } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
+import { drawPlotNote } from './plot-note.ts';
 import { drawAnnotations } from './time-annotations.ts';
 import { fontFamily, roundTripDash, systemColor, themeColor, waitColor } from './visual-encoding.ts';
 
@@ -23,6 +30,8 @@ export interface TimeChartData extends Size {
   reference: number | null;
   /** Events to mark on the time axis. */
   annotations?: readonly TimeAnnotation[];
+  /** In the middle of the plot while there are no values, and so no axis of them; left out for none. */
+  note?: string;
   formatAxis(value: number): string;
 }
 
@@ -52,6 +61,7 @@ export function createTimeChart(
   const areas = svg.append('g').attr('data-part', 'areas');
   const lines = svg.append('g').attr('data-part', 'lines').attr('fill', 'none');
   const reference = svg.append('g').attr('data-part', 'reference');
+  const noteGroup = svg.append('g').attr('data-part', 'note');
   const annotations = svg.append('g').attr('data-part', 'annotations');
   const cursor = svg
     .append('line')
@@ -84,7 +94,8 @@ export function createTimeChart(
       const y = valueScale(data, [bottom, margin.top]);
       svg.attr('viewBox', `0 0 ${width} ${height}`).attr('width', width).attr('height', height);
       drawTrials(trialsGroup, x, { ...data, bottom });
-      const values = data.scale === 'log' ? sparseTicks(y, bottom - margin.top) : y.ticks(4);
+      const isEmpty = !hasValues(marks);
+      const values = isEmpty ? [] : data.scale === 'log' ? sparseTicks(y, bottom - margin.top) : y.ticks(4);
       drawLeftAxis(leftAxis, { values, position: y, format: data.formatAxis }, { left: margin.left, right });
       const count = Math.max(2, Math.floor((right - margin.left) / 64));
       drawBottomAxis(
@@ -97,6 +108,11 @@ export function createTimeChart(
       drawAreas(areas, x, y, marks);
       drawLines(lines, x, y, marks);
       drawReference(reference, y, { reference: data.reference, right });
+      drawPlotNote(
+        noteGroup,
+        { left: margin.left, right, top: margin.top, bottom },
+        isEmpty ? (data.note ?? '') : '',
+      );
       drawAnnotations(annotations, data.annotations ?? [], { x, top: margin.top, right, bottom });
       cursor.attr('y1', margin.top).attr('y2', bottom);
       placeCursor();
