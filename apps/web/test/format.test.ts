@@ -9,10 +9,11 @@ import {
   formatDuration,
   formatMs,
   formatRate,
+  formatTenths,
   plural,
 } from '../src/model/format.ts';
 
-const plain = (text: string) => text.replaceAll('\u202f', ' ');
+const plain = (text: string) => text.replaceAll(/[\u202f\u00a0]/g, ' ');
 
 test('rates have grouped thousands, and three digits below 100', () => {
   expect(formatRate(156_517.4)).toBe('156,517/s');
@@ -37,6 +38,15 @@ test.each([
   [3_899_000, '1 h 4 min'],
 ])('%i ms is formatted as %s', (ms, text) => {
   expect(plain(formatDuration(ms))).toBe(text);
+});
+
+test('a duration stands on one line', () => {
+  expect(formatDuration(88_000)).not.toContain(' ');
+  expect(formatDuration(3_899_000)).not.toContain(' ');
+});
+
+test('numbers below each other have one decimal each, and no zero has a sign', () => {
+  expect([2, 1.54, 15, -0.04, -0.2].map(formatTenths)).toEqual(['2.0', '1.5', '15.0', '0.0', '-0.2']);
 });
 
 test('past times are rounded, and future ones are "just now"', () => {

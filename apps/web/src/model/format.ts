@@ -1,9 +1,16 @@
 /** Formats numbers for display, each with its unit. */
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const threeDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
+const oneDecimal = new Intl.NumberFormat('en-US', {
+  minimumFractionDigits: 1,
+  maximumFractionDigits: 1,
+  signDisplay: 'negative',
+});
 const twoDecimals = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 /** Does not break, so number and unit stay on one line. */
 const narrowSpace = '\u202f';
+/** Does not break either: between the parts of a duration. */
+const wideSpace = '\u00a0';
 const dash = '–';
 
 /** A count with thousands grouped: 31,763. */
@@ -20,6 +27,9 @@ export function formatMs(ms: number): string {
   if (ms < 1000) return `${threeDigits.format(ms)}${narrowSpace}ms`;
   return `${threeDigits.format(ms / 1000)}${narrowSpace}s`;
 }
+
+/** Numbers below each other: one decimal, also of a whole number. */
+export const formatTenths = (value: number): string => oneDecimal.format(value);
 
 /** CPU time per message in microseconds. */
 export const formatMicros = (us: number): string => `${threeDigits.format(us)}${narrowSpace}µs`;
@@ -57,11 +67,15 @@ export function formatDuration(ms: number): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) {
     const rest = seconds % 60;
-    return rest === 0 ? `${minutes}${narrowSpace}min` : `${minutes}${narrowSpace}min ${rest}${narrowSpace}s`;
+    return rest === 0
+      ? `${minutes}${narrowSpace}min`
+      : `${minutes}${narrowSpace}min${wideSpace}${rest}${narrowSpace}s`;
   }
   const rest = minutes % 60;
   const hours = Math.floor(minutes / 60);
-  return rest === 0 ? `${hours}${narrowSpace}h` : `${hours}${narrowSpace}h ${rest}${narrowSpace}min`;
+  return rest === 0
+    ? `${hours}${narrowSpace}h`
+    : `${hours}${narrowSpace}h${wideSpace}${rest}${narrowSpace}min`;
 }
 
 /** The time since a moment, roughly: "just now", "3 min ago", "2 days ago". */
