@@ -53,6 +53,29 @@ describe('active sessions of a point', () => {
     expect(inUnit(10, 'sessions', 5_000)).toBe(10);
   });
 
+  test('are as many as there are sessions, also where repeats differ: shares are means over them, as the waits are', () => {
+    const made = pointWithWaits({ lock: 18, onCpu: 4, ready: 10 });
+    const share = (name: string, repeats: number[]) => ({ ...made.figures[name]!, value: 0.9, repeats });
+    const at = activityOf({
+      ...made,
+      // 32 sessions wait for 3/4 of the first repeat, and for 3/8 of the second one.
+      repeats: [
+        { ...made.repeats[0]!, measuredMs: 1_500 },
+        { ...made.repeats[1]!, measuredMs: 500 },
+      ],
+      waits: made.waits.map((wait) => ({ ...wait, totalMs: 32 * (1_500 * 0.75 + 500 * 0.375) })),
+      figures: {
+        ...made.figures,
+        timeWaiting: share('timeWaiting', [0.75, 0.375]),
+        timeIdle: share('timeIdle', [0, 0]),
+        timeOnCpu: share('timeOnCpu', [0.125, 0.125]),
+        timeRunnable: share('timeRunnable', [0.125, 0.5]),
+      },
+    });
+    expect(at.sessions).toBeCloseTo(32);
+    expect(at.activities.find(({ name }) => name === 'on CPU')?.sessions).toBeCloseTo(4);
+  });
+
   test('are grouped by what varies besides the axis, in the order of the axis', () => {
     expect(groups.map(({ title, points }) => [title, points.map(({ label }) => label)])).toEqual([
       ['sharded', ['1', '8', '32']],

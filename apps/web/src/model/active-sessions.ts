@@ -123,13 +123,24 @@ function timesWithoutWait(point: Point, waiting: number, coresBusy: number): Omi
     emulated: false,
     histogram: null,
   });
-  const waitShare = figureOf(point, 'timeWaiting') + figureOf(point, 'timeIdle');
+  const waitShare = meanShare(point, 'timeWaiting') + meanShare(point, 'timeIdle');
   if (waitShare <= 0 || waiting <= 0) return [entry(onCpu, coresBusy)];
   const sessions = waiting / waitShare;
   return [
-    entry(onCpu, figureOf(point, 'timeOnCpu') * sessions),
-    entry(forACore, figureOf(point, 'timeRunnable') * sessions),
+    entry(onCpu, meanShare(point, 'timeOnCpu') * sessions),
+    entry(forACore, meanShare(point, 'timeRunnable') * sessions),
   ];
+}
+
+/**
+ * A share of the sessions' time over all repeats, as the waits are. The value of a figure is the median of the repeats: medians of
+ * shares need not add up to one, so sessions that were computed from them could be more than there are.
+ */
+function meanShare(point: Point, name: string): number {
+  const shares = point.figures[name]?.repeats ?? [];
+  if (shares.length !== point.repeats.length) return figureOf(point, name);
+  const measuredMs = sum(point.repeats.map((repeat) => repeat.measuredMs));
+  return sum(shares.map((share, index) => share * point.repeats[index]!.measuredMs)) / measuredMs;
 }
 
 /** The value of a number of sessions in a unit. By Little's law a session that is there all the time costs 1 s of each second's messages. */
