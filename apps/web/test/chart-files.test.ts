@@ -178,7 +178,7 @@ test.each(overTime)(
       marks,
       trials,
       scale,
-      reference: cores ? { value: run.environment!.cores, label: `${run.environment!.cores} cores` } : null,
+      reference: cores ? run.environment!.cores : null,
       formatAxis: metric.formatAxis,
     });
     chart.moveCursor(6_000);
@@ -206,6 +206,33 @@ test('the cursor is hidden outside the time range', () => {
   expect(line.getAttribute('visibility')).toBe('hidden');
   chart.moveCursor(null);
   expect(line.getAttribute('visibility')).toBe('hidden');
+});
+
+test('a time chart without values has no axis of them, and says why', () => {
+  const element = svgElement();
+  const chart = createTimeChart(element, { onCursor: () => {} });
+  const textsOf = (shown: TimeMarks): string[] => {
+    chart.update({
+      width: 400,
+      height: 190,
+      range: { fromMs: 0, toMs: 4_000 },
+      marks: shown,
+      trials: [],
+      scale: 'linear',
+      reference: null,
+      note: 'No delivery was measured',
+      formatAxis: String,
+    });
+    return [...element.querySelectorAll('[data-part=left-axis] text, [data-part=note] text')].map(
+      ({ textContent }) => textContent ?? '',
+    );
+  };
+  expect(textsOf(rateMarks([]))).toEqual(['No delivery was measured']);
+  const zero = { system: 'sharded', roundTripMs: 0, role: 'primary' as const };
+  const points = [0, 4_000].map((atMs) => ({ atMs, value: 0 }));
+  expect(textsOf({ ...rateMarks([]), lines: [{ id: 'a', ...zero, points }] })).not.toContain(
+    'No delivery was measured',
+  );
 });
 
 test.each(['sharded', 'unsharded'] as const)('the topology of two instances, %s', async (system) => {

@@ -84,12 +84,14 @@ describe('a run has no axis', () => {
     expect(sweepAxis({}, program)).toBeNull();
     expect(sweepAxis({ syncMs: [0, 5] }, program)).toBeNull();
     expect(sweepAxis({ ...sweep, syncMs: [0.7, 21] }, program)?.id).toBe('syncMs');
-    expect(scalingView(run(), { program, metric: gap!, live: null, tables: [] })).toBeNull();
+    expect(
+      scalingView(run(), { program, metric: gap!, expectsPoints: true, live: null, tables: [] }),
+    ).toBeNull();
   });
 
   test('at a scale whose sweep has one value of it', () => {
     const change = { sweep: { ...sweep, syncMs: [1, 10] }, quick: { sweep: { syncMs: [1] } } };
-    const options = { program, metric: gap!, live: null, tables: [] };
+    const options = { program, metric: gap!, expectsPoints: true, live: null, tables: [] };
     expect(scalingView(run(change), options)?.axis.id).toBe('syncMs');
     expect(scalingView(run(change, 'quick'), options)).toBeNull();
   });

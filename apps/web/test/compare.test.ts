@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createCompareChart } from '../src/charts/compare-chart.ts';
 import { lineColors } from '../src/charts/visual-encoding.ts';
 import { comparedPoints, comparisonInWords, configDifferences, isClear } from '../src/model/compare-runs.ts';
-import { formatValue } from '../src/model/format.ts';
+import { formatRatioTick } from '../src/model/format-change.ts';
 import { toHgrm } from '../src/model/hgrm.ts';
 import { readCompareSearch } from '../src/pages/compare/compare-search.ts';
 import { readExplainSearch } from '../src/pages/explain/explain-search.ts';
@@ -51,6 +51,8 @@ const fast = run(
   { payloadBytes: 2_048 },
 );
 
+const noEvents = { onCursor: () => {}, onSelect: () => {} };
+
 describe('a comparison of runs', () => {
   test('names the settings in which they differ, and no other', () => {
     expect(configDifferences([slow, fast])).toEqual([{ name: 'payloadBytes', values: ['512', '2048'] }]);
@@ -93,15 +95,34 @@ describe('a comparison of runs', () => {
     const few = run('c', [measured(1, 1_200, { repeats: 2 }), measured(8, 3_000, { repeats: 2 })]);
     const rows = comparedPoints([slow, fast, few], 'dequeuePerSec', program);
     const element = svgElement();
-    createCompareChart(element, { onCursor: () => {}, onSelect: () => {} }).update({
+    createCompareChart(element, noEvents).update({
       width: 480,
       rows,
       colors: lineColors.slice(0, 3),
-      format: (ratio) => `${formatValue(ratio)} ×`,
+      format: formatRatioTick,
       cursor: null,
       selected: rows[0]!.key,
     });
     await expect(savedFile(element, 'Dequeue rate as a multiple')).toMatchFileSnapshot('__svg__/compare.svg');
+  });
+
+  test('has no two labels of ticks that touch, on a phone', () => {
+    const labelsAt = (width: number) => {
+      const far = run('d', [measured(1, 31_000)]);
+      const element = svgElement();
+      createCompareChart(element, noEvents).update({
+        width,
+        rows: comparedPoints([slow, far], 'dequeuePerSec', program),
+        colors: lineColors.slice(0, 2),
+        format: formatRatioTick,
+        cursor: null,
+        selected: null,
+      });
+      const texts = [...element.querySelectorAll('text[text-anchor=middle]')];
+      return texts.map(({ textContent }) => textContent?.replace('\u202f', ' '));
+    };
+    expect(labelsAt(600)).toEqual(['1/30 ×', '1/10 ×', '1 ×', '10 ×', '30 ×']);
+    expect(labelsAt(240)).toEqual(['1/30 ×', '1 ×', '30 ×']);
   });
 });
 

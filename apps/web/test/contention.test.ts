@@ -141,6 +141,14 @@ test('many sessions share dots, and a narrow page has the sides one above the ot
   expect(layout.sides[1]).toMatchObject({ figure: 'not measured here', dots: [], counter: null });
 });
 
+test('a rate that has no room beside a long title stands below it', () => {
+  const long = { ...sides[1]!, title: 'Unsharded, 1 instance, 1 thread, 5 ms round trip' };
+  const belowAt = (width: number) =>
+    layoutContention([sides[0]!, long], width).sides.map(({ figureIsBelow }) => figureIsBelow);
+  expect(belowAt(356)).toEqual([false, true]);
+  expect(belowAt(1_000)).toEqual([false, false]);
+});
+
 test('the contention chart of both queues', async () => {
   const element = svgElement();
   createContentionChart(element).update(layoutContention(sides, 760));

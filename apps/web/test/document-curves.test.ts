@@ -1,8 +1,8 @@
 /** Curves that a document prints: which charts have them, and how they are drawn. */
 import type { DocumentTable, Run } from '@shardlab/contract';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { documentCurves } from '../src/model/document-curves.ts';
-import { placeAtEnd } from '../src/model/label-placement.ts';
+import { placeOnCurve } from '../src/model/label-placement.ts';
 import { scalingGeometry } from '../src/model/scaling-geometry.ts';
 
 const table: DocumentTable = {
@@ -69,23 +69,48 @@ test('only runs that repeat it have it', () => {
   expect(curvesOf(run({ sweep: { pairs: [1, 8], method: ['subscriber', 'listen'] } }))).toHaveLength(1);
 });
 
-test('its label ends at its last point, inside of the plot', () => {
+describe('its label', () => {
   const frame = { width: 600, height: 300, margin: { top: 10, right: 10, bottom: 10, left: 40 } };
   const geometry = scalingGeometry([], { frame, xs: [1, 64], references: [], domain: [10, 1_000] });
   const text = 'The document, its table';
-  const inside = placeAtEnd(text, [{ x: 64, value: 388 }], geometry);
-  expect(inside.y).toBeLessThan(geometry.y(388));
-  expect(inside.x).toBeGreaterThan(geometry.left);
-  expect(inside.x).toBeLessThan(geometry.x(64));
-  const atTop = placeAtEnd(text, [{ x: 1, value: 1_000 }], geometry);
-  expect(atTop.y).toBeGreaterThan(geometry.y(1_000));
-  expect(atTop.x).toBeGreaterThanOrEqual(geometry.left);
-  const falling = [
-    { x: 16, value: 300 },
-    { x: 32, value: 200 },
-    { x: 64, value: 100 },
-  ];
-  expect(placeAtEnd(text, falling, geometry).y, 'clear of the curve that it stands over').toBeLessThan(
-    geometry.y(200),
-  );
+  const placed = (points: { x: number; value: number }[], series: { points: typeof points }[] = []) =>
+    placeOnCurve(text, points, { series, geometry });
+
+  test('ends at its last point, inside of the plot', () => {
+    const inside = placed([{ x: 64, value: 388 }]);
+    expect(inside.y).toBeLessThan(geometry.y(388));
+    expect(inside.x).toBeGreaterThan(geometry.left);
+    expect(inside.x).toBeLessThan(geometry.x(64));
+    const atTop = placed([{ x: 1, value: 1_000 }]);
+    expect(atTop.y).toBeGreaterThan(geometry.y(1_000));
+    expect(atTop.x).toBeGreaterThanOrEqual(geometry.left);
+  });
+
+  test('is clear of the curve that it stands over', () => {
+    const falling = [
+      { x: 16, value: 300 },
+      { x: 32, value: 200 },
+      { x: 64, value: 100 },
+    ];
+    expect(placed(falling).y).toBeLessThan(geometry.y(200));
+  });
+
+  test('is clear of measured lines: below if one runs above, elsewhere if the end is taken on both sides', () => {
+    const curve = [
+      { x: 1, value: 100 },
+      { x: 64, value: 100 },
+    ];
+    const line = (from: number, value: number) => ({
+      points: [
+        { x: from, value },
+        { x: 64, value },
+      ],
+    });
+    expect(placed(curve).y).toBeLessThan(geometry.y(100));
+    const below = placed(curve, [line(1, 120)]);
+    expect(below.y).toBeGreaterThan(geometry.y(100));
+    expect(below.x).toBeGreaterThan(geometry.x(8));
+    const elsewhere = placed(curve, [line(12, 120), line(12, 83)]);
+    expect(elsewhere.x + text.length * 5.6).toBeLessThan(geometry.x(12));
+  });
 });

@@ -40,6 +40,7 @@ const waits = (width: number) => ({
       }),
     })),
   })),
+  axisTitle: groups[0]!.axisTitle,
   colors,
   reference: 2,
   format: formatAxisCount,
@@ -66,7 +67,13 @@ test('an updated chart of active sessions equals a new one, and a destroyed one 
   const [once, twice] = [svgElement(), svgElement()];
   createWaitsChart(once, noEvents).update(waits(720));
   const chart = createWaitsChart(twice, noEvents);
-  chart.update({ ...waits(300), panels: waits(300).panels.slice(1), reference: null, selected: null });
+  chart.update({
+    ...waits(300),
+    panels: waits(300).panels.slice(1),
+    axisTitle: '',
+    reference: null,
+    selected: null,
+  });
   chart.update(waits(720));
   expect(savedFile(twice, 'x').split('\n').sort()).toEqual(savedFile(once, 'x').split('\n').sort());
   chart.destroy();

@@ -53,23 +53,54 @@ describe('active sessions of a point', () => {
     expect(inUnit(10, 'sessions', 5_000)).toBe(10);
   });
 
+  test('are as many as there are sessions, also where repeats differ: shares are means over them, as the waits are', () => {
+    const made = pointWithWaits({ lock: 18, onCpu: 4, ready: 10 });
+    const share = (name: string, repeats: number[]) => ({ ...made.figures[name]!, value: 0.9, repeats });
+    const at = activityOf({
+      ...made,
+      // 32 sessions wait for 3/4 of the first repeat, and for 3/8 of the second one.
+      repeats: [
+        { ...made.repeats[0]!, measuredMs: 1_500 },
+        { ...made.repeats[1]!, measuredMs: 500 },
+      ],
+      waits: made.waits.map((wait) => ({ ...wait, totalMs: 32 * (1_500 * 0.75 + 500 * 0.375) })),
+      figures: {
+        ...made.figures,
+        timeWaiting: share('timeWaiting', [0.75, 0.375]),
+        timeIdle: share('timeIdle', [0, 0]),
+        timeOnCpu: share('timeOnCpu', [0.125, 0.125]),
+        timeRunnable: share('timeRunnable', [0.125, 0.5]),
+      },
+    });
+    expect(at.sessions).toBeCloseTo(32);
+    expect(at.activities.find(({ name }) => name === 'on CPU')?.sessions).toBeCloseTo(4);
+  });
+
   test('are grouped by what varies besides the axis, in the order of the axis', () => {
     expect(groups.map(({ title, points }) => [title, points.map(({ label }) => label)])).toEqual([
       ['sharded', ['1', '8', '32']],
       ['unsharded', ['1', '8', '32']],
     ]);
+    expect(groups.map(({ axisTitle }) => axisTitle)).toEqual(
+      Array(2).fill('threads (n enqueuers and n dequeuers)'),
+    );
     expect(activityOrder(groups).map(({ name }) => name)).toEqual([
       'on CPU',
       'ready, waiting for a core',
       'write lock',
       'log file sync',
     ]);
+    const alone = activityOf(pointWithWaits({ lock: 14, onCpu: 1, ready: 3 }));
+    expect(
+      activityOrder([{ points: [alone] }]).map(({ name }) => name),
+      'CPU has its strong colour whatever lasts longest',
+    ).toEqual(['on CPU', 'ready, waiting for a core', 'write lock']);
   });
 
   test('in a sentence: where most sessions wait, and how busy the cores are', () => {
     const at = busiestPoint(groups)!;
-    expect(whyInWords('unsharded', at, { cores: 2, format: (value) => value.toFixed(1) })).toBe(
-      'unsharded, 32 threads: 62.0 of 64.0 active sessions are in write lock. 0.5 of 2 cores are busy.',
+    expect(whyInWords('unsharded', at, 2)).toBe(
+      'unsharded, 32 threads: 62.00 of 64.00 active sessions are in write lock. 0.50 of 2 cores are busy.',
     );
   });
 });
@@ -125,14 +156,16 @@ test('panels fill rows evenly and share one scale', () => {
     bars: [1, 2, 3].map((each) => ({ key: `${title}${each}`, label: '', segments: [{ name: 'a', value }] })),
   });
   const panels = ['a', 'b', 'c', 'd', 'e', 'f'].map((title, index) => panel(title, index + 1));
-  const { panels: placed } = layoutWaits(panels, { width: 1_150, reference: 9 });
+  const { panels: placed } = layoutWaits(panels, { width: 1_150, reference: 9, axisTitle: '' });
   expect(new Set(placed.map(({ top }) => top)).size).toBe(2);
   expect(placed.filter(({ top }) => top === 0)).toHaveLength(3);
   expect(new Set(placed.map(({ y }) => y.domain().join())).size).toBe(1);
   expect(placed[0]!.y.domain()[1]).toBeGreaterThanOrEqual(9);
-  const narrow = layoutWaits(panels, { width: 300, reference: null });
+  const narrow = layoutWaits(panels, { width: 300, reference: null, axisTitle: 'threads' });
   expect(narrow.panels.every(({ left }) => left === 0)).toBe(true);
   expect(narrow.panels.every(({ plotRight }) => plotRight <= 300)).toBe(true);
+  expect(narrow.axisTitleEnd!.y).toBeGreaterThan(narrow.panels.at(-1)!.plotBottom + 24);
+  expect(narrow.axisTitleEnd!.y).toBeLessThan(narrow.height);
 });
 
 describe('histograms by powers of two', () => {

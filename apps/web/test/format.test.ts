@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { compareCells } from '../src/model/compare-cells.ts';
 import {
+  clockPrecision,
   formatAgo,
   formatAxisCount,
   formatClock,
@@ -8,10 +9,11 @@ import {
   formatDuration,
   formatMs,
   formatRate,
+  formatTenths,
   plural,
 } from '../src/model/format.ts';
 
-const plain = (text: string) => text.replaceAll('\u202f', ' ');
+const plain = (text: string) => text.replaceAll(/[\u202f\u00a0]/g, ' ');
 
 test('rates have grouped thousands, and three digits below 100', () => {
   expect(formatRate(156_517.4)).toBe('156,517/s');
@@ -38,6 +40,15 @@ test.each([
   expect(plain(formatDuration(ms))).toBe(text);
 });
 
+test('a duration stands on one line', () => {
+  expect(formatDuration(88_000)).not.toContain(' ');
+  expect(formatDuration(3_899_000)).not.toContain(' ');
+});
+
+test('numbers below each other have one decimal each, and no zero has a sign', () => {
+  expect([2, 1.54, 15, -0.04, -0.2].map(formatTenths)).toEqual(['2.0', '1.5', '15.0', '0.0', '-0.2']);
+});
+
 test('past times are rounded, and future ones are "just now"', () => {
   const now = 1_000_000_000;
   expect(formatAgo(now + 5_000, now)).toBe('just now');
@@ -57,7 +68,18 @@ test('axis labels are short', () => {
 });
 
 test('a clock shows hours only from one hour on', () => {
-  expect([0, 67_400, 3_723_000].map(formatClock)).toEqual(['0:00', '1:07', '1:02:03']);
+  const clocks = [0, 67_400, 3_723_000].map((ms) => formatClock(ms));
+  expect(clocks).toEqual(['0:00', '1:07', '1:02:03']);
+});
+
+test('a clock is never ahead of the axis that it is read from', () => {
+  expect(formatClock(1_500)).toBe('0:01');
+  expect([1_200, 1_599, 59_999].map((ms) => formatClock(ms, 'tenth'))).toEqual([
+    '0:01.2',
+    '0:01.5',
+    '0:59.9',
+  ]);
+  expect([1_500, 9_999, 10_000].map(clockPrecision)).toEqual(['tenth', 'tenth', 'second']);
 });
 
 test('nouns and units agree with their number', () => {

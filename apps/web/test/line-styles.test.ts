@@ -23,7 +23,10 @@ function viewOf(systems: string[], sweep: Scenario['sweep']) {
       return { ...base, params: { ...base.params, threads: 4, ...params } };
     }),
   );
-  return scalingView({ scenario, scale: 'full', points }, { program, metric, live: null, tables: [] })!;
+  return scalingView(
+    { scenario, scale: 'full', points },
+    { program, metric, expectsPoints: false, live: null, tables: [] },
+  )!;
 }
 
 const namesIn = (systems: string[], sweep: Scenario['sweep']) =>

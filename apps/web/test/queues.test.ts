@@ -7,7 +7,7 @@ const nowMs = new Date(2026, 10, 21, 12, 30, 0).getTime();
 const plain: WaitingIn = { dequeueEnabled: true, attemptsMax: null, exceptionQueue: null };
 const limited: WaitingIn = { dequeueEnabled: true, attemptsMax: 3, exceptionQueue: 'q.exceptions' };
 const words = (message: WaitingMessage, queue: WaitingIn) =>
-  whyWaiting(message, queue, nowMs).replaceAll('\u202f', ' ');
+  whyWaiting(message, queue, nowMs).replaceAll(/[\u202f\u00a0]/g, ' ');
 
 describe('why a message waits', () => {
   it.each<[string, WaitingMessage, WaitingIn]>([

@@ -7,8 +7,10 @@ import { dotLegend } from '../src/charts/contention-chart.ts';
 import { lineStyles } from '../src/charts/line-styles.ts';
 import { scalingLegend } from '../src/charts/scaling-legend.ts';
 import { type LegendItem, svgDocument } from '../src/charts/svg-document.ts';
+import { herdLegend, toneColor } from '../src/charts/swimlane-chart.ts';
 import { cpuLegend, latencyLegend, rateLegend, waitLegend } from '../src/charts/time-legends.ts';
 import { topologyLegend } from '../src/charts/topology-chart.ts';
+import { roundTripDash } from '../src/charts/visual-encoding.ts';
 import { waterfallLegend } from '../src/charts/waits-waterfall.ts';
 import { whatIfLegend } from '../src/charts/what-if-legend.ts';
 import { htmlReport } from '../src/model/html-report.ts';
@@ -20,6 +22,7 @@ import {
 } from '../src/model/provenance.ts';
 import { runReport } from '../src/model/run-report.ts';
 import { settingsInWords } from '../src/model/slider-words.ts';
+import { herdLanes } from '../src/model/swimlanes.ts';
 import { whatIfDefault } from '../src/model/what-if.ts';
 import { program } from './fixtures/program.ts';
 import { recorded } from './fixtures/recorded.ts';
@@ -70,11 +73,13 @@ test('the marks of a saved legend are those of the drawing: lines, dashes, shape
     { label: 'a dashed line', color: 'green', mark: { dash: '6 4' } },
     { label: 'a thin line', color: 'blue', mark: { dash: null, isThin: true } },
     { label: 'a shape', color: 'black', mark: { shape: symbolCircle } },
+    { label: 'a hollow one', color: 'gray', mark: { shape: symbolCircle, isHollow: true } },
   ]);
   expect(text).toMatch(/<rect [^>]*fill="red" fill-opacity="0.5"/);
   expect(text).toMatch(/<path [^>]*stroke="green"[^>]* stroke-width="2" stroke-dasharray="6 4"\/>/);
   expect(text).toMatch(/<path [^>]*stroke="blue"[^>]* stroke-width="1"\/>/);
   expect(text).toMatch(/<path d="M[^"]+" transform="translate\([^"]+\)" fill="black"/);
+  expect(text).toMatch(/<path d="M[^"]+" transform="[^"]+" fill="none" stroke="gray"/);
 });
 
 test('the legends of charts over time name each system, line and wait class', () => {
@@ -90,8 +95,23 @@ test('the legends of charts over time name each system, line and wait class', ()
   const latency = labelsOf(latencyLegend(trials));
   expect(latency).toContain('sharded median');
   expect(new Set(latency).size).toBe(4);
+  const emulated = trials.map((trial, index) => ({ ...trial, params: { roundTripMs: 5 * index } }));
+  for (const legend of [rateLegend(emulated), latencyLegend(emulated)])
+    expect(legend.slice(-2)).toMatchObject([
+      { label: 'no round trip', mark: { dash: null } },
+      { label: '5 ms round trip, emulated', mark: { dash: roundTripDash(5) } },
+    ]);
   expect(cpuLegend(trials)).toHaveLength(2);
   expect(labelsOf(waitLegend)).toContain('on CPU');
+});
+
+test('the legend of a herd has the colour of everything that is drawn', () => {
+  const kinds = ['posted', 'woken', 'mutex', 'latch', 'dequeued', 'found nothing'];
+  const spans = kinds.map((kind) => ({ kind, calledUs: 0, gotUs: 1, endedUs: 2 }));
+  const tones = herdLanes([{ session: 1, outcome: 'posted', spans }]).flatMap((lane) =>
+    [...lane.spans, ...lane.moments].map(({ tone }) => toneColor[tone]),
+  );
+  expect(new Set(herdLegend.map(({ color }) => color))).toEqual(new Set(tones));
 });
 
 test('a scaling legend has what occurs: lines, numbers of instances, round trips, the document', () => {
@@ -103,8 +123,8 @@ test('a scaling legend has what occurs: lines, numbers of instances, round trips
     otherParams: [],
     points: [],
   }));
-  const styles = lineStyles(series);
-  expect(labelsOf(scalingLegend(series, { styles, hasReferences: true }))).toEqual([
+  const styled = { styles: lineStyles(series), hasReferences: false, hasTripPanels: false };
+  expect(labelsOf(scalingLegend(series, { ...styled, hasReferences: true }))).toEqual([
     'sharded',
     '1 instance',
     '4 instances',
@@ -112,7 +132,8 @@ test('a scaling legend has what occurs: lines, numbers of instances, round trips
     '1 ms round trip, emulated',
     'value in the document, on its hardware',
   ]);
-  expect(scalingLegend([], { styles, hasReferences: false })).toEqual([]);
+  expect(labelsOf(scalingLegend(series, { ...styled, hasTripPanels: true }))).not.toContain('no round trip');
+  expect(scalingLegend([], styled)).toEqual([]);
 });
 
 test('rows and steps that are named in the drawing have a legend in what is saved', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { placeLabel } from '../src/model/label-placement.ts';
+import { placeLabel, placeReferenceLabels } from '../src/model/label-placement.ts';
 import { placeLineLabels } from '../src/model/line-labels.ts';
 import {
   decadeDomain,
@@ -143,6 +143,24 @@ test('a label that does not fit is replaced by its short form', () => {
     geometry: narrow,
   });
   expect(label.text).toBe('short');
+});
+
+test('lines of one chart are named alike: all in the short form if one label does not fit', () => {
+  const long = 'a label far too long for so narrow a chart';
+  const lines = [
+    { label: long, shortLabel: 'short', value: 76_000 },
+    { label: 'fits', shortLabel: 'brief', value: 8_000 },
+  ];
+  const textsAt = (width: number) => {
+    const at = scalingGeometry([], {
+      frame: { ...frame, width },
+      xs: [1, 32],
+      references: lines.map(({ value }) => value),
+    });
+    return placeReferenceLabels(lines, { series: [], geometry: at }).map(({ text }) => text);
+  };
+  expect(textsAt(200)).toEqual(['short', 'brief']);
+  expect(textsAt(500)).toEqual([long, 'fits']);
 });
 
 test('the planned axis is of whole decades, so that points hardly ever move it', () => {

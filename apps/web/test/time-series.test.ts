@@ -1,7 +1,13 @@
 import type { Tick } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { binTicks } from '../src/model/tick-bins.ts';
-import { cpuMarks, latencyMarks, rateMarks, waitMarks } from '../src/model/time-chart-data.ts';
+import {
+  cpuMarks,
+  latencyMarks,
+  rateMarks,
+  shownReference,
+  waitMarks,
+} from '../src/model/time-chart-data.ts';
 import { sampleAt, stepTime, tickAt, timeRange, timeSamples } from '../src/model/time-series.ts';
 import { recorded } from './fixtures/recorded.ts';
 
@@ -157,4 +163,9 @@ test('marks carry the least and greatest value', () => {
   const trials = whole([tick({ atMs: 250, rates: [100] }), tick({ atMs: 500, rates: [0] })]);
   expect(rateMarks(trials)).toMatchObject({ max: 200, minPositive: 100 });
   expect(cpuMarks(trials)).toMatchObject({ max: 0.5 });
+});
+
+test('a number of cores far above the values is not drawn, and not in the legend', () => {
+  expect([1, 2, 2.5].map((cores) => shownReference(cores, { max: 0.5 }))).toEqual([1, 2, null]);
+  expect(shownReference(null, { max: 0.5 })).toBeNull();
 });

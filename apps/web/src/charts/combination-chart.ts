@@ -43,7 +43,8 @@ export const combinationLegend = (
   ...systemsIn(references).map((system) => ({
     label: `${system}: value in the document, on its hardware`,
     color: color(system),
-    opacity: documentLine.opacity,
+    opacity: documentLine.sampleOpacity,
+    mark: { dash: null },
   })),
   ...(rows.some(({ range }) => range !== null && range[0] < range[1])
     ? [{ label: 'what the repeats leave open', color: themeColor.text, mark: { dash: null, isThin: true } }]

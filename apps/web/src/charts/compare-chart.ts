@@ -2,6 +2,7 @@
 import { scaleLog } from 'd3-scale';
 import { select } from 'd3-selection';
 import type { ComparedPoint, RunRatio } from '../model/compare-runs.ts';
+import { textWidth } from '../model/text-lines.ts';
 import type { Chart } from './chart.ts';
 import { followPointer, type PointerEvents } from './follow-pointer.ts';
 import { drawMarks, fitText, type Mark, sizeSvg } from './marks.ts';
@@ -22,6 +23,8 @@ const labelHeight = 18;
 const markHeight = 13;
 const axisHeight = 26;
 const edge = 26;
+/** Between the labels of two ticks. */
+const labelGap = 8;
 
 const rowHeight = (runs: number): number => labelHeight + Math.max(1, runs - 1) * markHeight + 6;
 
@@ -59,6 +62,7 @@ function marksOf(data: CompareData): Mark[] {
   const height = rowHeight(colors.length);
   const bottom = rows.length * height;
   const ticks = ticksFor(reach);
+  const labelled = new Set(labelledTicks(ticks, { x, format }));
   return [
     ...rows.flatMap(({ key }, index): Mark[] =>
       key === selected || key === cursor
@@ -92,12 +96,16 @@ function marksOf(data: CompareData): Mark[] {
           'stroke-width': tick === 1 ? '1.5' : '1',
         },
       },
-      {
-        key: `tick-${tick}`,
-        tag: 'text',
-        attrs: { x: x(tick), y: bottom + 16, 'text-anchor': 'middle', fill: themeColor.muted },
-        text: format(tick),
-      },
+      ...(labelled.has(tick)
+        ? [
+            {
+              key: `tick-${tick}`,
+              tag: 'text',
+              attrs: { x: x(tick), y: bottom + 16, 'text-anchor': 'middle', fill: themeColor.muted },
+              text: format(tick),
+            } satisfies Mark,
+          ]
+        : []),
     ]),
     ...rows.flatMap(({ key, words, ratios }, index): Mark[] => [
       {
@@ -161,4 +169,20 @@ function ticksFor(reach: number): number[] {
   const steps = [1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 30, 100].filter((step) => step <= reach);
   const shown = steps.slice(-2);
   return [...shown.map((step) => 1 / step).reverse(), 1, ...shown];
+}
+
+/** Those whose labels do not touch another: 1 first, then the outer ones, which tell how far the axis reaches. */
+function labelledTicks(
+  ticks: readonly number[],
+  { x, format }: { x(value: number): number; format(ratio: number): string },
+): number[] {
+  const shown: number[] = [];
+  const fits = (tick: number) =>
+    shown.every((other) => {
+      const labelsPx = (textWidth(format(tick)) + textWidth(format(other))) / 2;
+      return Math.abs(x(tick) - x(other)) >= labelsPx + labelGap;
+    });
+  const outerFirst = ticks.toSorted((a, b) => Math.abs(Math.log(b)) - Math.abs(Math.log(a)));
+  for (const tick of [1, ...outerFirst.filter((each) => each !== 1)]) if (fits(tick)) shown.push(tick);
+  return shown;
 }

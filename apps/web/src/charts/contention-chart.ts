@@ -1,10 +1,18 @@
 /** Sessions as dots: they pile up at the one gate of an unsharded queue, and pass through those of a sharded one. */
 import { type Selection, select } from 'd3-selection';
 import { symbolCircle } from 'd3-shape';
-import type { ContentionLayout, ContentionSide, Dot, DotRole, Lane } from '../model/contention-layout.ts';
+import {
+  type ContentionLayout,
+  type ContentionSide,
+  type Dot,
+  type DotRole,
+  type Lane,
+  titleLetterPx,
+} from '../model/contention-layout.ts';
 import { plural } from '../model/format.ts';
 import { px } from './axes.ts';
 import type { Chart } from './chart.ts';
+import { fitText } from './marks.ts';
 import type { LegendItem } from './svg-document.ts';
 import { fontFamily, systemColor, themeColor, waitColor } from './visual-encoding.ts';
 
@@ -87,11 +95,11 @@ function drawSide(element: SVGGElement, side: ContentionSide): void {
     .attr('fill', color)
     .attr('x', px(side.x))
     .attr('y', px(side.y + 13))
-    .text(side.title);
+    .text(fitText(side.title, side.width, titleLetterPx));
   text('figure')
     .attr('fill', color)
     .attr('x', px(right))
-    .attr('y', px(side.y + 14))
+    .attr('y', px(side.y + (side.figureIsBelow ? 31 : 14)))
     .text(side.figure);
   text('when')
     .attr('x', px(side.x))

@@ -1,8 +1,9 @@
 /** Curves that a document prints: wide and pale behind our own, like the levels that it states. */
 import type { Selection } from 'd3-selection';
 import { line } from 'd3-shape';
-import { placeAtEnd } from '../model/label-placement.ts';
+import { placeOnCurve } from '../model/label-placement.ts';
 import type { ScalingGeometry } from '../model/scaling-geometry.ts';
+import type { ScalingSeries } from '../model/scaling-series.ts';
 import { px } from './axes.ts';
 import { haloText } from './halo-text.ts';
 import { documentLine, lineColor } from './visual-encoding.ts';
@@ -21,7 +22,7 @@ export interface DocumentCurveLine {
 export function drawDocumentCurves(
   group: Group,
   geometry: ScalingGeometry,
-  curves: readonly DocumentCurveLine[],
+  { curves, series }: { curves: readonly DocumentCurveLine[]; series: readonly ScalingSeries[] },
 ): void {
   const path = line<{ x: number; value: number }>(
     (point) => px(geometry.x(point.x)),
@@ -49,8 +50,9 @@ export function drawDocumentCurves(
   entries
     .select<SVGTextElement>('text')
     .attr('fill', lineColor)
-    .each(function place({ label, points }) {
-      const { text, x, y } = placeAtEnd(label, points, geometry);
+    .each(function place({ id, label, points }) {
+      const others = curves.filter((curve) => curve.id !== id);
+      const { text, x, y } = placeOnCurve(label, points, { series: [...series, ...others], geometry });
       this.setAttribute('x', String(px(x)));
       this.setAttribute('y', String(px(y)));
       this.textContent = text;

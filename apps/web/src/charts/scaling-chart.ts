@@ -9,6 +9,7 @@ import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
 import { type DocumentCurveLine, drawDocumentCurves } from './document-curve-lines.ts';
 import { followPointer, type PointerEvents } from './follow-pointer.ts';
+import { drawPlotNote } from './plot-note.ts';
 import { drawGuides, type ReferenceLine } from './scaling-guides.ts';
 import {
   fontFamily,
@@ -26,6 +27,8 @@ export interface ScalingPanel {
   id: string;
   /** Above the plot; empty for none. */
   title: string;
+  /** In the middle of a plot without lines; left out for none. */
+  note?: string;
   series: readonly ScalingSeries[];
   /** Where the trial under way is; null if it is not in this panel. */
   live: { x: number; value: number; system: string; color?: string } | null;
@@ -188,13 +191,14 @@ function drawPanel(
     { bottom },
   );
   drawGuides(part('guides'), geometry, { ...data, ...panel });
-  drawDocumentCurves(part('guides'), geometry, data.curves ?? []);
+  drawDocumentCurves(part('guides'), geometry, { curves: data.curves ?? [], series: panel.series });
   drawRanges(part('ranges'), geometry, panel.series);
   drawLines(part('lines').attr('fill', 'none'), geometry, panel.series);
   drawPoints(part('points'), geometry, panel.series);
   drawCursor(part('cursor'), geometry, { ...data, series: panel.series });
   drawLineLabels(part('labels'), geometry, data.labelWidth === null ? [] : panel.series);
   drawLive(part('live'), geometry, panel.live);
+  drawPlotNote(part('live'), geometry, panel.note ?? '');
 }
 
 type Group = Selection<SVGGElement, unknown, null, undefined>;

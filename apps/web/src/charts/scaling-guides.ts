@@ -1,6 +1,6 @@
 /** What stands behind the lines of the scaling chart: a line of slope one, and values that a document states. */
 import type { Selection } from 'd3-selection';
-import { placeLabel } from '../model/label-placement.ts';
+import { placeReferenceLabels } from '../model/label-placement.ts';
 import { linearGuide, type ScalingGeometry } from '../model/scaling-geometry.ts';
 import type { ScalingSeries } from '../model/scaling-series.ts';
 import { px } from './axes.ts';
@@ -12,7 +12,7 @@ type Group = Selection<SVGGElement, unknown, null, undefined>;
 /** A value that a document states, drawn as a labelled horizontal line. */
 export interface ReferenceLine {
   label: string;
-  /** Used if `label` does not fit. */
+  /** Used for all lines of a chart if the `label` of one does not fit. */
   shortLabel: string;
   value: number;
   system: string;
@@ -77,9 +77,7 @@ export function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideD
     .attr('x2', geometry.right)
     .attr('y1', (d) => px(geometry.y(d.value)))
     .attr('y2', (d) => px(geometry.y(d.value)));
-  const labels = data.references.map(({ label, shortLabel, value }) =>
-    placeLabel([label, shortLabel], geometry.y(value), { series: data.series, geometry }),
-  );
+  const labels = placeReferenceLabels(data.references, { series: data.series, geometry });
   references
     .select('text')
     .data(labels)

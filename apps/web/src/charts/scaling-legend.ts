@@ -8,10 +8,14 @@ import { documentLine, instanceShape, roundTripDash, systemsIn, themeColor } fro
 /** A line for each style, shapes for numbers of instances, dashes for round trips; only what occurs. */
 export function scalingLegend(
   series: readonly ScalingSeries[],
-  { styles, hasReferences }: { styles: LineStyles; hasReferences: boolean },
+  options: {
+    styles: LineStyles;
+    hasReferences: boolean;
+    /** Whether the titles of panels tell the round trips, so that the legend need not. */
+    hasTripPanels: boolean;
+  },
 ): LegendItem[] {
-  const instances = distinct(series.map((entry) => entry.instances)).filter((count) => count > 0);
-  const trips = distinct(series.map((entry) => entry.roundTripMs));
+  const { styles, hasReferences, hasTripPanels } = options;
   const systems = systemsIn(series);
   const kinds = new Map<string, LineKind>(
     systems.flatMap((system) =>
@@ -23,28 +27,40 @@ export function scalingLegend(
       const { color, dash = null } = styles.of(line);
       return { label, color, mark: { dash } };
     }),
-    ...instances.map((count) => ({
-      label: plural(count, 'instance'),
-      color: themeColor.muted,
-      mark: { shape: instanceShape(count) },
-    })),
-    ...(trips.length > 1 || (trips[0] ?? 0) > 0
-      ? trips.map((trip) => ({
-          label: trip === 0 ? 'no round trip' : `${trip} ms round trip, emulated`,
-          color: themeColor.muted,
-          mark: { dash: roundTripDash(trip) },
-        }))
-      : []),
+    ...instancesLegend(series),
+    ...(hasTripPanels ? [] : roundTripLegend(series.map(({ roundTripMs }) => roundTripMs))),
     ...(hasReferences
       ? [
           {
             label: 'value in the document, on its hardware',
             color: themeColor.muted,
-            opacity: documentLine.opacity,
+            opacity: documentLine.sampleOpacity,
+            mark: { dash: null },
           },
         ]
       : []),
   ];
+}
+
+/** A shape for each number of instances. */
+export const instancesLegend = (series: readonly Pick<ScalingSeries, 'instances'>[]): LegendItem[] =>
+  distinct(series.map(({ instances }) => instances))
+    .filter((count) => count > 0)
+    .map((count) => ({
+      label: plural(count, 'instance'),
+      color: themeColor.muted,
+      mark: { shape: instanceShape(count) },
+    }));
+
+/** What dashes mean; nothing where no line has any. */
+export function roundTripLegend(all: readonly number[]): LegendItem[] {
+  const trips = distinct(all);
+  if (trips.every((trip) => trip === 0)) return [];
+  return trips.map((trip) => ({
+    label: trip === 0 ? 'no round trip' : `${trip} ms round trip, emulated`,
+    color: themeColor.muted,
+    mark: { dash: roundTripDash(trip) },
+  }));
 }
 
 /** The system only where there are several, or nothing else tells the line apart. */

@@ -4,9 +4,11 @@
  */
 import { scaleLinear } from 'd3-scale';
 import { pointer, select } from 'd3-selection';
+import { symbolCircle } from 'd3-shape';
 import type { Lane, LaneTone } from '../model/swimlanes.ts';
 import type { Chart } from './chart.ts';
 import { drawMarks, fitText, type Mark, sizeSvg } from './marks.ts';
+import type { LegendItem } from './svg-document.ts';
 import { fontFamily, themeColor } from './visual-encoding.ts';
 
 export interface SwimlaneData {
@@ -31,6 +33,19 @@ export const toneColor: Readonly<Record<LaneTone, string>> = {
   bad: 'var(--bad)',
   neutral: 'var(--ink-3)',
 };
+
+/** Of the lanes of `herdLanes`. */
+export const herdLegend: readonly LegendItem[] = [
+  { label: 'waits for mutex or latch', color: toneColor.waits, opacity: 0.75 },
+  { label: 'holds the mutex', color: toneColor.holds },
+  { label: 'holds the latch', color: toneColor.works },
+  { label: 'gets the message', color: toneColor.good, mark: { shape: symbolCircle } },
+  {
+    label: 'posts, wakes, finds a message or nothing',
+    color: toneColor.neutral,
+    mark: { shape: symbolCircle, isHollow: true },
+  },
+];
 
 const laneHeight = 20;
 const barHeight = 11;

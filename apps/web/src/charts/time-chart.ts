@@ -4,10 +4,17 @@ import { pointer, type Selection, select } from 'd3-selection';
 import { area, line } from 'd3-shape';
 import { formatClock, formatTimeOfDay } from '../model/format.ts';
 import { decadeTicks, stepDown, stepUp } from '../model/scaling-geometry.ts';
-import type { TimeAnnotation, TimeLayer, TimeMarks, TimePoint } from '../model/time-chart-data.ts';
+import {
+  hasValues,
+  type TimeAnnotation,
+  type TimeLayer,
+  type TimeMarks,
+  type TimePoint,
+} from '../model/time-chart-data.ts';
 import type { TimeRange } from '../model/time-series.ts';
 import { drawBottomAxis, drawLeftAxis, px, type Ticks } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
+import { drawPlotNote } from './plot-note.ts';
 import { drawAnnotations } from './time-annotations.ts';
 import { fontFamily, roundTripDash, systemColor, themeColor, waitColor } from './visual-encoding.ts';
 
@@ -19,10 +26,12 @@ export interface TimeChartData extends Size {
   /** Start and end of each trial, milliseconds since the start of the run. */
   trials: readonly { trial: number; fromMs: number; toMs: number }[];
   scale: 'linear' | 'log';
-  /** A horizontal line at a value, such as the number of cores. */
-  reference: { value: number; label: string } | null;
+  /** A horizontal line at a value, such as the number of cores, see `shownReference`. The legend says what it is. */
+  reference: number | null;
   /** Events to mark on the time axis. */
   annotations?: readonly TimeAnnotation[];
+  /** In the middle of the plot while there are no values, and so no axis of them; left out for none. */
+  note?: string;
   formatAxis(value: number): string;
 }
 
@@ -52,6 +61,7 @@ export function createTimeChart(
   const areas = svg.append('g').attr('data-part', 'areas');
   const lines = svg.append('g').attr('data-part', 'lines').attr('fill', 'none');
   const reference = svg.append('g').attr('data-part', 'reference');
+  const noteGroup = svg.append('g').attr('data-part', 'note');
   const annotations = svg.append('g').attr('data-part', 'annotations');
   const cursor = svg
     .append('line')
@@ -84,7 +94,8 @@ export function createTimeChart(
       const y = valueScale(data, [bottom, margin.top]);
       svg.attr('viewBox', `0 0 ${width} ${height}`).attr('width', width).attr('height', height);
       drawTrials(trialsGroup, x, { ...data, bottom });
-      const values = data.scale === 'log' ? sparseTicks(y, bottom - margin.top) : y.ticks(4);
+      const isEmpty = !hasValues(marks);
+      const values = isEmpty ? [] : data.scale === 'log' ? sparseTicks(y, bottom - margin.top) : y.ticks(4);
       drawLeftAxis(leftAxis, { values, position: y, format: data.formatAxis }, { left: margin.left, right });
       const count = Math.max(2, Math.floor((right - margin.left) / 64));
       drawBottomAxis(
@@ -96,7 +107,12 @@ export function createTimeChart(
       );
       drawAreas(areas, x, y, marks);
       drawLines(lines, x, y, marks);
-      drawReference(reference, y, { data, right });
+      drawReference(reference, y, { reference: data.reference, right });
+      drawPlotNote(
+        noteGroup,
+        { left: margin.left, right, top: margin.top, bottom },
+        isEmpty ? (data.note ?? '') : '',
+      );
       drawAnnotations(annotations, data.annotations ?? [], { x, top: margin.top, right, bottom });
       cursor.attr('y1', margin.top).attr('y2', bottom);
       placeCursor();
@@ -119,9 +135,7 @@ function valueScale(data: TimeChartData, range: [number, number]): Scale {
     const low = Number.isFinite(marks.minPositive) ? stepDown(marks.minPositive) : high / 10;
     return scaleLog([Math.min(high / 10, Math.max(low, high / 10 ** logDecadesMax)), high], range);
   }
-  // A reference far above the values would flatten them. The scale then ends below it, and its line is not drawn.
-  const included = reference !== null && reference.value <= marks.max * 4 ? reference.value : 0;
-  return scaleLinear([0, Math.max(marks.max, included) * 1.08 || 1], range).nice(4);
+  return scaleLinear([0, Math.max(marks.max, reference ?? 0) * 1.08 || 1], range).nice(4);
 }
 
 /** At most one tick per 24 pixels. */
@@ -164,10 +178,7 @@ function multiplesIn({ fromMs, toMs }: TimeRange, step: number): number[] {
 }
 
 /** Elapsed time as a clock, with tenths for a tick between whole seconds. */
-const clockLabel = (ms: number): string =>
-  ms % 1000 === 0
-    ? formatClock(ms)
-    : `${formatClock(Math.floor(ms / 1000) * 1000)}.${Math.round((ms % 1000) / 100)}`;
+const clockLabel = (ms: number): string => formatClock(ms, ms % 1000 === 0 ? 'second' : 'tenth');
 
 /** Shades every other trial, so that a jump of a curve is recognised as the start of another trial. */
 function drawTrials(group: Group, x: Scale, data: TimeChartData & { bottom: number }): void {
@@ -243,35 +254,16 @@ function drawLines(group: Group, x: Scale, y: Scale, { lines }: TimeMarks): void
 function drawReference(
   group: Group,
   y: Scale,
-  { data, right }: { data: TimeChartData; right: number },
+  { reference, right }: { reference: number | null; right: number },
 ): void {
-  const { reference } = data;
-  const shown = reference !== null && reference.value <= y.domain()[1]! ? [reference] : [];
-  const entries = group
-    .selectAll<SVGGElement, NonNullable<TimeChartData['reference']>>('g')
-    .data(shown)
-    .join((enter) => {
-      const entry = enter.append('g');
-      entry.append('line').attr('stroke', themeColor.text).attr('stroke-width', 1);
-      entry
-        .append('text')
-        .attr('fill', themeColor.text)
-        .attr('font-size', 11)
-        .attr('text-anchor', 'end')
-        .attr('paint-order', 'stroke')
-        .attr('stroke', themeColor.surface)
-        .attr('stroke-width', 3);
-      return entry;
-    });
-  entries
-    .select('line')
+  group
+    .selectAll<SVGLineElement, number>('line')
+    .data(reference === null ? [] : [reference])
+    .join('line')
+    .attr('stroke', themeColor.text)
+    .attr('stroke-width', 1)
     .attr('x1', margin.left)
     .attr('x2', right)
-    .attr('y1', (d) => px(y(d.value)))
-    .attr('y2', (d) => px(y(d.value)));
-  entries
-    .select('text')
-    .attr('x', right - 4)
-    .attr('y', (d) => px(y(d.value) - 5))
-    .text((d) => d.label);
+    .attr('y1', (value) => px(y(value)))
+    .attr('y2', (value) => px(y(value)));
 }

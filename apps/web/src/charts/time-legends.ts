@@ -1,5 +1,8 @@
 /** The legends of the charts of a run over time. */
+import { numberParam } from '@shardlab/contract';
+import { plural } from '../model/format.ts';
 import { type TrialSamples, waitClasses } from '../model/time-series.ts';
+import { roundTripLegend } from './scaling-legend.ts';
 import type { LegendItem } from './svg-document.ts';
 import { systemColor, systemsIn, themeColor, waitColor } from './visual-encoding.ts';
 
@@ -7,6 +10,7 @@ export const rateLegend = (trials: readonly TrialSamples[]): LegendItem[] => [
   ...systemsIn(trials).map((name) => ({ label: name, color: systemColor(name) })),
   { label: 'dequeue', color: themeColor.muted, mark: { dash: null } },
   { label: 'enqueue', color: themeColor.muted, mark: { dash: null, isThin: true } },
+  ...tripsOf(trials),
 ];
 
 export const latencyLegend = (trials: readonly TrialSamples[]): LegendItem[] => [
@@ -20,7 +24,11 @@ export const latencyLegend = (trials: readonly TrialSamples[]): LegendItem[] => 
     color: systemColor(name),
     opacity: 0.24,
   })),
+  ...tripsOf(trials),
 ];
+
+const tripsOf = (trials: readonly TrialSamples[]): LegendItem[] =>
+  roundTripLegend(trials.map(({ params }) => numberParam(params, 'roundTripMs')));
 
 export const cpuLegend = (trials: readonly TrialSamples[]): LegendItem[] =>
   systemsIn(trials).map((name) => ({
@@ -28,6 +36,13 @@ export const cpuLegend = (trials: readonly TrialSamples[]): LegendItem[] =>
     color: systemColor(name),
     opacity: 0.75,
   }));
+
+/** Of the line at their number. */
+export const coresLegend = (cores: number): LegendItem => ({
+  label: `${plural(cores, 'core')} of the machine`,
+  color: themeColor.text,
+  mark: { dash: null, isThin: true },
+});
 
 export const waitLegend: readonly LegendItem[] = ['cpu', ...waitClasses].map((name) => ({
   label: name === 'cpu' ? 'on CPU' : name === 'network' ? 'network (emulated)' : name,

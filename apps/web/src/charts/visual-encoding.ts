@@ -98,8 +98,11 @@ export const simulatedDash = '0.5 5';
 /** A solid line in the colour of its system, pale: what was shown before. */
 export const ghostOpacity = 0.35;
 
-/** Lines of a document are wide and pale behind our own: measured elsewhere, on other hardware. */
-export const documentLine = { width: 5, opacity: 0.22 } as const;
+/**
+ * Lines of a document are wide and pale behind our own: measured elsewhere, on other hardware. The thinner sample in a legend needs
+ * more opacity to be seen.
+ */
+export const documentLine = { width: 5, opacity: 0.22, sampleOpacity: 0.5 } as const;
 
 const shapes: readonly SymbolType[] = [
   symbolCircle,

@@ -14,6 +14,8 @@ export interface WaitsChartData {
   /** CSS pixels; the height follows from the panels. */
   width: number;
   panels: readonly WaitPanel[];
+  /** Below the panels; empty for none. */
+  axisTitle: string;
   colors: ReadonlyMap<string, EventColor>;
   /** Drawn as a line through all panels: the cores of the machine. The legend says what it is. */
   reference: number | null;
@@ -42,16 +44,13 @@ export function createWaitsChart(element: SVGSVGElement, events: PointerEvents):
 
   return {
     update(data) {
-      const { panels, height } = layoutWaits(data.panels, {
-        width: data.width,
-        reference: data.reference,
-      });
+      const { panels, height, axisTitleEnd } = layoutWaits(data.panels, data);
       drawn = panels;
       sizeSvg(svg, { width: data.width, height });
-      drawMarks(
-        back,
-        panels.flatMap((panel) => axesOf(panel, data)),
-      );
+      drawMarks(back, [
+        ...panels.flatMap((panel) => axesOf(panel, data)),
+        ...(axisTitleEnd === null ? [] : [axisTitleMark(data.axisTitle, axisTitleEnd)]),
+      ]);
       drawMarks(
         bars,
         panels.flatMap((panel) => barsOf(panel, data)),
@@ -106,6 +105,13 @@ function axesOf(panel: PlacedPanel, { format }: WaitsChartData): Mark[] {
     ),
   ];
 }
+
+const axisTitleMark = (text: string, end: { x: number; y: number }): Mark => ({
+  key: 'axis-title',
+  tag: 'text',
+  attrs: { ...end, 'text-anchor': 'end', fill: themeColor.muted },
+  text,
+});
 
 function barsOf({ bars, y, plotBottom }: PlacedPanel, { colors }: WaitsChartData): Mark[] {
   return bars.flatMap((bar) => {

@@ -11,7 +11,7 @@ import {
   pointKey,
   type Scenario,
 } from '@shardlab/contract';
-import { formatAxisCount } from './format.ts';
+import { formatAxisCount, formatSessions } from './format.ts';
 import { sweepAxis } from './sweep-axis.ts';
 
 /** Sessions: average number that are in a state. Microseconds: their time there for each message delivered. */
@@ -58,6 +58,8 @@ export interface PointActivity {
 export interface ActivityGroup {
   /** "sharded, 2 instances" */
   title: string;
+  /** What the labels of the points are values of: "threads"; empty if the points of the run differ in no parameter. */
+  axisTitle: string;
   points: PointActivity[];
 }
 
@@ -121,13 +123,24 @@ function timesWithoutWait(point: Point, waiting: number, coresBusy: number): Omi
     emulated: false,
     histogram: null,
   });
-  const waitShare = figureOf(point, 'timeWaiting') + figureOf(point, 'timeIdle');
+  const waitShare = meanShare(point, 'timeWaiting') + meanShare(point, 'timeIdle');
   if (waitShare <= 0 || waiting <= 0) return [entry(onCpu, coresBusy)];
   const sessions = waiting / waitShare;
   return [
-    entry(onCpu, figureOf(point, 'timeOnCpu') * sessions),
-    entry(forACore, figureOf(point, 'timeRunnable') * sessions),
+    entry(onCpu, meanShare(point, 'timeOnCpu') * sessions),
+    entry(forACore, meanShare(point, 'timeRunnable') * sessions),
   ];
+}
+
+/**
+ * A share of the sessions' time over all repeats, as the waits are. The value of a figure is the median of the repeats: medians of
+ * shares need not add up to one, so sessions that were computed from them could be more than there are.
+ */
+function meanShare(point: Point, name: string): number {
+  const shares = point.figures[name]?.repeats ?? [];
+  if (shares.length !== point.repeats.length) return figureOf(point, name);
+  const measuredMs = sum(point.repeats.map((repeat) => repeat.measuredMs));
+  return sum(shares.map((share, index) => share * point.repeats[index]!.measuredMs)) / measuredMs;
 }
 
 /** The value of a number of sessions in a unit. By Little's law a session that is there all the time costs 1 s of each second's messages. */
@@ -158,7 +171,7 @@ export function activityGroups(
       return value === undefined ? [] : [paramInWords(parameter, value)];
     });
     const title = [...(systems.size > 1 || words.length === 0 ? [point.system] : []), ...words].join(', ');
-    const group = groups.get(title) ?? { title, points: [] };
+    const group = groups.get(title) ?? { title, axisTitle: axis?.title ?? '', points: [] };
     groups.set(title, group);
     const x = axis === undefined ? undefined : point.params[axis.name];
     group.points.push({
@@ -174,7 +187,9 @@ export function activityGroups(
 }
 
 /** Names of all activities, by the sessions that are in them over all points, most first; CPU before waits. */
-export function activityOrder(groups: readonly ActivityGroup[]): { name: string; class: ActivityClass }[] {
+export function activityOrder(
+  groups: readonly { points: readonly Pick<PointActivity, 'activities'>[] }[],
+): { name: string; class: ActivityClass }[] {
   const totals = new Map<string, { name: string; class: ActivityClass; sessions: number }>();
   for (const { activities } of groups.flatMap(({ points }) => points))
     for (const { name, class: ofClass, sessions } of activities) {
@@ -196,17 +211,14 @@ export function busiestPoint(groups: readonly ActivityGroup[]): PointActivity | 
   return groups.flatMap(({ points }) => points).toSorted((a, b) => waiting(b) - waiting(a))[0];
 }
 
-/** "unsharded, 16 threads: 30.1 of 32 active sessions are in write lock. 1.2 of 2 cores are busy." */
-export function whyInWords(
-  title: string,
-  at: PointActivity,
-  options: { cores: number | null; format(value: number): string },
-): string {
-  const { cores, format } = options;
+/** "unsharded, 16 threads: 30.10 of 32.00 active sessions are in write lock. 1.20 of 2 cores are busy." */
+export function whyInWords(title: string, at: PointActivity, cores: number | null): string {
   const [most] = at.activities.filter((each) => each.class !== 'cpu');
   const busy =
-    cores === null || at.coresBusy === null ? '' : ` ${format(at.coresBusy)} of ${cores} cores are busy.`;
+    cores === null || at.coresBusy === null
+      ? ''
+      : ` ${formatSessions(at.coresBusy)} of ${cores} cores are busy.`;
   const place = [title, at.words].filter((part) => part !== '').join(', ');
   if (most === undefined) return `${place}: no session waits for another or for the disk.${busy}`;
-  return `${place}: ${format(most.sessions)} of ${format(at.sessions)} active sessions are in ${most.name}${most.emulated ? ' (emulated)' : ''}.${busy}`;
+  return `${place}: ${formatSessions(most.sessions)} of ${formatSessions(at.sessions)} active sessions are in ${most.name}${most.emulated ? ' (emulated)' : ''}.${busy}`;
 }

@@ -40,8 +40,10 @@ export interface ContentionSide {
   width: number;
   height: number;
   title: string;
-  /** At the right of the title: the rate, or that nothing was measured. */
+  /** At the right: the rate, or that nothing was measured. */
   figure: string;
+  /** On the line of the title, or below it where the title leaves no room. */
+  figureIsBelow: boolean;
   /** Below the title: the time. */
   when: string;
   isNow: boolean;
@@ -73,6 +75,10 @@ export interface SideInput {
 const dotsMax = 96;
 const dotPx = 9;
 const headPx = 40;
+/** Estimated width of a letter: of a title at 12.5 px, and of a figure at 15 px, both half bold. */
+export const titleLetterPx = 6.8;
+const figureLetterPx = 8.4;
+const figureGapPx = 14;
 const footPx = 16;
 const sideGapPx = 18;
 /** Below this width the sides stand one above the other. */
@@ -116,10 +122,18 @@ interface Box {
 function layoutSide(input: SideInput, box: Box & { perDot: number }): ContentionSide {
   const { system, title, when, isNow, sessions } = input;
   const { perDot, ...place } = box;
-  const common = { system, title, when, isNow, ...place };
-  if (sessions === null)
-    return { ...common, figure: 'not measured here', counter: null, lanes: [], dots: [] };
-  const figure = `${formatRate(sessions.dequeuePerSec)}`;
+  const figure = sessions === null ? 'not measured here' : formatRate(sessions.dequeuePerSec);
+  const headWidth = title.length * titleLetterPx + figureGapPx + figure.length * figureLetterPx;
+  const common = {
+    system,
+    title,
+    figure,
+    figureIsBelow: headWidth > place.width,
+    when,
+    isNow,
+    ...place,
+  };
+  if (sessions === null) return { ...common, counter: null, lanes: [], dots: [] };
   const hasOneGate = system !== 'sharded';
   const groups = hasOneGate
     ? [{ id: 'all', sessions: summed(sessions.instances) }]
@@ -162,7 +176,6 @@ function layoutSide(input: SideInput, box: Box & { perDot: number }): Contention
   const committing = lanes.reduce((sum, lane) => sum + lane.committing, 0);
   return {
     ...common,
-    figure,
     lanes,
     dots,
     counter: {

@@ -1,5 +1,5 @@
 /** Formats differences: with their sign, a minus that is as wide as a plus. */
-import { formatMicros, formatMs } from './format.ts';
+import { formatMicros, formatMs, formatValue } from './format.ts';
 
 /** "+74 µs", "−1.2 ms" */
 export function formatUsShort(us: number): string {
@@ -14,5 +14,9 @@ export function formatRatioChange(ratio: number): string {
   const digits = Math.abs(percent) < 10 ? 1 : 0;
   return `${signOf(Number(percent.toFixed(digits)))}${Math.abs(percent).toFixed(digits)}\u202f%`;
 }
+
+/** Of a ratio on an axis that is symmetric around 1: "30 ×", and "1/30 ×" at the other side. */
+export const formatRatioTick = (ratio: number): string =>
+  ratio < 1 ? `1/${formatValue(1 / ratio)}\u202f×` : `${formatValue(ratio)}\u202f×`;
 
 const signOf = (value: number): string => (value > 0 ? '+' : value < 0 ? '−' : '±');

@@ -1,9 +1,16 @@
 /** Formats numbers for display, each with its unit. */
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const threeDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
+const oneDecimal = new Intl.NumberFormat('en-US', {
+  minimumFractionDigits: 1,
+  maximumFractionDigits: 1,
+  signDisplay: 'negative',
+});
 const twoDecimals = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 /** Does not break, so number and unit stay on one line. */
 const narrowSpace = '\u202f';
+/** Does not break either: between the parts of a duration. */
+const wideSpace = '\u00a0';
 const dash = '–';
 
 /** A count with thousands grouped: 31,763. */
@@ -20,6 +27,9 @@ export function formatMs(ms: number): string {
   if (ms < 1000) return `${threeDigits.format(ms)}${narrowSpace}ms`;
   return `${threeDigits.format(ms / 1000)}${narrowSpace}s`;
 }
+
+/** Numbers below each other: one decimal, also of a whole number. */
+export const formatTenths = (value: number): string => oneDecimal.format(value);
 
 /** CPU time per message in microseconds. */
 export const formatMicros = (us: number): string => `${threeDigits.format(us)}${narrowSpace}µs`;
@@ -57,11 +67,15 @@ export function formatDuration(ms: number): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) {
     const rest = seconds % 60;
-    return rest === 0 ? `${minutes}${narrowSpace}min` : `${minutes}${narrowSpace}min ${rest}${narrowSpace}s`;
+    return rest === 0
+      ? `${minutes}${narrowSpace}min`
+      : `${minutes}${narrowSpace}min${wideSpace}${rest}${narrowSpace}s`;
   }
   const rest = minutes % 60;
   const hours = Math.floor(minutes / 60);
-  return rest === 0 ? `${hours}${narrowSpace}h` : `${hours}${narrowSpace}h ${rest}${narrowSpace}min`;
+  return rest === 0
+    ? `${hours}${narrowSpace}h`
+    : `${hours}${narrowSpace}h${wideSpace}${rest}${narrowSpace}min`;
 }
 
 /** The time since a moment, roughly: "just now", "3 min ago", "2 days ago". */
@@ -86,11 +100,18 @@ export function formatAxisCount(value: number): string {
   return threeDigits.format(value);
 }
 
-/** Elapsed time as a clock: 0:07, 12:30, 1:02:03. */
-export function formatClock(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
+export type ClockPrecision = 'second' | 'tenth';
+
+/** Elapsed time as a clock, rounded down as clocks do: 0:07, 12:30, 1:02:03; to the tenth: 0:01.5. */
+export function formatClock(ms: number, to: ClockPrecision = 'second'): string {
+  const tenths = Math.max(0, Math.floor(ms / 100));
+  const seconds = Math.floor(tenths / 10);
   const two = (part: number) => String(part).padStart(2, '0');
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
-  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
+  const end = to === 'tenth' ? `.${tenths % 10}` : '';
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}${end}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}${end}`;
 }
+
+/** Whole seconds are too coarse for the times of a range under ten seconds. */
+export const clockPrecision = (rangeMs: number): ClockPrecision => (rangeMs < 10_000 ? 'tenth' : 'second');

@@ -1,9 +1,8 @@
 /**
- * Places the label of a horizontal line where it covers the least of the drawing. All positions are CSS pixels in chart
+ * Places the label of a horizontal line or of a curve where it covers the least of the drawing. All positions are CSS pixels in chart
  * space.
  */
 import type { ScalingGeometry } from './scaling-geometry.ts';
-import type { ScalingSeries } from './scaling-series.ts';
 import { textWidth } from './text-lines.ts';
 
 export interface LabelPlace {
@@ -20,29 +19,35 @@ const samplePx = 3;
 /** Number of positions tried along the line, from left to right. */
 const candidates = 9;
 
+interface Drawing {
+  series: readonly Line[];
+  geometry: ScalingGeometry;
+}
+
+interface Line {
+  points: readonly { x: number; value: number }[];
+}
+
+/** The labels of horizontal lines: all in their short form if one needs it, so that like lines have like names. */
+export function placeReferenceLabels(
+  lines: readonly { label: string; shortLabel: string; value: number }[],
+  drawing: Drawing,
+): LabelPlace[] {
+  const { y } = drawing.geometry;
+  const places = lines.map(({ label, shortLabel, value }) =>
+    placeLabel([label, shortLabel], y(value), drawing),
+  );
+  if (places.every(({ text }, index) => text === lines[index]!.label)) return places;
+  return lines.map(({ shortLabel, value }) => placeLabel([shortLabel], y(value), drawing));
+}
+
 /**
  * Tries each text at several positions along the line at `y`, above and below it, and takes the one that covers the
  * least. On a tie the earlier text wins (pass the longest first), then the leftmost position, then above the line.
  */
-export function placeLabel(
-  texts: readonly string[],
-  y: number,
-  { series, geometry }: { series: readonly ScalingSeries[]; geometry: ScalingGeometry },
-): LabelPlace {
-  const drawn = sampledPositions(series, geometry);
-  const { left, right, top, bottom } = geometry;
+export function placeLabel(texts: readonly string[], y: number, { series, geometry }: Drawing): LabelPlace {
+  const { left, right } = geometry;
   const widthPx = right - left - 2 * insetPx;
-  const covered = ({ text, x, y: baseline }: LabelPlace): number => {
-    if (baseline - lineHeightPx < top || baseline > bottom) return Number.POSITIVE_INFINITY;
-    const to = x + textWidth(text);
-    return drawn.filter(
-      (position) =>
-        position.x > x - 4 &&
-        position.x < to + 4 &&
-        position.y > baseline - lineHeightPx &&
-        position.y < baseline + 4,
-    ).length;
-  };
   const places = texts
     .filter((text, index) => index === texts.length - 1 || textWidth(text) <= widthPx)
     .flatMap((text) => {
@@ -55,38 +60,49 @@ export function placeLabel(
         { text, x, y: y + insetPx + lineHeightPx - 3 },
       ]);
     });
+  return leastCovered(places, { series, geometry });
+}
+
+/**
+ * The label of a curve at its end, in its middle or at its start, above or below all that it stands over of the curve. On a tie
+ * the end wins, then above the curve.
+ */
+export function placeOnCurve(text: string, curve: Line['points'], { series, geometry }: Drawing): LabelPlace {
+  const at = sampledPositions([{ points: curve }], geometry);
+  const width = textWidth(text);
+  const [first, last] = [at[0]!.x, at.at(-1)!.x];
+  const places = [last - width, (first + last - width) / 2, first].flatMap((wanted) => {
+    const x = Math.max(geometry.left + insetPx, Math.min(wanted, geometry.right - insetPx - width));
+    const under = at.filter((position) => position.x >= x - insetPx && position.x <= x + width + insetPx);
+    const ys = (under.length > 0 ? under : at).map((position) => position.y);
+    return [
+      { text, x, y: Math.min(...ys) - insetPx - 2 },
+      { text, x, y: Math.max(...ys) + insetPx + lineHeightPx },
+    ];
+  });
+  return leastCovered(places, { series, geometry });
+}
+
+/** A place that is not within the plot is taken last. */
+function leastCovered(places: readonly LabelPlace[], { series, geometry }: Drawing): LabelPlace {
+  const drawn = sampledPositions(series, geometry);
+  const covered = ({ text, x, y: baseline }: LabelPlace): number => {
+    if (baseline - lineHeightPx < geometry.top || baseline > geometry.bottom) return Number.POSITIVE_INFINITY;
+    const to = x + textWidth(text);
+    return drawn.filter(
+      (position) =>
+        position.x > x - 4 &&
+        position.x < to + 4 &&
+        position.y > baseline - lineHeightPx &&
+        position.y < baseline + 4,
+    ).length;
+  };
   return places.reduce((best, place) => (covered(place) < covered(best) ? place : best));
 }
 
-/** The label of a curve at its end, above all that it covers of the curve or, without room there, below it; within the plot. */
-export function placeAtEnd(
-  text: string,
-  points: readonly { x: number; value: number }[],
-  { x, y, left, right, top }: ScalingGeometry,
-): LabelPlace {
-  const at = points.map((point) => ({ x: x(point.x), y: y(point.value) }));
-  const to = Math.min(at.at(-1)!.x, right - insetPx);
-  const from = Math.max(left + insetPx, to - textWidth(text));
-  /** From the last point before the label, so that the stretch that enters it counts too. */
-  const covered = at
-    .slice(
-      Math.max(
-        0,
-        at.findLastIndex((point) => point.x <= from),
-      ),
-    )
-    .map((point) => point.y);
-  const above = Math.min(...covered) - insetPx - 2;
-  const below = Math.max(...covered) + insetPx + lineHeightPx;
-  return { text, x: from, y: above - lineHeightPx < top ? below : above };
-}
-
 /** Positions along the drawn lines, close enough together that no line passes unnoticed under a label. */
-function sampledPositions(
-  series: readonly ScalingSeries[],
-  { x, y }: ScalingGeometry,
-): { x: number; y: number }[] {
-  return series.flatMap(({ points }) =>
+function sampledPositions(lines: readonly Line[], { x, y }: ScalingGeometry): { x: number; y: number }[] {
+  return lines.flatMap(({ points }) =>
     points.flatMap((point, index) => {
       const to = { x: x(point.x), y: y(point.value) };
       const before = points[index - 1];

@@ -34,23 +34,31 @@ export interface RunScalingView {
 export interface ScalingViewPanel {
   id: string;
   title: string;
+  /** In the place of lines that will not come; empty where there are points, or may be some later. */
+  note: string;
   series: ScalingSeries<RunPoint>[];
   live: ({ x: number; value: number } & LineKind) | null;
 }
 
-/** Rates from 100 to 100,000 a second are expected on any machine, so that the first points do not move the axis. */
+/** Rates from 100 to 100,000 a second are expected on any machine, so that the first points of a run do not move the axis. */
 const usualRates = [100, 100_000] as const;
 export const liveMetric = 'dequeuePerSec';
 
 /**
- * `live`: the newest tick of a run under way; null for none. `tables`: those of its document. Null if the run has no axis, see
- * `sweepAxis`.
+ * `expectsPoints`: whether further points may be measured. `live`: the newest tick of a run under way; null for none. `tables`: those
+ * of its document. Null if the run has no axis, see `sweepAxis`.
  */
 export function scalingView(
   run: Pick<Run, 'scenario' | 'scale' | 'points'>,
-  options: { program: ProgramInfo; metric: Metric; live: Tick | null; tables: readonly DocumentTable[] },
+  options: {
+    program: ProgramInfo;
+    metric: Metric;
+    expectsPoints: boolean;
+    live: Tick | null;
+    tables: readonly DocumentTable[];
+  },
 ): RunScalingView | null {
-  const { program, metric, live, tables } = options;
+  const { program, metric, expectsPoints, live, tables } = options;
   const { points, scenario } = run;
   const sweep = plannedSweep(run);
   const axis = sweepAxis(sweep, program);
@@ -70,6 +78,7 @@ export function scalingView(
     (trip): ScalingViewPanel => ({
       id: trip === null ? 'all' : `trip-${trip}`,
       title: trip === null ? '' : tripTitle(trip),
+      note: expectsPoints || points.some((point) => isIn(point, trip)) ? '' : 'not measured',
       series: scalingSeries(points, { metric, roundTrip: trip ?? 'all', axis, sweep, program }).map(
         (each) => ({ ...each, name: nameOf(each) }),
       ),
@@ -96,7 +105,7 @@ export function scalingView(
   return {
     axis,
     xs: plannedNumbers(run, axis.id),
-    domain: decadeDomain(values, metric.growsWith === null ? [] : usualRates),
+    domain: decadeDomain(values, expectsPoints && metric.growsWith !== null ? usualRates : []),
     lines,
     names: [...new Set(lines.map(nameOf))],
     panels,
@@ -108,7 +117,7 @@ export function scalingView(
 
 const tripTitle = (trip: number): string =>
   trip === 0 ? 'No round trip' : `${trip} ms round trip, emulated`;
-const isIn = ({ params }: Tick, trip: number | null): boolean =>
+const isIn = ({ params }: Pick<Tick, 'params'>, trip: number | null): boolean =>
   trip === null || numberParam(params, 'roundTripMs') === trip;
 
 function liveMark(

@@ -47,6 +47,13 @@ export interface TimeMarks {
   minPositive: number;
 }
 
+export const hasValues = ({ lines, bands, layers }: TimeMarks): boolean =>
+  [...lines, ...bands, ...layers].some(({ points }) => points.length > 0);
+
+/** A reference far above the values would flatten them, so it is null then. */
+export const shownReference = (reference: number | null, { max }: Pick<TimeMarks, 'max'>): number | null =>
+  reference !== null && reference <= max * 4 ? reference : null;
+
 /** Enqueue and dequeue rate: messages per second, sum of all instances. */
 export function rateMarks(trials: readonly TrialSamples[]): TimeMarks {
   const line = (trial: TrialSamples, id: string, read: (sample: TimeSample) => number): TimeLine => ({

@@ -45,17 +45,25 @@ export interface PlacedPanel {
 const titleHeight = 24;
 const plotHeight = 168;
 const axisHeight = 26;
+const axisTitleHeight = 18;
 const gap = 18;
 const axisWidth = 44;
 const barStepMin = 26;
 const barStepMax = 110;
 
+export interface WaitsLayout {
+  panels: PlacedPanel[];
+  height: number;
+  /** Where the title of the horizontal axis ends, below all panels; null without one. */
+  axisTitleEnd: { x: number; y: number } | null;
+}
+
 /** `reference`: a value that the scale must include, such as the number of cores. */
 export function layoutWaits(
   panels: readonly WaitPanel[],
-  options: { width: number; reference: number | null },
-): { panels: PlacedPanel[]; height: number } {
-  const { width, reference } = options;
+  options: { width: number; reference: number | null; axisTitle: string },
+): WaitsLayout {
+  const { width, reference, axisTitle } = options;
   const totalOf = ({ segments }: WaitBar) => segments.reduce((sum, { value }) => sum + value, 0);
   const bars = panels.flatMap((panel) => panel.bars);
   const top = Math.max(max(bars, totalOf) ?? 0, reference ?? 0) || 1;
@@ -93,5 +101,9 @@ export function layoutWaits(
     };
   });
   const rows = Math.ceil(panels.length / columns);
-  return { panels: placed, height: Math.max(rowHeight, rows * rowHeight) - gap + 4 };
+  const panelsHeight = Math.max(rowHeight, rows * rowHeight) - gap + 4;
+  if (axisTitle === '') return { panels: placed, height: panelsHeight, axisTitleEnd: null };
+  const right = Math.max(0, ...placed.map(({ plotRight }) => plotRight));
+  const height = panelsHeight + axisTitleHeight;
+  return { panels: placed, height, axisTitleEnd: { x: right, y: height - 6 } };
 }

@@ -9,7 +9,7 @@ import {
   type PointActivity,
 } from '../model/active-sessions.ts';
 import type { DataTable } from '../model/data-table.ts';
-import { formatAxisCount, formatMs, formatSessions, formatValue } from '../model/format.ts';
+import { formatAxisCount, formatMs, formatSessions } from '../model/format.ts';
 import { runProvenance } from '../model/provenance.ts';
 import { layoutWaits, type WaitPanel } from '../model/waits-layout.ts';
 import { ChartFrame } from './chart-frame.tsx';
@@ -39,11 +39,13 @@ export function ActiveSessions(props: ActiveSessionsProps) {
   const cores = run.environment?.cores ?? null;
   const panels = useMemo(() => panelsOf(groups, order, unit), [groups, order, unit]);
   const reference = unit === 'sessions' ? cores : null;
+  const axisTitle = groups[0]?.axisTitle ?? '';
   const shown = Math.max(width, 240);
   const data = useMemo(
     () => ({
       width: shown,
       panels,
+      axisTitle,
       colors,
       reference,
       format: unit === 'sessions' ? formatAxisCount : (us: number) => (us === 0 ? '0' : formatMs(us / 1_000)),
@@ -51,12 +53,12 @@ export function ActiveSessions(props: ActiveSessionsProps) {
       selected,
       against,
     }),
-    [shown, panels, colors, reference, unit, cursor, selected, against],
+    [shown, panels, axisTitle, colors, reference, unit, cursor, selected, against],
   );
   const { element } = usePointerChart(createWaitsChart, { onCursor: setCursor, onSelect }, data);
   const height = useMemo(
-    () => layoutWaits(panels, { width: shown, reference }).height,
-    [panels, shown, reference],
+    () => layoutWaits(panels, { width: shown, reference, axisTitle }).height,
+    [panels, shown, reference, axisTitle],
   );
   const all = groups.flatMap((group) => group.points.map((point) => ({ group, point })));
   const keys = all.map(({ point }) => point.key);
@@ -173,7 +175,7 @@ function panelsOf(
 function readoutOf(title: string, point: PointActivity, unit: ActivityUnit): string {
   const value = (sessions: number) => formatIn(unit, inUnit(sessions, unit, point.messagesPerSec));
   const parts = point.activities.slice(0, 3).map(({ name, sessions }) => `${name} ${value(sessions)}`);
-  return `${[title, point.words].filter((part) => part !== '').join(', ')}: ${value(point.sessions)} in all; ${parts.join(', ')}${point.coresBusy === null ? '' : `; ${formatValue(point.coresBusy)} cores busy`}`;
+  return `${[title, point.words].filter((part) => part !== '').join(', ')}: ${value(point.sessions)} in all; ${parts.join(', ')}${point.coresBusy === null ? '' : `; ${formatSessions(point.coresBusy)} cores busy`}`;
 }
 
 function tableOf(

@@ -1,18 +1,11 @@
 import type { Run, Swimlane } from '@shardlab/contract';
 import { useMemo } from 'react';
-import { toneColor } from '../charts/swimlane-chart.ts';
+import { herdLegend } from '../charts/swimlane-chart.ts';
 import { atPlace } from '../model/combination-words.ts';
 import { formatMs } from '../model/format.ts';
 import { runProvenance } from '../model/provenance.ts';
 import { herdInWords, herdLanes, holdings } from '../model/swimlanes.ts';
 import { LaneChart } from './lane-chart.tsx';
-
-const legend = [
-  { label: 'waits for mutex or latch', color: toneColor.waits, opacity: 0.75 },
-  { label: 'holds the mutex', color: toneColor.holds },
-  { label: 'holds the latch', color: toneColor.works },
-  { label: 'gets the message', color: toneColor.good },
-];
 
 const formatUs = (us: number): string => (us === 0 ? '0' : formatMs(us / 1_000));
 
@@ -32,7 +25,7 @@ export function Herd({ run, swimlanes, place }: { run: Run; swimlanes: readonly 
       unit={atPlace(place, 'time from the post of the message to the broadcast channel')}
       timeUnit="µs"
       fileName={`${run.scenario.id}-swimlanes`}
-      legend={legend}
+      legend={herdLegend}
       words={herdInWords(swimlanes)}
       wordsAt={wordsAt}
       format={formatUs}

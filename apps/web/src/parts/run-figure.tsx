@@ -30,7 +30,7 @@ export function RunFigure(props: RunFigureProps) {
   const metric = useMemo(() => chosenMetric(metricsOf(program), undefined), [program]);
   const tables = useTables(run.scenario.study);
   const view = useMemo(
-    () => scalingView(run, { program, metric, live: null, tables }),
+    () => scalingView(run, { program, metric, expectsPoints: run.points.length === 0, live: null, tables }),
     [run, program, metric, tables],
   );
   return view === null ? (
@@ -52,7 +52,7 @@ function ScalingFigure(props: RunFigureProps & { metric: Metric; view: RunScalin
     withLegend: props.height,
   });
   const hasReferences = view.references.length + view.curves.length > 0;
-  const legend = scalingLegend(series, { styles, hasReferences });
+  const legend = scalingLegend(series, { styles, hasReferences, hasTripPanels: view.panels.length > 1 });
   const atPoint =
     found === null
       ? null

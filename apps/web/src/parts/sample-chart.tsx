@@ -24,6 +24,8 @@ export interface SampleChartProps<Sample extends { atMs: number }> {
   startMs?: number;
   marks: TimeMarks;
   annotations?: readonly TimeAnnotation[];
+  /** In the plot, while nothing was measured. */
+  noValues?: string;
   system: string;
   /** Names of the heavy line and of the thin one, if there is one. */
   lines: { primary: string; secondary?: string };
@@ -36,7 +38,7 @@ export interface SampleChartProps<Sample extends { atMs: number }> {
 
 /** One figure, or two of one unit, over time. */
 export function SampleChart<Sample extends { atMs: number }>(props: SampleChartProps<Sample>) {
-  const { samples, range, startMs, marks, annotations = noAnnotations } = props;
+  const { samples, range, startMs, marks, annotations = noAnnotations, noValues } = props;
   const [cursor] = useState(() => new TimeCursor());
   const { box, width } = useWidth();
   const create = useCallback(
@@ -54,9 +56,10 @@ export function SampleChart<Sample extends { atMs: number }>(props: SampleChartP
       trials: [],
       scale: 'linear',
       reference: null,
+      ...(noValues === undefined ? {} : { note: noValues }),
       formatAxis: formatAxisCount,
     }),
-    [width, range, startMs, marks, annotations],
+    [width, range, startMs, marks, annotations, noValues],
   );
   const { element, chart } = useChart<TimeChartData, TimeChart>(create, data);
   useEffect(() => cursor.subscribe(() => chart.current?.moveCursor(cursor.get())), [cursor, chart]);

@@ -148,19 +148,25 @@ export class Meter {
     }
   }
 
+  /**
+   * The time and what accumulates with it are read together, after the statistics, which take long. Time between them would be
+   * missing from the waits of a window or be too much, so that more sessions seemed to wait than there are.
+   */
   #read(): Reading {
+    const syncs = this.#host.syncs();
+    const writerCpuUs = this.#host.writerCpuUs();
     const { user, system } = process.cpuUsage();
     return {
-      atMs: this.#clock(),
+      syncs,
+      writerCpuUs,
+      cpuUs: user + system,
+      threadCpuUs: threadCpuUs(),
       enqueued: this.enqueued,
       consumed: this.consumed,
-      cpuUs: user + system,
-      syncs: this.#host.syncs(),
-      waits: this.#host.waits.snapshot(),
       counters: this.#host.waits.counters(),
+      atMs: this.#clock(),
+      waits: this.#host.waits.snapshot(),
       times: this.#host.waits.sessionTimes(),
-      threadCpuUs: threadCpuUs(),
-      writerCpuUs: this.#host.writerCpuUs(),
     };
   }
 }

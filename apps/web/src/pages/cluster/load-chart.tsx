@@ -1,6 +1,6 @@
 import type { ClusterEvent, ClusterLoad } from '@shardlab/contract';
 import { useMemo } from 'react';
-import { formatClock, formatRate } from '../../model/format.ts';
+import { clockPrecision, formatClock, formatRate } from '../../model/format.ts';
 import { loadAnnotations, loadMarks, loadRange, loadTable } from '../../model/load-chart-data.ts';
 import { liveProvenance } from '../../model/provenance.ts';
 import { SampleChart } from '../../parts/sample-chart.tsx';
@@ -8,6 +8,7 @@ import { SampleChart } from '../../parts/sample-chart.tsx';
 /** The throughput of the load over time, annotated with the events of the cluster. */
 export function LoadChart({ load, events }: { load: ClusterLoad; events: readonly ClusterEvent[] }) {
   const range = useMemo(() => loadRange(load), [load]);
+  const clock = (atMs: number) => formatClock(atMs, clockPrecision(range.toMs - range.fromMs));
   const marks = useMemo(() => loadMarks(load), [load]);
   const annotations = useMemo(() => loadAnnotations(load, events), [load, events]);
   return (
@@ -28,12 +29,12 @@ export function LoadChart({ load, events }: { load: ClusterLoad; events: readonl
       table={() => loadTable(load)}
       readout={(sample) => (
         <>
-          {formatClock(sample.atMs)} acknowledged <b>{formatRate(sample.acknowledgedPerSec)}</b>, consumed{' '}
+          {clock(sample.atMs)} acknowledged <b>{formatRate(sample.acknowledgedPerSec)}</b>, consumed{' '}
           <b>{formatRate(sample.consumedPerSec)}</b>
         </>
       )}
       spoken={(sample) =>
-        `${formatClock(sample.atMs)}: acknowledged ${formatRate(sample.acknowledgedPerSec)}, consumed ${formatRate(sample.consumedPerSec)}`
+        `${clock(sample.atMs)}: acknowledged ${formatRate(sample.acknowledgedPerSec)}, consumed ${formatRate(sample.consumedPerSec)}`
       }
     />
   );

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'react';
 import { compareHeight, createCompareChart } from '../../charts/compare-chart.ts';
 import { lineColors } from '../../charts/visual-encoding.ts';
 import { eventColors } from '../../charts/waits-color.ts';
-import { activityOf } from '../../model/active-sessions.ts';
+import { activityOf, activityOrder } from '../../model/active-sessions.ts';
 import {
   type ComparedPoint,
   comparedPoints,
@@ -14,8 +14,7 @@ import {
   runsProvenance,
 } from '../../model/compare-runs.ts';
 import type { DataTable } from '../../model/data-table.ts';
-import { formatValue } from '../../model/format.ts';
-import { formatRatioChange } from '../../model/format-change.ts';
+import { formatRatioChange, formatRatioTick } from '../../model/format-change.ts';
 import { chosenMetric, type Metric, metricsOf } from '../../model/point-metrics.ts';
 import { ActivityWaterfall } from '../../parts/activity-waterfall.tsx';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
@@ -98,7 +97,7 @@ function Ratios(props: {
       width: Math.max(width, 240),
       rows,
       colors: runs.map((_, index) => lineColors[index]!),
-      format: (ratio: number) => `${formatValue(ratio)} ×`,
+      format: formatRatioTick,
       cursor,
       selected,
     }),
@@ -204,12 +203,10 @@ function ChangedTime({ runs, row }: { runs: readonly Run[]; row: ComparedPoint }
     () => row.points.map((point) => (point === undefined ? null : activityOf(point))),
     [row],
   );
-  const colors = useMemo(() => {
-    const names = new Map(
-      activities.flatMap((each) => each?.activities ?? []).map((each) => [each.name, each] as const),
-    );
-    return eventColors([...names.values()]);
-  }, [activities]);
+  const colors = useMemo(
+    () => eventColors(activityOrder([{ points: activities.filter((each) => each !== null) }])),
+    [activities],
+  );
   const from = activities[0];
   if (from === null || from === undefined || from.activities.length === 0) return null;
   return (

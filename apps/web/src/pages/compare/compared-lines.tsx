@@ -1,6 +1,8 @@
 import type { ProgramInfo, Run } from '@shardlab/contract';
 import { useCallback, useMemo, useState } from 'react';
 import { createScalingChart } from '../../charts/scaling-chart.ts';
+import { instancesLegend } from '../../charts/scaling-legend.ts';
+import type { LegendItem } from '../../charts/svg-document.ts';
 import { lineColors, systemsIn } from '../../charts/visual-encoding.ts';
 import { runLetter, runsProvenance } from '../../model/compare-runs.ts';
 import type { DataTable } from '../../model/data-table.ts';
@@ -9,7 +11,7 @@ import { describeSeries, findPoint, scalingSeries } from '../../model/scaling-se
 import { type SweepAxis, sweepAxis } from '../../model/sweep-axis.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Choice } from '../../parts/choice.tsx';
-import { LineSample } from '../../parts/legend-marks.tsx';
+import { Legend } from '../../parts/legend-marks.tsx';
 import { usePointCursor } from '../../parts/point-cursor.ts';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
 
@@ -73,6 +75,15 @@ function Lines({ runs, program, metric, axis }: ComparedLinesProps & { axis: Swe
     [width, series, axis, metric, cursor],
   );
   const { element } = useChart(create, data);
+  const shapes = useMemo(() => instancesLegend(series), [series]);
+  const legendOf = (nameOf: (run: Run, index: number) => string): LegendItem[] => [
+    ...runs.map((run, index) => ({
+      label: nameOf(run, index),
+      color: lineColors[index]!,
+      mark: { dash: null },
+    })),
+    ...shapes,
+  ];
   const found = findPoint(series, cursor);
   const words =
     found === null
@@ -93,10 +104,7 @@ function Lines({ runs, program, metric, axis }: ComparedLinesProps & { axis: Swe
       box={box}
       height={height}
       saved={{
-        legend: runs.map((run, index) => ({
-          label: `${runLetter(index)} ${run.id.slice(0, 8)}`,
-          color: lineColors[index]!,
-        })),
+        legend: legendOf((run, index) => `${runLetter(index)} ${run.id.slice(0, 8)}`),
         provenance: runsProvenance(runs),
       }}
       controls={
@@ -110,15 +118,7 @@ function Lines({ runs, program, metric, axis }: ComparedLinesProps & { axis: Swe
         ) : undefined
       }
       legend={
-        <ul className="legend" aria-label="Legend">
-          {runs.map((run, index) => (
-            <li key={run.id}>
-              <LineSample dash={null} color={lineColors[index]!} />
-              {runLetter(index)}
-              {index === 0 ? ', baseline' : ''}
-            </li>
-          ))}
-        </ul>
+        <Legend items={legendOf((_, index) => `${runLetter(index)}${index === 0 ? ', baseline' : ''}`)} />
       }
       readout={words}
       spoken={words}

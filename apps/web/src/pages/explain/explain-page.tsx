@@ -5,7 +5,7 @@ import { useCallback, useMemo } from 'react';
 import { runQuery } from '../../api/queries.ts';
 import { eventColors } from '../../charts/waits-color.ts';
 import { activityGroups, activityOrder, busiestPoint, whyInWords } from '../../model/active-sessions.ts';
-import { formatMs, formatValue } from '../../model/format.ts';
+import { formatMs } from '../../model/format.ts';
 import { toHgrm } from '../../model/hgrm.ts';
 import { runProvenance } from '../../model/provenance.ts';
 import { isFinished } from '../../model/run-state.ts';
@@ -110,9 +110,7 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
           <h2 id="sessions" className="visually-hidden">
             Active sessions
           </h2>
-          <p className="explain-why">
-            {whyInWords(group.title, at, { cores: run.environment?.cores ?? null, format: formatValue })}
-          </p>
+          <p className="explain-why">{whyInWords(group.title, at, run.environment?.cores ?? null)}</p>
           <ActiveSessions
             run={run}
             groups={groups}

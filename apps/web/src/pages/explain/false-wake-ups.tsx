@@ -1,9 +1,9 @@
-import { formatValue } from '../../model/format.ts';
+import { formatTenths } from '../../model/format.ts';
 import type { WakeUpRow } from '../../model/gets-model.ts';
 import { ScrollX } from '../../parts/scroll-x.tsx';
 
 const cell = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '–' : formatValue(Number(value.toFixed(1)));
+  value === null || value === undefined ? '–' : formatTenths(value);
 
 /** What the gets say of wake-ups for nothing, in the document and here, beside those that were counted. */
 export function FalseWakeUps({ rows }: { rows: readonly WakeUpRow[] }) {

@@ -115,6 +115,7 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
         unit={`milliseconds from the enqueue of a message to its first delivery, over ${formatDuration(everyMs)}; of the first message of each dequeue call, a sample of the calls at high rates`}
         fileName={`queue-${queue}-latency`}
         marks={latency}
+        noValues="No delivery was measured"
         lines={{ primary: 'median', secondary: '99th percentile' }}
         readout={(sample) => (
           <>
@@ -129,6 +130,7 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
         unit={`seconds: age of the oldest ready message in a cache, read ${every}`}
         fileName={`queue-${queue}-lag`}
         marks={lag}
+        noValues="The lag is not known"
         lines={{ primary: 'lag' }}
         readout={(sample) => (
           <>

@@ -5,6 +5,7 @@ import { variedInWords } from '../../model/combination-rows.ts';
 import { formatMs, formatValue } from '../../model/format.ts';
 import { chosenMetric, type Metric, metricsOf } from '../../model/point-metrics.ts';
 import { runProvenance } from '../../model/provenance.ts';
+import { isFinished } from '../../model/run-state.ts';
 import { describeSeries, type RunPoint, type ScalingSeries } from '../../model/scaling-series.ts';
 import { type RunScalingView, scalingView } from '../../model/scaling-view.ts';
 import type { SweepAxis } from '../../model/sweep-axis.ts';
@@ -37,7 +38,7 @@ export function RunScaling(props: RunScalingProps) {
   const metric = useMemo(() => chosenMetric(metricsOf(program), search.metric), [program, search.metric]);
   const tables = useTables(run.scenario.study);
   const view = useMemo(
-    () => scalingView(run, { program, metric, live, tables }),
+    () => scalingView(run, { program, metric, expectsPoints: !isFinished(run.status), live, tables }),
     [run, program, metric, live, tables],
   );
   if (view !== null) return <Scaling {...props} metric={metric} view={view} />;
@@ -64,7 +65,11 @@ function Scaling(props: RunScalingProps & { metric: Metric; view: RunScalingView
     withLegend: withLegendPx,
     onSelect: (point) => onSearch({ point: point === search.point ? undefined : point }),
   });
-  const legend = scalingLegend(series, { styles, hasReferences: hasDocument });
+  const legend = scalingLegend(series, {
+    styles,
+    hasReferences: hasDocument,
+    hasTripPanels: view.panels.length > 1,
+  });
   return (
     <ChartFrame
       title={`${metric.title} over ${axis.over}`}

@@ -2,7 +2,7 @@ import { numberParam, type Run, type Tick } from '@shardlab/contract';
 import { useMemo } from 'react';
 import { topologyLegend } from '../../charts/topology-chart.ts';
 import { describeCombination } from '../../model/combination-words.ts';
-import { formatClock } from '../../model/format.ts';
+import { clockPrecision, formatClock } from '../../model/format.ts';
 import { runProvenance } from '../../model/provenance.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { type TrialSamples, tickAt } from '../../model/time-series.ts';
@@ -63,6 +63,7 @@ function TopologyFrame({
   });
   const configuration = describeCombination(tick);
   const lastMs = ticks.at(-1)?.atMs ?? atMs;
+  const clock = formatClock(atMs, clockPrecision(lastMs));
   return (
     <section className="section" aria-labelledby="topology">
       <h2 id="topology">Topology</h2>
@@ -76,15 +77,15 @@ function TopologyFrame({
         height={minHeight}
         saved={{
           legend: topologyLegend(system),
-          provenance: `${configuration}, ${phaseLabels[phase]}, ${formatClock(atMs)} after the start. ${runProvenance(run)}`,
+          provenance: `${configuration}, ${phaseLabels[phase]}, ${clock} after the start. ${runProvenance(run)}`,
         }}
         readout={
           <>
-            {formatClock(atMs)} <b>{configuration}</b>; {phaseLabels[phase]}
+            {clock} <b>{configuration}</b>; {phaseLabels[phase]}
             {isNow ? ', now' : ''}
           </>
         }
-        spoken={`${formatClock(atMs)}, ${configuration}`}
+        spoken={`${clock}, ${configuration}`}
         cursor={{
           now: Math.round(atMs / 1000),
           max: Math.max(1, Math.round(lastMs / 1000)),

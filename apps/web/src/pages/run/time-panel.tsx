@@ -2,10 +2,11 @@ import { numberParam } from '@shardlab/contract';
 import { useCallback, useEffect, useMemo } from 'react';
 import type { LegendItem } from '../../charts/svg-document.ts';
 import { createTimeChart, type TimeChart, type TimeChartData } from '../../charts/time-chart.ts';
+import { coresLegend } from '../../charts/time-legends.ts';
 import { describeCombination } from '../../model/combination-words.ts';
 import type { DataTable } from '../../model/data-table.ts';
-import { formatClock, plural } from '../../model/format.ts';
-import type { TimeAnnotation, TimeMarks } from '../../model/time-chart-data.ts';
+import { clockPrecision, formatClock } from '../../model/format.ts';
+import { shownReference, type TimeAnnotation, type TimeMarks } from '../../model/time-chart-data.ts';
 import type { TimePanelSpec } from '../../model/time-panels.ts';
 import { sampleAt, type TimeRange, type TrialSamples } from '../../model/time-series.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
@@ -38,6 +39,7 @@ export function TimePanel(props: TimePanelProps) {
     (svg: SVGSVGElement): TimeChart => createTimeChart(svg, { onCursor: cursor.set }),
     [cursor],
   );
+  const reference = showsCores ? shownReference(cores, marks) : null;
   const data = useMemo(
     () => ({
       width: Math.max(width, 240),
@@ -47,11 +49,12 @@ export function TimePanel(props: TimePanelProps) {
       annotations,
       trials,
       scale,
-      reference: showsCores && cores !== null ? { value: cores, label: plural(cores, 'core') } : null,
+      reference,
       formatAxis,
     }),
-    [width, range, marks, annotations, trials, scale, showsCores, cores, formatAxis],
+    [width, range, marks, annotations, trials, scale, reference, formatAxis],
   );
+  const legend = reference === null ? props.legend : [...props.legend, coresLegend(reference)];
   const { element, chart } = useChart<TimeChartData, TimeChart>(create, data);
   useEffect(() => {
     chart.current?.moveCursor(cursor.get());
@@ -59,6 +62,8 @@ export function TimePanel(props: TimePanelProps) {
   }, [cursor, chart]);
   const atMs = useCursorTime(cursor);
   const found = sampleAt(trials, atMs ?? range.toMs);
+  const clock =
+    found === null ? '' : formatClock(found.sample.atMs, clockPrecision(range.toMs - range.fromMs));
   return (
     <ChartFrame
       title={title}
@@ -68,10 +73,10 @@ export function TimePanel(props: TimePanelProps) {
       svg={element}
       box={box}
       height={height}
-      saved={{ legend: props.legend, provenance: props.provenance }}
-      legend={<Legend items={props.legend} />}
-      readout={found === null ? '–' : <Readout found={found} readout={props.readout} />}
-      spoken={found === null ? 'no data' : spokenOf(found, props.readout)}
+      saved={{ legend, provenance: props.provenance }}
+      legend={<Legend items={legend} />}
+      readout={found === null ? '–' : <Readout {...found} clock={clock} readout={props.readout} />}
+      spoken={found === null ? 'no data' : spokenOf({ ...found, clock }, props.readout)}
       cursor={{
         now: Math.round((atMs ?? range.toMs) / 1000),
         max: Math.max(1, Math.round(range.toMs / 1000)),
@@ -81,13 +86,12 @@ export function TimePanel(props: TimePanelProps) {
   );
 }
 
-type Found = NonNullable<ReturnType<typeof sampleAt>>;
+type Found = NonNullable<ReturnType<typeof sampleAt>> & { clock: string };
 
-function Readout({ found, readout }: { found: Found; readout: TimePanelSpec['readout'] }) {
-  const { trial, sample } = found;
+function Readout({ trial, sample, clock, readout }: Found & Pick<TimePanelSpec, 'readout'>) {
   return (
     <>
-      {formatClock(sample.atMs)} {describeCombination(trial)}:{' '}
+      {clock} {describeCombination(trial)}:{' '}
       {readout(sample).map(({ name, text }, index) => (
         <span key={name}>
           {index > 0 ? ', ' : ''}
@@ -98,9 +102,9 @@ function Readout({ found, readout }: { found: Found; readout: TimePanelSpec['rea
   );
 }
 
-function spokenOf({ trial, sample }: Found, readout: TimePanelSpec['readout']): string {
+function spokenOf({ trial, sample, clock }: Found, readout: TimePanelSpec['readout']): string {
   const words = readout(sample).map(({ name, text }) => `${name} ${text}`);
-  return `${formatClock(sample.atMs)}, ${describeCombination(trial)}: ${words.join(', ')}`;
+  return `${clock}, ${describeCombination(trial)}: ${words.join(', ')}`;
 }
 
 function tableOf({ trials, columns }: TimePanelProps): DataTable {

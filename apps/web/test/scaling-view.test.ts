@@ -1,0 +1,49 @@
+/** The axis of a run's figure, and what stands where a finished run has no points. */
+import type { Scenario } from '@shardlab/contract';
+import { expect, test } from 'vitest';
+import { createScalingChart } from '../src/charts/scaling-chart.ts';
+import { scalingView } from '../src/model/scaling-view.ts';
+import { point } from './fixtures/points.ts';
+import { metric, program } from './fixtures/program.ts';
+import { svgElement } from './fixtures/svg-page.ts';
+
+const sweep = { threads: [1, 8, 32], roundTripMs: [0, 10] };
+const scenario = { systems: ['sharded'], sweep, parameters: { instances: 1 } } as unknown as Scenario;
+/** Nothing is measured at a round trip of 10 ms. */
+const points = sweep.threads.map((threads) => point({ threads, dequeuePerSec: 20_000 + 1_000 * threads }));
+
+const viewOf = (expectsPoints: boolean, measured = points) =>
+  scalingView(
+    { scenario, scale: 'full', points: measured },
+    { program, metric, expectsPoints, live: null, tables: [] },
+  )!;
+
+test('the axis of a run under way has room for usual rates, that of a finished one fits its values', () => {
+  expect(viewOf(true).domain).toEqual([100, 100_000]);
+  expect(viewOf(false).domain).toEqual([10_000, 100_000]);
+});
+
+test('a panel of a finished run says that nothing was measured, one of a run under way waits', () => {
+  expect(viewOf(false).panels.map(({ note }) => note)).toEqual(['', 'not measured']);
+  expect(viewOf(true).panels.map(({ note }) => note)).toEqual(['', '']);
+  expect(viewOf(false, [point({ dequeuePerSec: 0 })]).panels[0]!.note, 'measured, though zero').toBe('');
+});
+
+test('what a panel says disappears when it has points', () => {
+  const element = svgElement();
+  const chart = createScalingChart(element, { onCursor: () => {}, onSelect: () => {} });
+  const textOf = (expectsPoints: boolean): string => {
+    chart.update({
+      ...viewOf(expectsPoints),
+      width: 600,
+      height: 300,
+      labelWidth: null,
+      formatAxis: metric.formatAxis,
+      cursor: null,
+      selected: null,
+    });
+    return element.textContent ?? '';
+  };
+  expect(textOf(false)).toContain('not measured');
+  expect(textOf(true)).not.toContain('not measured');
+});
