@@ -146,11 +146,11 @@ function DocumentClaims(props: {
 
 const numberColumns = [
   { label: 'Claim' },
-  { label: 'The document' },
-  { label: 'Where' },
   { label: 'Here', isNumber: true },
   { label: 'Of what' },
   { label: 'Verdict' },
+  { label: 'The document' },
+  { label: 'Where' },
 ];
 
 /** The quantity of each claim: what the document states of it, and what was measured here. */
@@ -165,16 +165,16 @@ function NumbersTable({ study, claims }: { study: StudyInfo; claims: readonly Cl
               <th scope="row">
                 <a href={`#${row.id}`}>{row.id}</a>
               </th>
+              <td className="number">{row.here ?? '–'}</td>
+              <td className="document-unit small muted">{row.unit}</td>
+              <td>
+                <ClaimStanding entry={row.entry} />
+              </td>
               <td className="wrap">
                 <Quote statement={row.statement} language={study.document.language} />
               </td>
               <td className="wrap">
                 {row.statement.where} <span className="small muted">({describeGrade(row.entry.grade)})</span>
-              </td>
-              <td className="number">{row.here ?? '–'}</td>
-              <td className="wrap small muted">{row.unit}</td>
-              <td>
-                <ClaimStanding entry={row.entry} />
               </td>
             </tr>
           ))}
