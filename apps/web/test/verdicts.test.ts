@@ -2,7 +2,7 @@ import type { ClaimClause } from '@shardlab/contract';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, it } from 'vitest';
-import { countVerdicts, describeVerdictCount, verdictLabel } from '../src/model/verdicts.ts';
+import { countVerdicts, describeVerdictCount, judgedOn, verdictLabel } from '../src/model/verdicts.ts';
 import { VerdictBadge } from '../src/parts/badges.tsx';
 import { ClaimClauses } from '../src/parts/claim-clauses.tsx';
 
@@ -43,6 +43,15 @@ describe('verdicts in words', () => {
       '1 holds here (provisionally)',
       '2 mixed (1 provisionally)',
       '1 does not hold here',
+    ]);
+  });
+
+  it('say on which points claims were judged: of a run that was cut short none are to come', () => {
+    expect((['done', 'running', 'cancelled', 'failed'] as const).map(judgedOn)).toEqual([
+      'on all points',
+      'on the points so far',
+      'on the points that were measured',
+      'on the points that were measured',
     ]);
   });
 

@@ -11,6 +11,7 @@ import {
   describeClause,
   describeGrade,
   describeVerdictCount,
+  judgedOn,
   verdictLabel,
 } from './verdicts.ts';
 
@@ -23,8 +24,8 @@ export function runReport(run: Run, program: ProgramInfo): ReportText[] {
       facts: runHighlights(run),
       paragraphs: [
         claims.length === 0
-          ? 'This scenario tests no claims.'
-          : `${plural(claims.length, 'claim')}, judged on ${status === 'done' ? 'all points' : 'the points so far'}: ${verdicts}.`,
+          ? 'This run judged no claims.'
+          : `${plural(claims.length, 'claim')}, judged ${judgedOn(status)}: ${verdicts}.`,
       ],
       items: [],
     },

@@ -1,6 +1,7 @@
 /** Text for the verdicts on claims. A claim that does not hold on this machine is a finding, not an error. */
-import type { ClaimClause, ClaimResult, Verdict } from '@shardlab/contract';
+import type { ClaimClause, ClaimResult, RunStatus, Verdict } from '@shardlab/contract';
 import { formatValue } from './format.ts';
+import { isFinished } from './run-state.ts';
 
 export const verdictLabels: Readonly<Record<Verdict, string>> = {
   holds: 'Holds here',
@@ -41,6 +42,12 @@ export function claimFigure(
       ? ''
       : ` (${formatValue(claim.interval[0])} to ${formatValue(claim.interval[1])})`;
   return { value: formatValue(claim.value), rest: `${claim.unit}${range}` };
+}
+
+/** On which points a run's claims were judged: a run that was cut short has no more to come. */
+export function judgedOn(status: RunStatus): string {
+  if (status === 'done') return 'on all points';
+  return isFinished(status) ? 'on the points that were measured' : 'on the points so far';
 }
 
 export interface VerdictCount {
