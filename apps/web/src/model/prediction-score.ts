@@ -52,9 +52,9 @@ export function scoresOf(scored: readonly ScoredWorkload[]): FigureScore[] {
   });
 }
 
-/** "14 of 18 predicted dequeue rates are within 20 %, the median error is 9 %." */
+/** "14 of 18 predicted dequeue rates are within 20 % of what was measured; the median error is 9 %." */
 export function scoreInWords({ within, of, medianError }: FigureScore): string {
-  return `${within} of ${of} predicted dequeue rates are within ${agreementAim * 100} % of what was measured; the median error is ${percent(medianError)}.`;
+  return `${within} of ${of} predicted dequeue rates ${within === 1 ? 'is' : 'are'} within ${agreementAim * 100} % of what was measured; the median error is ${percent(medianError)}.`;
 }
 
 /** "unsharded, 4 instances, 16 threads, 10 operations, 512 bytes". */

@@ -60,7 +60,7 @@ const clauseInWords = (clause: ClaimClause): string =>
 /** ": 0.89 × the best of several instances (0.81 to 0.97)"; empty if nothing was measured. */
 function figureInWords(judged: Pick<ClaimResult, 'value' | 'unit' | 'interval'>): string {
   const figure = claimFigure(judged);
-  return figure === null ? '' : `: ${figure.value} ${figure.rest}`;
+  return figure === null ? '' : `: ${figure.value}${figure.unit}${figure.range}`;
 }
 
 /** What a reader must know of a run beside which other work ran; empty for a quiet one. */

@@ -192,7 +192,7 @@ function Remarks({ title, remarks }: { title: string; remarks: { what: string; r
       <ul className="remarks">
         {remarks.map(({ what, remark }) => (
           <li key={what}>
-            {what}: <span className="muted">{remark}</span>
+            {what.replace(/\.$/, '')}: <span className="muted">{remark}</span>
           </li>
         ))}
       </ul>
