@@ -4,6 +4,7 @@ import { describeGrade, judgedOn } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
 import { ClaimFigure } from '../../parts/claim-figure.tsx';
 import { ClaimSlips } from '../../parts/claim-slips.tsx';
+import { CodeText } from '../../parts/code-text.tsx';
 
 /** The claims that a run tests, each with its value, its verdict and the reason; clause by clause they are on the board. */
 export function RunClaims({ claims, status }: { claims: readonly ClaimResult[]; status: RunStatus }) {
@@ -43,7 +44,7 @@ function Claim({ claim }: { claim: ClaimResult }) {
       </details>
       {claim.weak === null ? null : <p className="small muted">Weak: {claim.weak}</p>}
       <p className="small muted">
-        The document ({describeGrade(claim.grade)}): {claim.document}
+        The document ({describeGrade(claim.grade)}): <CodeText text={claim.document} />
       </p>
       <ClaimSlips claim={claim.id} />
     </li>
