@@ -308,7 +308,7 @@ test('what is saved says where it comes from: a picture, a table, percentiles, a
   expect(await textOf(await save('CSV data'))).toContain('unsharded-grouped,32 threads,');
   const [percentiles] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('button', { name: 'Save commit.hgrm' }).click(),
+    page.getByRole('button', { name: 'Save percentiles of commit' }).click(),
   ]);
   expect(await textOf(percentiles)).toContain('1/(1-Percentile)');
   const [report] = await Promise.all([

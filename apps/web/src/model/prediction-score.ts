@@ -2,7 +2,7 @@
 import type { MeasuredWorkload } from '@shardlab/contract';
 import { type AgreementFigure, type AgreementRow, agreementAim, agreementOf, worstOf } from '@shardlab/model';
 import type { DataTable } from './data-table.ts';
-import { formatMicros, formatMs, formatRate, formatValue, plural } from './format.ts';
+import { formatCount, formatMicros, formatMs, formatRate, formatValue, plural } from './format.ts';
 
 export interface ScoredWorkload {
   workload: MeasuredWorkload;
@@ -65,7 +65,7 @@ export function workloadInWords({ kind, params }: MeasuredWorkload): string {
     plural(instances, 'instance'),
     plural(threads, 'thread'),
     `${plural(operationsPerTransaction, 'operation')} a transaction`,
-    `${payloadBytes} bytes`,
+    `${formatCount(payloadBytes)} bytes`,
     ...(subscribers === undefined ? [] : [plural(subscribers, 'subscriber')]),
     ...(roundTripMs === 0 ? [] : [`${roundTripMs} ms round trip`]),
   ].join(', ');

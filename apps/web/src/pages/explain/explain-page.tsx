@@ -213,6 +213,9 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
   );
 }
 
+/** "dequeueCall" as "dequeue call". */
+const inWords = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
 /** A file for each distribution of latencies that the point has. */
 function SavePercentiles({ run, point }: { run: Run; point: Point }) {
   const names = Object.keys(point.latencies).filter((name) => distributionOf(point, name).count > 0);
@@ -230,7 +233,7 @@ function SavePercentiles({ run, point }: { run: Run; point: Point }) {
             )
           }
         >
-          Save {name}.hgrm
+          Save percentiles of {inWords(name)}
         </button>
       ))}
     </div>
