@@ -196,7 +196,9 @@ function Differences({ runs, program }: { runs: readonly Run[]; program: Program
             <tbody>
               {differences.map(({ name, values }) => (
                 <tr key={name}>
-                  <th scope="row">{name}</th>
+                  <th scope="row" className="compare-name">
+                    {name}
+                  </th>
                   {values.map((value, index) => (
                     <td key={runs[index]!.id} className="compare-value">
                       {value ?? '–'}

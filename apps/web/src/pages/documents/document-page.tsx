@@ -194,10 +194,10 @@ function NumbersTable({ study, claims }: { study: StudyInfo; claims: readonly Cl
               <td>
                 <ClaimStanding entry={row.entry} />
               </td>
-              <td className="wrap">
+              <td className="document-stated">
                 <Quote statement={row.statement} language={study.document.language} />
               </td>
-              <td className="wrap">
+              <td className="document-stated">
                 {row.statement.where} <span className="small muted">({describeGrade(row.entry.grade)})</span>
               </td>
             </tr>

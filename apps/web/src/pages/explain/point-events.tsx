@@ -29,7 +29,9 @@ export function PointEvents(props: {
             <th scope="col" className="event-about">
               What it is
             </th>
-            <th scope="col">In Oracle</th>
+            <th scope="col" className="event-oracle">
+              In Oracle
+            </th>
             <th scope="col" className="number">
               Active sessions
             </th>
@@ -64,7 +66,9 @@ export function PointEvents(props: {
                   {name}
                 </button>{' '}
                 {emulated ? <span className="tag">emulated</span> : null}
-                <span className="small muted event-meaning">{meaningOf(name)?.about ?? '–'}</span>
+                <span className="small muted event-meaning">
+                  {meaningOf(name)?.about ?? '–'}; in Oracle: {meaningOf(name)?.standsFor ?? 'none'}
+                </span>
               </th>
               <td className="wrap small event-about">{meaningOf(name)?.about ?? '–'}</td>
               <td className="small event-oracle">{meaningOf(name)?.standsFor ?? 'none'}</td>
