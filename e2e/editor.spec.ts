@@ -21,7 +21,7 @@ const state = (page: Page) => page.getByRole('region', { name: 'State of the dra
 test('a built-in scenario is copied, one thing is changed, and it is saved and run', async ({ page }) => {
   await idleMachine(page);
   await page.goto('/scenarios/first-look');
-  await page.getByRole('link', { name: 'Copy and edit' }).last().click();
+  await page.getByRole('link', { name: 'Copy and edit' }).click();
   await expect(state(page).getByRole('status')).toContainText('12 points');
   await page.getByLabel(threads).fill('1, 8');
   await expect(json(page)).toContainText('"threads": [1, 8]');

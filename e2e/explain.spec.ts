@@ -308,7 +308,7 @@ test('what is saved says where it comes from: a picture, a table, percentiles, a
   expect(await textOf(await save('CSV data'))).toContain('unsharded-grouped,32 threads,');
   const [percentiles] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('button', { name: 'Save commit.hgrm' }).click(),
+    page.getByRole('button', { name: 'Save percentiles of commit' }).click(),
   ]);
   expect(await textOf(percentiles)).toContain('1/(1-Percentile)');
   const [report] = await Promise.all([
@@ -368,7 +368,7 @@ test('a run is imported, named, found and compared, and deleted again', async ({
   await page.getByRole('link', { name: 'Compare 2 runs' }).click();
   await expect(page.getByRole('list', { name: 'Compared runs' })).toContainText('Before the move');
   const differences = page.getByRole('region', { name: 'Difference of configuration' });
-  await expect(differences.getByRole('row', { name: /^scale quick full/ })).toBeVisible();
+  await expect(differences.getByRole('row', { name: /^Scale quick full/ })).toBeVisible();
   await expect(page.getByRole('list', { name: 'In words' })).toContainText('1.00 × the baseline');
   await page.goto('/runs');
   await page.getByLabel('Filter').fill('old rack');

@@ -159,7 +159,7 @@ function comparedPoint(run: RunAnswer) {
 
 /** One viewport of 1440 × 900 has the claim, the chart, both queues' sessions and the strip of trials, which moves the time. */
 async function expectBoard(page: Page, run: RunAnswer) {
-  const { instances, threads, words } = comparedPoint(run);
+  const { words } = comparedPoint(run);
   await page.setViewportSize({ width: 1440, height: 900 });
   const strip = page.getByRole('slider', { name: 'Trials: time that is shown' });
   await page.evaluate(() => scrollTo(0, 0));
@@ -176,7 +176,9 @@ async function expectBoard(page: Page, run: RunAnswer) {
   await expect(page).toHaveURL(/claim=A4/);
   await expect(
     page.getByRole('heading', {
-      name: new RegExp(`^At ${instances} × ${threads}, .* of the unsharded queue waits? for`),
+      name: new RegExp(
+        `^With ${words.instances} and ${words.threads}, .* of the unsharded queue’s .* active sessions waits? for`,
+      ),
     }),
     'why, from the waits at the largest point',
   ).toBeVisible();

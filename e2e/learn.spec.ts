@@ -16,7 +16,7 @@ test('a lesson asks for a guess, runs, and says what happened and where it waite
   await page.getByRole('link', { name: 'Group commit' }).click();
   const run = page.getByRole('button', { name: /^Run it/ });
   await expect(run).toBeDisabled();
-  const slider = page.getByRole('slider', { name: /as many times the messages/ });
+  const slider = page.getByRole('slider', { name: /^How many times as many messages/ });
   await expect(slider).toHaveAttribute('aria-valuetext', 'no guess yet');
   await slider.fill('8');
   await expect(slider).toHaveAttribute('aria-valuetext', '8 times');

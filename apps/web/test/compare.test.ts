@@ -55,11 +55,21 @@ const noEvents = { onCursor: () => {}, onSelect: () => {} };
 
 describe('a comparison of runs', () => {
   test('names the settings in which they differ, and no other', () => {
-    expect(configDifferences([slow, fast])).toEqual([{ name: 'payloadBytes', values: ['512', '2048'] }]);
-    expect(configDifferences([slow, slow])).toEqual([]);
+    expect(configDifferences([slow, fast], program)).toEqual([
+      { name: 'Payload bytes', values: ['512', '2048'] },
+    ]);
+    const longer: Run = {
+      ...slow,
+      scale: 'full',
+      scenario: { ...slow.scenario, phases: { ...slow.scenario.phases, warmupMs: 7_000 } },
+    };
+    expect(configDifferences([{ ...slow, scale: 'full' }, longer], program)).toEqual([
+      { name: 'Warm-up', values: [expect.any(String), '7\u202fs'] },
+    ]);
+    expect(configDifferences([slow, slow], program)).toEqual([]);
     const elsewhere = { ...slow, environment: { ...slow.environment!, cores: 64 } };
-    expect(configDifferences([slow, elsewhere])).toEqual([
-      { name: 'machine cores', values: [String(slow.environment!.cores), '64'] },
+    expect(configDifferences([slow, elsewhere], program)).toEqual([
+      { name: 'Processor', values: [expect.any(String), expect.stringMatching(/^64 × /)] },
     ]);
   });
 

@@ -47,21 +47,21 @@ test('active sessions are those on a core or in a wait of the queue, over all re
 
 test('why one queue is slower is told from its waits, at one point of both', () => {
   expect(whySentence([unsharded, sharded], 2)).toBe(
-    'At 4 × 32, 55 of 62 active sessions of the unsharded queue wait for the write lock; 0.84 of 2 cores are busy. ' +
-      '40 of 42 of the sharded queue wait for “log file sync”, in 4 files at once; 1.6 of 2 cores are busy.',
+    'With 4 instances and 32 threads, 55 of the unsharded queue’s 62 active sessions wait for the write lock; 0.84 of 2 cores are busy. ' +
+      '40 of the sharded queue’s 42 active sessions wait for “log file sync”, in 4 files at once; 1.6 of 2 cores are busy.',
   );
 });
 
 test('where it was recorded, the sentence says for how long the lock is held', () => {
   const record = { event: 'write lock', instance: null, everyMs: 20, sessions: [], samples: [] };
   expect(whySentence([{ ...unsharded, holders: [{ ...record, holds: 1_000, heldMs: 812 }] }], 2)).toBe(
-    'At 4 × 32, 55 of 62 active sessions of the unsharded queue wait for the write lock, which is held for 812\u202fµs at a time; 0.84 of 2 cores are busy.',
+    'With 4 instances and 32 threads, 55 of the unsharded queue’s 62 active sessions wait for the write lock, which is held for 812\u202fµs at a time; 0.84 of 2 cores are busy.',
   );
 });
 
 test('a queue whose sessions wait for nothing says so, and one without activity says nothing', () => {
   expect(whySentence([measured('sharded', [], [0.5])], null)).toBe(
-    'At 4 × 32, none of 0.5 active sessions of the sharded queue waits; 0.5 cores are busy.',
+    'With 4 instances and 32 threads, none of the sharded queue’s 0.5 active sessions waits; 0.5 cores are busy.',
   );
   expect(whySentence([measured('sharded', [], [])], 2)).toBeNull();
   expect(whySentence([], 2)).toBeNull();

@@ -112,7 +112,7 @@ test('the change between two points adds up, largest first, and says so with sig
   const sum = change.steps.reduce((total, { fromUs, toUs }) => total + toUs - fromUs, 0);
   expect(sum).toBeCloseTo(change.toUs - change.fromUs);
   expect(change.steps[0]!.name).toBe('write lock');
-  expect(changeInWords(change, 1)).toBe('+12.4\u202fms write lock a message');
+  expect(changeInWords(change, 1)).toBe('Per message: +12.4\u202fms write lock');
   expect(changeInWords(activityChange(one!, one!)!)).toBe('No change');
   expect(activityChange(one!, { ...many!, messagesPerSec: 0 })).toBeNull();
 });
@@ -133,7 +133,12 @@ test('advice names changes of the point only where the model knows the program',
     { syncUs: 20 },
     { operations: 100 },
   ]);
-  expect(adviceFor('on CPU', { ...point, program: 'listen' })).toEqual([]);
+  expect(adviceFor('on CPU', { ...point, program: 'listen' })).toEqual([
+    { text: 'More cores', change: null },
+  ]);
+  expect(adviceFor('log file sync', { ...point, program: 'xa' })).toEqual([
+    { text: 'A device that syncs faster', change: null },
+  ]);
   expect(adviceFor('no such event', point)).toEqual([]);
 });
 

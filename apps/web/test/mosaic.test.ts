@@ -1,4 +1,11 @@
-import type { ClaimLedgerEntry, MachineState, ScenarioEntry, StudyInfo } from '@shardlab/contract';
+import type {
+  ClaimLedgerEntry,
+  MachineState,
+  RunList,
+  RunSummary,
+  ScenarioEntry,
+  StudyInfo,
+} from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { documentNumbers } from '../src/model/document-numbers.ts';
 import { reasonsNotToCalibrate, reasonsToAsk } from '../src/model/machine-words.ts';
@@ -11,7 +18,7 @@ import {
   mosaicRows,
   moveInRow,
 } from '../src/model/mosaic.ts';
-import { runUnderWay } from '../src/model/run-under-way.ts';
+import { runUnderWay, withProgressOf } from '../src/model/run-under-way.ts';
 import { tracksOf } from '../src/model/tracks.ts';
 
 const last = {
@@ -137,4 +144,12 @@ test('the pill follows the run that is executed, with those that wait behind it'
   });
   expect(runUnderWay([run('queued', 3), run('queued', 2)])?.run).toEqual(run('queued', 2));
   expect(runUnderWay([run('done', 1)])).toBeNull();
+});
+
+test('a list of runs gets the progress that the stream of one of them tells', () => {
+  const summary = (id: string) => ({ id, status: 'running', progress: { done: 0, total: 4 } }) as RunSummary;
+  const list: RunList = { runs: [summary('a'), summary('b')], next: null };
+  const newer = { id: 'b', status: 'done', progress: { ...summary('b').progress, done: 4 } } as const;
+  expect(withProgressOf(list, newer).runs).toEqual([summary('a'), newer]);
+  expect(withProgressOf(list, { ...newer, id: 'c' })).toBe(list);
 });

@@ -276,5 +276,5 @@ test('the report of a run has its verdicts, results, claims by clause, and where
 test('the report of a run without points or claims says so', () => {
   const texts = runReport({ ...recorded.run, points: [], claims: [], environment: null }, program);
   expect(texts.map(({ facts }) => facts)).toEqual([[], []]);
-  expect(texts[0]!.paragraphs).toEqual(['This scenario tests no claims.']);
+  expect(texts[0]!.paragraphs).toEqual(['This run judged no claims.']);
 });

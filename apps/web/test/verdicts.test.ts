@@ -1,8 +1,14 @@
-import type { ClaimClause } from '@shardlab/contract';
+import { type ClaimClause, yesOrNo } from '@shardlab/contract';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, it } from 'vitest';
-import { countVerdicts, describeVerdictCount, verdictLabel } from '../src/model/verdicts.ts';
+import {
+  claimFigure,
+  countVerdicts,
+  describeVerdictCount,
+  judgedOn,
+  verdictLabel,
+} from '../src/model/verdicts.ts';
 import { VerdictBadge } from '../src/parts/badges.tsx';
 import { ClaimClauses } from '../src/parts/claim-clauses.tsx';
 
@@ -43,6 +49,23 @@ describe('verdicts in words', () => {
       '1 holds here (provisionally)',
       '2 mixed (1 provisionally)',
       '1 does not hold here',
+    ]);
+  });
+
+  it('write an answer of yes or no without a unit, and no interval whose ends read the same', () => {
+    const written = (change: Partial<ClaimClause>) => Object.values(claimFigure(clause(change))!).join('');
+    expect(written({ value: 1, unit: yesOrNo, interval: [1, 1] })).toBe('yes');
+    expect(written({ value: 0, unit: yesOrNo, interval: null })).toBe('no');
+    expect(written({ value: 5, unit: 'read', interval: [5, 5] })).toBe('5 read');
+    expect(written({})).toBe('0.9 log-log slope (0.8 to 1)');
+  });
+
+  it('say on which points claims were judged: of a run that was cut short none are to come', () => {
+    expect((['done', 'running', 'cancelled', 'failed'] as const).map(judgedOn)).toEqual([
+      'on all points',
+      'on the points so far',
+      'on the points that were measured',
+      'on the points that were measured',
     ]);
   });
 

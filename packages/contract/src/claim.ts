@@ -16,6 +16,9 @@ export type Verdict = Static<typeof Verdict>;
 /** From, to. An array of two and no tuple: tuples are written differently in the versions of JSON Schema. */
 const Interval = Type.Unsafe<[number, number]>(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }));
 
+/** The unit of a clause that is answered by yes, 1, or no, 0. */
+export const yesOrNo = 'yes or no';
+
 /** One statement of a claim under one condition. */
 export const ClaimClause = Type.Object(
   {

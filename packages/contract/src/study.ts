@@ -14,6 +14,7 @@ export const StudyDocument = Type.Object(
       }),
     ),
     title: Type.String(),
+    originalTitle: Type.Optional(Type.String({ description: 'In its language, if that is not English' })),
     kind: Type.String({ description: 'White paper, blog post, …, with its publisher' }),
     author: Type.String({ description: 'Who wrote it, or that the document names nobody' }),
     date: Type.String({ description: 'Year, month and day, as far as the document tells: 2015-03' }),

@@ -40,11 +40,11 @@ export function activityChange(from: PointTime, to: PointTime): ActivityChange |
   };
 }
 
-/** "+74 µs write lock, −3 µs on CPU a message", the largest `count` changes. */
+/** "Per message: +74 µs write lock, −3 µs on CPU", the largest `count` changes. */
 export function changeInWords({ steps }: ActivityChange, count = 3): string {
   const changes = steps
     .slice(0, count)
     .filter(({ fromUs, toUs }) => fromUs !== toUs)
     .map(({ name, fromUs, toUs }) => `${formatUsShort(toUs - fromUs)} ${name}`);
-  return changes.length === 0 ? 'No change' : `${changes.join(', ')} a message`;
+  return changes.length === 0 ? 'No change' : `Per message: ${changes.join(', ')}`;
 }

@@ -2,6 +2,7 @@
 import { type Params, type Point, type ProgramInfo, paramInWords, type Run } from '@shardlab/contract';
 import { type Interval, median, welchRatioInterval } from '@shardlab/model';
 import { runProvenance } from './provenance.ts';
+import { settingsOf } from './run-settings.ts';
 
 export interface ConfigDifference {
   name: string;
@@ -9,41 +10,17 @@ export interface ConfigDifference {
   values: (string | null)[];
 }
 
-/** Settings of scenario and machine in which the runs differ, by name; ids and texts are left out. */
-export function configDifferences(runs: readonly Run[]): ConfigDifference[] {
-  const settings = runs.map(settingsOf);
+/** Settings of scenario and machine in which the runs differ, by name. `program`: of all of them; undefined if it is not known. */
+export function configDifferences(
+  runs: readonly Run[],
+  program: Pick<ProgramInfo, 'parameters'> | undefined,
+): ConfigDifference[] {
+  const settings = runs.map((run) => settingsOf(run, program));
   const names = [...new Set(settings.flatMap((each) => [...each.keys()]))];
   return names
     .map((name) => ({ name, values: settings.map((each) => each.get(name) ?? null) }))
     .filter(({ values }) => new Set(values).size > 1);
 }
-
-const leftOut = new Set(['$schema', 'id', 'title', 'question', 'claims', 'references', 'version', 'quick']);
-
-function settingsOf({ scenario, scale, environment }: Run): Map<string, string> {
-  const quick = scale === 'quick' ? scenario.quick : undefined;
-  const effective = { ...scenario, ...quick };
-  const found = new Map<string, string>([['scale', scale]]);
-  const add = (name: string, value: unknown): void => {
-    if (value === undefined || value === null) return;
-    if (Array.isArray(value)) found.set(name, value.map(inWords).join(', '));
-    else if (typeof value === 'object')
-      for (const [key, inner] of Object.entries(value))
-        add(name === 'parameters' ? key : `${name} ${key}`, inner);
-    else found.set(name, inWords(value));
-  };
-  for (const [name, value] of Object.entries(effective)) if (!leftOut.has(name)) add(name, value);
-  if (environment !== null)
-    for (const [name, value] of Object.entries(environment)) add(`machine ${name}`, value);
-  return found;
-}
-
-const inWords = (value: unknown): string =>
-  typeof value === 'object'
-    ? JSON.stringify(value)
-    : typeof value === 'number'
-      ? String(value)
-      : String(value);
 
 /** One run's figure as a multiple of the baseline's. */
 export interface RunRatio {

@@ -4,7 +4,7 @@
  */
 import { numberParam, type Params, type Point, type Tick, type WaitClass } from '@shardlab/contract';
 import { holdersOf, meanHoldMs } from './event-holders.ts';
-import { formatCount, formatMs, formatValue } from './format.ts';
+import { formatCount, formatMs, formatValue, plural } from './format.ts';
 
 /** Pauses that the lab itself imposes on its sessions. They say nothing about a queue. */
 const imposed: readonly string[] = ['flow control', 'client round trip', 'retry pause'];
@@ -90,26 +90,28 @@ function sessionsOf(params: Params): number {
 
 /**
  * Why one queue is slower than the other, or what limits the only one, from the waits at their points:
- * "At 4 × 32, 55 of 62 active sessions of the unsharded queue wait for the write lock; 0.84 of 2 cores are busy." Null if no
- * session was active. `points` have the same parameters; `cores`: of the machine, null if unknown.
+ * "With 4 instances and 32 threads, 55 of the unsharded queue’s 62 active sessions wait for the write lock; 0.84 of 2 cores are
+ * busy." Null if no session was active. `points` have the same parameters; `cores`: of the machine, null if unknown.
  */
 export function whySentence(points: readonly Point[], cores: number | null): string | null {
-  const sentences = points.flatMap((point, index) => {
+  const sentences = points.flatMap((point) => {
     const { active, cores: busy, waits } = activeSessions(point);
     if (!(active > 0)) return [];
-    const whose = `${index === 0 ? 'active sessions of' : 'of'} the ${queueName(point.system)}`;
+    const whose = `of the ${queueName(point.system)}’s ${rounded(active)} active sessions`;
     const share = `${rounded(busy)}${cores === null ? '' : ` of ${cores}`} cores are busy`;
     const [top] = waits;
-    if (top === undefined || top.sessions < noticeable)
-      return [`none of ${rounded(active)} ${whose} waits; ${share}.`];
+    if (top === undefined || top.sessions < noticeable) return [`none ${whose} waits; ${share}.`];
     const number = rounded(top.sessions);
     const files = point.system === 'sharded' && top.class === 'commit' ? filesOf(point.params) : '';
     return [
-      `${number} of ${rounded(active)} ${whose} ${number === '1' ? 'waits' : 'wait'} for ${inSentence(top.event)}${files}${holdOf(point, top.event)}; ${share}.`,
+      `${number} ${whose} ${number === '1' ? 'waits' : 'wait'} for ${inSentence(top.event)}${files}${holdOf(point, top.event)}; ${share}.`,
     ];
   });
-  return sentences.length === 0 ? null : `${placeOf(points[0]!.params)}${sentences.join(' ')}`;
+  if (sentences.length === 0) return null;
+  return [placeOf(points[0]!.params) + sentences[0]!, ...sentences.slice(1).map(capitalized)].join(' ');
 }
+
+const capitalized = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
 
 /** ", which is held for 812 µs at a time" where a session holds it and that was recorded. */
 function holdOf(point: Point, event: string): string {
@@ -121,10 +123,12 @@ function holdOf(point: Point, event: string): string {
 /** Fewer average sessions than this are rounded to none. */
 const noticeable = 0.005;
 
-/** "At 4 × 32, " for 4 instances and 32 threads; empty for a program without them. */
+/** "With 4 instances and 32 threads, "; empty for a program without them. */
 function placeOf(params: Params): string {
   const [instances, threads] = [numberParam(params, 'instances'), numberParam(params, 'threads')];
-  return instances > 0 && threads > 0 ? `At ${instances} × ${threads}, ` : '';
+  return instances > 0 && threads > 0
+    ? `With ${plural(instances, 'instance')} and ${plural(threads, 'thread')}, `
+    : '';
 }
 
 /** Instances of a sharded queue commit each to a file of their own. */

@@ -1,6 +1,6 @@
 /** What a document states of each claim, in its own words, beside what was measured here. */
 import type { ClaimLedgerEntry, ClaimStatement } from '@shardlab/contract';
-import { formatValue } from './format.ts';
+import { claimFigure } from './verdicts.ts';
 
 export interface DocumentNumber {
   id: string;
@@ -20,15 +20,14 @@ export function documentNumbers(
     const { id, last } = entry;
     const statement = statements.find(({ claim }) => claim === id);
     if (statement === undefined) return [];
-    const interval = last?.interval ?? null;
-    const range = interval === null ? '' : ` (${formatValue(interval[0])} to ${formatValue(interval[1])})`;
+    const figure = last === null ? null : claimFigure(last);
     return [
       {
         id,
         entry,
         statement,
-        here: last?.value == null ? null : `${formatValue(last.value)}${range}`,
-        unit: last?.unit ?? '',
+        here: figure === null ? null : `${figure.value}${figure.range}`,
+        unit: figure?.unit.trim() ?? last?.unit ?? '',
       },
     ];
   });

@@ -8,6 +8,21 @@ export function environmentFacts(
   program: ProgramInfo,
 ): { name: string; value: string }[] | null {
   if (environment === null) return null;
+  return [
+    ...machineFacts(environment),
+    { name: 'Dashboard open during measurement', value: watched ? 'yes' : 'no' },
+    { name: 'Seed', value: String(scenario.seed) },
+    ...Object.entries(scenario.parameters).map(([id, value]) => ({
+      name: program.parameters.find((each) => each.name === id)?.title ?? id,
+      value: String(value),
+    })),
+  ];
+}
+
+/** The machine of a run, and how busy it was. */
+export function machineFacts(
+  environment: NonNullable<Run['environment']>,
+): { name: string; value: string }[] {
   const { syncMs } = environment;
   return [
     { name: 'Processor', value: `${environment.cores} × ${environment.cpuModel}` },
@@ -22,11 +37,5 @@ export function environmentFacts(
       name: 'Load average before the run',
       value: `${formatValue(environment.loadAverage)} over one minute`,
     },
-    { name: 'Dashboard open during measurement', value: watched ? 'yes' : 'no' },
-    { name: 'Seed', value: String(scenario.seed) },
-    ...Object.entries(scenario.parameters).map(([id, value]) => ({
-      name: program.parameters.find((each) => each.name === id)?.title ?? id,
-      value: String(value),
-    })),
   ];
 }

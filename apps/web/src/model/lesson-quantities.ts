@@ -57,7 +57,7 @@ const formats: Readonly<Record<Quantity['format'], (value: number) => string>> =
   cores: formatCores,
   count: (count) => formatValue(count),
   ratio: (share) => `${formatValue(100 * share)}${narrowSpace}%`,
-  times: (factor) => `${formatValue(factor)} times`,
+  times: (factor) => `${formatValue(factor)} ${formatValue(factor) === '1' ? 'time' : 'times'}`,
 };
 
 /** A value of a quantity with its unit. */

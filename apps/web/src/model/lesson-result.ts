@@ -83,8 +83,8 @@ function compareGuess(lesson: Lesson, measured: Measured, value: number): Compar
     const label = guess.options[right]!.label;
     return {
       guess: said,
-      result: `${label} (${resultWords})`,
-      verdict: right === value ? 'You were right.' : 'It was another answer.',
+      result: `${label.charAt(0).toUpperCase()}${label.slice(1)} (${resultWords})`,
+      verdict: right === value ? 'You were right.' : 'Your guess was different.',
       isClose: right === value,
       bars: null,
     };

@@ -2,7 +2,7 @@
 import type { MeasuredWorkload } from '@shardlab/contract';
 import { type AgreementFigure, type AgreementRow, agreementAim, agreementOf, worstOf } from '@shardlab/model';
 import type { DataTable } from './data-table.ts';
-import { formatMicros, formatMs, formatRate, formatValue, plural } from './format.ts';
+import { formatCount, formatMicros, formatMs, formatRate, formatValue, plural } from './format.ts';
 
 export interface ScoredWorkload {
   workload: MeasuredWorkload;
@@ -52,9 +52,9 @@ export function scoresOf(scored: readonly ScoredWorkload[]): FigureScore[] {
   });
 }
 
-/** "14 of 18 predicted dequeue rates are within 20 %, the median error is 9 %." */
+/** "14 of 18 predicted dequeue rates are within 20 % of what was measured; the median error is 9 %." */
 export function scoreInWords({ within, of, medianError }: FigureScore): string {
-  return `${within} of ${of} predicted dequeue rates are within ${agreementAim * 100} % of what was measured; the median error is ${percent(medianError)}.`;
+  return `${within} of ${of} predicted dequeue rates ${within === 1 ? 'is' : 'are'} within ${agreementAim * 100} % of what was measured; the median error is ${percent(medianError)}.`;
 }
 
 /** "unsharded, 4 instances, 16 threads, 10 operations, 512 bytes". */
@@ -65,7 +65,7 @@ export function workloadInWords({ kind, params }: MeasuredWorkload): string {
     plural(instances, 'instance'),
     plural(threads, 'thread'),
     `${plural(operationsPerTransaction, 'operation')} a transaction`,
-    `${payloadBytes} bytes`,
+    `${formatCount(payloadBytes)} bytes`,
     ...(subscribers === undefined ? [] : [plural(subscribers, 'subscriber')]),
     ...(roundTripMs === 0 ? [] : [`${roundTripMs} ms round trip`]),
   ].join(', ');

@@ -11,6 +11,7 @@ import {
   describeClause,
   describeGrade,
   describeVerdictCount,
+  judgedOn,
   verdictLabel,
 } from './verdicts.ts';
 
@@ -23,8 +24,8 @@ export function runReport(run: Run, program: ProgramInfo): ReportText[] {
       facts: runHighlights(run),
       paragraphs: [
         claims.length === 0
-          ? 'This scenario tests no claims.'
-          : `${plural(claims.length, 'claim')}, judged on ${status === 'done' ? 'all points' : 'the points so far'}: ${verdicts}.`,
+          ? 'This run judged no claims.'
+          : `${plural(claims.length, 'claim')}, judged ${judgedOn(status)}: ${verdicts}.`,
       ],
       items: [],
     },
@@ -59,7 +60,7 @@ const clauseInWords = (clause: ClaimClause): string =>
 /** ": 0.89 × the best of several instances (0.81 to 0.97)"; empty if nothing was measured. */
 function figureInWords(judged: Pick<ClaimResult, 'value' | 'unit' | 'interval'>): string {
   const figure = claimFigure(judged);
-  return figure === null ? '' : `: ${figure.value} ${figure.rest}`;
+  return figure === null ? '' : `: ${figure.value}${figure.unit}${figure.range}`;
 }
 
 /** What a reader must know of a run beside which other work ran; empty for a quiet one. */

@@ -1,6 +1,13 @@
 /** Text for the verdicts on claims. A claim that does not hold on this machine is a finding, not an error. */
-import type { ClaimClause, ClaimResult, Verdict } from '@shardlab/contract';
+import {
+  type ClaimClause,
+  type ClaimResult,
+  type RunStatus,
+  type Verdict,
+  yesOrNo,
+} from '@shardlab/contract';
 import { formatValue } from './format.ts';
+import { isFinished } from './run-state.ts';
 
 export const verdictLabels: Readonly<Record<Verdict, string>> = {
   holds: 'Holds here',
@@ -30,17 +37,27 @@ const gradeLabels: Readonly<Record<ClaimResult['grade'], string>> = {
 export const describeGrade = (grade: ClaimResult['grade']): string => gradeLabels[grade];
 
 /**
- * Value and unit with interval: "0.89", "× the best of several instances (0.81 to 0.97)". Null if nothing was measured.
+ * Value, unit and interval, to be written after each other: "0.89", " × the best of several instances", " (0.81 to 0.97)". No unit
+ * for an answer of yes or no, no interval if its ends read the same. Null if nothing was measured.
  */
 export function claimFigure(
   claim: Pick<ClaimResult, 'value' | 'unit' | 'interval'>,
-): { value: string; rest: string } | null {
+): { value: string; unit: string; range: string } | null {
   if (claim.value === null) return null;
-  const range =
-    claim.interval === null
-      ? ''
-      : ` (${formatValue(claim.interval[0])} to ${formatValue(claim.interval[1])})`;
-  return { value: formatValue(claim.value), rest: `${claim.unit}${range}` };
+  // An answer and not a quantity, such as whether the service returned.
+  if (claim.unit === yesOrNo) return { value: claim.value >= 0.5 ? 'yes' : 'no', unit: '', range: '' };
+  const [low, high] = (claim.interval ?? []).map(formatValue);
+  return {
+    value: formatValue(claim.value),
+    unit: ` ${claim.unit}`,
+    range: low === high ? '' : ` (${low} to ${high})`,
+  };
+}
+
+/** On which points a run's claims were judged: a run that was cut short has no more to come. */
+export function judgedOn(status: RunStatus): string {
+  if (status === 'done') return 'on all points';
+  return isFinished(status) ? 'on the points that were measured' : 'on the points so far';
 }
 
 export interface VerdictCount {

@@ -104,10 +104,21 @@ type Preset = { [Name in keyof WhatIfSettings]?: number } & { threads?: number }
 export const isSimulated = ({ program }: Pick<Point, 'program'>): boolean =>
   program === 'queue' || program === 'topic';
 
-/** Nothing for an event that is not known here. Changes of settings help only where the program has these settings. */
+/**
+ * Nothing for an event that is not known here. Of a program that the model does not simulate: what helps any program, such as
+ * another machine, without a change that could be shown.
+ */
 export function adviceFor(event: string, point: Point): Advice[] {
   const advice = byEvent[event]?.(settingsOf(point)) ?? [];
-  return isSimulated(point) ? advice : advice.filter(({ change }) => change === null);
+  if (isSimulated(point)) return advice;
+  return advice
+    .filter(({ change }) => change === null || isOfMachine(change))
+    .map(({ text }) => ({ text, change: null }));
+}
+
+function isOfMachine(change: Partial<WhatIfSettings>): boolean {
+  const names = Object.keys(change);
+  return names.length > 0 && names.every((name) => name === 'cores' || name === 'syncUs');
 }
 
 /** What the states of a session mean that are no wait events. */

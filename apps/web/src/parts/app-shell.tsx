@@ -1,27 +1,15 @@
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
 import { KeysProvider } from './keys.tsx';
 import { LogoutButton } from './logout-button.tsx';
+import { PageNav } from './page-nav.tsx';
 import { RunPill } from './run-pill.tsx';
 import { ServerLost } from './server-lost.tsx';
 import { ThemeSwitch } from './theme-switch.tsx';
-
-const pages = [
-  { to: '/', label: 'Lab', exact: true },
-  { to: '/documents', label: 'Documents', exact: false },
-  { to: '/learn', label: 'Learn', exact: false },
-  { to: '/runs', label: 'Runs', exact: false },
-  { to: '/what-if', label: 'What if', exact: false },
-  { to: '/queues', label: 'Queues', exact: false },
-  { to: '/cluster', label: 'Cluster', exact: false },
-] as const;
 
 /** The frame of every page: header, content, footer. Before the login no other page can be opened, so none is offered. */
 export function AppShell() {
   const pathname = useLocation({ select: (location) => location.pathname });
   const isLogin = pathname === '/login';
-  const nav = useRef<HTMLElement>(null);
-  useEffect(() => centerChosen(nav.current, pathname), [pathname]);
   return (
     <KeysProvider>
       <a className="skip" href="#main">
@@ -33,15 +21,7 @@ export function AppShell() {
             <Logo />
             Shardlab
           </Link>
-          {isLogin ? null : (
-            <nav ref={nav} className="nav" aria-label="Pages">
-              {pages.map(({ to, label, exact }) => (
-                <Link key={to} to={to} activeOptions={{ exact, includeSearch: false }}>
-                  {label}
-                </Link>
-              ))}
-            </nav>
-          )}
+          {isLogin ? null : <PageNav pathname={pathname} />}
           <div className="header-tools">
             {isLogin ? null : <RunPill />}
             {isLogin ? null : <Link to="/docs">API</Link>}
@@ -64,15 +44,6 @@ export function AppShell() {
       </footer>
     </KeysProvider>
   );
-}
-
-/** On a phone the list of pages scrolls sideways: the one that is open is in view. */
-function centerChosen(nav: HTMLElement | null, pathname: string): void {
-  const chosen = pages.findLast(({ to, exact }) => (exact ? pathname === to : pathname.startsWith(to)));
-  const link = nav?.querySelector<HTMLElement>(`[href="${chosen?.to}"]`);
-  if (!nav || !link) return;
-  const { left, width } = link.getBoundingClientRect();
-  nav.scrollLeft += left + width / 2 - (nav.getBoundingClientRect().left + nav.clientWidth / 2);
 }
 
 /** Three shards with consumed and waiting messages. */

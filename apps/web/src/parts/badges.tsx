@@ -1,5 +1,6 @@
 import type { Run, RunStatus, Verdict } from '@shardlab/contract';
 import { verdictLabel } from '../model/verdicts.ts';
+import { useLostSince } from './use-lost-since.ts';
 
 const statusBadges: Readonly<Record<RunStatus, { label: string; tone: string }>> = {
   queued: { label: 'Queued', tone: 'quiet' },
@@ -14,8 +15,10 @@ const interrupted = { label: 'Interrupted', tone: 'bad' };
 /** A run that the end of the server cut off counts as cancelled, though nobody cancelled it. */
 export function StatusBadge({ status, errorCode }: { status: RunStatus; errorCode?: string | undefined }) {
   const { label, tone } = errorCode === 'RUN_INTERRUPTED' ? interrupted : statusBadges[status];
+  // Whether the run still goes on is not known while the server does not answer.
+  const isStale = useLostSince() !== null;
   return (
-    <span className="badge" data-tone={tone}>
+    <span className="badge" data-tone={isStale && tone === 'live' ? 'quiet' : tone}>
       {label}
     </span>
   );
@@ -24,11 +27,12 @@ export function StatusBadge({ status, errorCode }: { status: RunStatus; errorCod
 /** Whether the data shown is live, was measured here earlier, was imported, or comes with the lab. */
 export function SourceBadge({ run }: { run: Pick<Run, 'status' | 'recordedOn' | 'imported'> }) {
   const live = run.status === 'running' || run.status === 'queued';
+  const isStale = useLostSince() !== null;
   const source =
     run.recordedOn !== undefined ? 'Recorded elsewhere' : run.imported ? 'Imported' : 'Measured here';
   return (
-    <span className="badge" data-tone={live ? 'live' : 'quiet'}>
-      {live ? 'Live' : source}
+    <span className="badge" data-tone={live && !isStale ? 'live' : 'quiet'}>
+      {live ? (isStale ? 'Not answering' : 'Live') : source}
     </span>
   );
 }

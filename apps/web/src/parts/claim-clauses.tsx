@@ -16,7 +16,9 @@ export function ClaimClauses({ clauses }: { clauses: readonly ClaimClause[] }) {
             {figure === null ? null : (
               <span className="muted">
                 {' '}
-                ({figure.value} {figure.rest}
+                ({figure.value}
+                {figure.unit}
+                {figure.range}
                 {clause.provenance === 'measured' ? '' : `, ${clause.provenance}`})
               </span>
             )}

@@ -24,7 +24,7 @@ export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
       {last === null ? null : (
         <>
           <ClaimFigure claim={last} />
-          <p>{last.reason}</p>
+          {last.clauses.length < 2 ? <p>{last.reason}</p> : null}
           <ClaimClauses clauses={last.clauses} />
           <p className="small muted">
             {last.recordedOn === null

@@ -7,7 +7,9 @@ export function ClaimFigure({ claim }: { claim: Pick<ClaimResult, 'value' | 'uni
   if (figure === null) return null;
   return (
     <p>
-      <span className="claim-figure">{figure.value}</span> {figure.rest}
+      <span className="claim-figure">{figure.value}</span>
+      {figure.unit}
+      {figure.range}
     </p>
   );
 }

@@ -15,6 +15,7 @@ import { formatValue } from '../model/format.ts';
 import type { Metric } from '../model/point-metrics.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { usePointerChart, useWidth } from './use-chart.ts';
+import { useChartHint } from './use-chart-hint.ts';
 
 export interface CombinationFigureProps {
   /** The points may be none: then the plan is shown. */
@@ -39,6 +40,7 @@ export function CombinationFigure(props: CombinationFigureProps) {
   const view = useMemo(() => combinationRows(run, { program, metric, live }), [run, program, metric, live]);
   const { rows, references } = view;
   const [cursor, setCursor] = useState<string | null>(null);
+  const pointing = useChartHint('Point at a row or use the arrow keys.', 'Touch a row to see its values.');
   const { box, width: measured } = useWidth();
   const width = Math.max(measured, 240);
   const isMeasured = (key: string | null) => rows.some((row) => row.key === key && row.value !== null);
@@ -79,7 +81,7 @@ export function CombinationFigure(props: CombinationFigureProps) {
       height={height}
       saved={{ legend: combinationLegend(view, color), provenance: props.provenance }}
       controls={props.controls}
-      readout={at === undefined ? hintOf(rows) : <Readout row={at} />}
+      readout={at === undefined ? hintOf(rows, pointing) : <Readout row={at} />}
       spoken={at === undefined ? 'no row selected' : `${at.name}: ${at.text}`}
       cursor={{
         now: Math.max(
@@ -93,12 +95,12 @@ export function CombinationFigure(props: CombinationFigureProps) {
   );
 }
 
-function hintOf(rows: readonly CombinationRow[]): string {
+function hintOf(rows: readonly CombinationRow[], pointing: string): string {
   if (rows.every(({ value }) => value === null))
     return 'The rows are those of the plan. Bars appear as trials finish.';
   return rows.some(({ range }) => range !== null && range[0] < range[1])
-    ? 'Point at a row or use the arrow keys. The stroke at the end of a bar is the 95 % interval; of fewer than five repeats, their range.'
-    : 'Point at a row or use the arrow keys.';
+    ? `${pointing} The stroke at the end of a bar is the 95 % interval; of fewer than five repeats, their range.`
+    : pointing;
 }
 
 function Readout({ row: { name, text, range } }: { row: CombinationRow }) {

@@ -1,5 +1,6 @@
 import type { ClaimResult, ClaimStatement } from '@shardlab/contract';
 import { describeGrade } from '../model/verdicts.ts';
+import { CodeText } from './code-text.tsx';
 import { useStatement } from './use-statement.ts';
 
 /** A claim in the document's own words, where they are found, and what they come to in ours. */
@@ -8,11 +9,21 @@ export function DocumentWords({ claim }: { claim: Pick<ClaimResult, 'id' | 'docu
   const isQuoted = found !== undefined && found.statement.stated !== claim.document;
   return (
     <blockquote className="document-words">
-      {isQuoted ? <Quote statement={found.statement} language={found.language} /> : <p>{claim.document}</p>}
+      {isQuoted ? (
+        <Quote statement={found.statement} language={found.language} />
+      ) : (
+        <p>
+          <CodeText text={claim.document} />
+        </p>
+      )}
       <footer className="small muted">
         {found === undefined ? 'The document, in our words' : found.statement.where},{' '}
         {describeGrade(claim.grade)}
-        {isQuoted ? <>. In our words: {claim.document}</> : null}
+        {isQuoted ? (
+          <>
+            . In our words: <CodeText text={claim.document} />
+          </>
+        ) : null}
       </footer>
     </blockquote>
   );
@@ -23,7 +34,9 @@ export function Quote(props: { statement: ClaimStatement; language: string | und
   const { stated, translation } = props.statement;
   return (
     <>
-      <p lang={props.language}>“{stated}”</p>
+      <p lang={props.language}>
+        “<CodeText text={stated} />”
+      </p>
       {translation === undefined ? null : <p className="small">In English: {translation}</p>}
     </>
   );

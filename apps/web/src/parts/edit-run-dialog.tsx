@@ -9,11 +9,13 @@ const noLabels: RunLabels = { name: '', note: '', baseline: false };
 
 /** Name, note and baseline of a run, and its deletion. */
 export function EditRunDialog(props: {
+  /** Of the button that opens it. */
+  label: string;
   run: { id: string; title: string; labels?: RunLabels | undefined };
   onSaved?(labels: RunLabels): void;
   onDeleted?(): void;
 }) {
-  const { run, onSaved, onDeleted } = props;
+  const { label, run, onSaved, onDeleted } = props;
   const [isOpen, setOpen] = useState(false);
   const [labels, setLabels] = useState(run.labels ?? noLabels);
   const [asksToDelete, setAsksToDelete] = useState(false);
@@ -42,14 +44,14 @@ export function EditRunDialog(props: {
       <button
         type="button"
         className="button button-quiet"
-        aria-label={`Edit ${run.labels?.name || run.title}, run ${run.id.slice(0, 8)}`}
+        aria-label={`${label} ${run.labels?.name || run.title}, run ${run.id.slice(0, 8)}`}
         onClick={() => {
           setLabels(run.labels ?? noLabels);
           setAsksToDelete(false);
           setOpen(true);
         }}
       >
-        Edit
+        {label}
       </button>
       <Dialog title={run.title} isOpen={isOpen} onClose={() => setOpen(false)}>
         <form

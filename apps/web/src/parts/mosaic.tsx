@@ -95,10 +95,12 @@ function MosaicLegend({ rows }: { rows: readonly MosaicRow[] }) {
           {cellLabels[state]} {count}
         </li>
       ))}
-      <li>
-        <CellSample state="holds" provisional />
-        dashed: provisional {provisional}
-      </li>
+      {provisional === 0 ? null : (
+        <li>
+          <CellSample state="holds" provisional />
+          Dashed: provisional {provisional}
+        </li>
+      )}
     </ul>
   );
 }

@@ -8,6 +8,7 @@ import { type RunScalingView, scalingView } from '../model/scaling-view.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { CombinationFigure } from './combination-figure.tsx';
 import { Legend } from './legend-marks.tsx';
+import { useChartHint } from './use-chart-hint.ts';
 import { useScalingChart } from './use-scaling-chart.ts';
 import { useTables } from './use-study.ts';
 
@@ -51,6 +52,7 @@ function ScalingFigure(props: RunFigureProps & { metric: Metric; view: RunScalin
     labelled: [props.height, props.height + grownPx],
     withLegend: props.height,
   });
+  const pointing = useChartHint('Point at a mark or use the arrow keys.');
   const hasReferences = view.references.length + view.curves.length > 0;
   const legend = scalingLegend(series, { styles, hasReferences, hasTripPanels: view.panels.length > 1 });
   const atPoint =
@@ -72,12 +74,7 @@ function ScalingFigure(props: RunFigureProps & { metric: Metric; view: RunScalin
       height={height}
       saved={{ legend, provenance }}
       legend={hasLineLabels ? undefined : <Legend items={legend} />}
-      readout={
-        atPoint ??
-        (series.length === 0
-          ? 'No points yet: the axes are those of the plan.'
-          : 'Point at a mark or use the arrow keys.')
-      }
+      readout={atPoint ?? (series.length === 0 ? 'No points yet: the axes are those of the plan.' : pointing)}
       spoken={atPoint ?? 'no point selected'}
       cursor={slider}
     />

@@ -57,12 +57,16 @@ export function RunTable({
             <tr key={run.id} data-selected={chosen?.ids.includes(run.id) ? '' : undefined}>
               {chosen === undefined ? null : (
                 <td>
-                  <input
-                    type="checkbox"
-                    aria-label={`Compare ${titleOf(run)}, run ${run.id.slice(0, 8)}`}
-                    checked={chosen.ids.includes(run.id)}
-                    onChange={() => chosen.onChoose(run.id)}
-                  />
+                  <label className="choose-run">
+                    <input
+                      type="checkbox"
+                      checked={chosen.ids.includes(run.id)}
+                      onChange={() => chosen.onChoose(run.id)}
+                    />
+                    <span className="visually-hidden">
+                      Compare {titleOf(run)}, run {run.id.slice(0, 8)}
+                    </span>
+                  </label>
                 </td>
               )}
               <th scope="row" className="wrap">

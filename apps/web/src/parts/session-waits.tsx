@@ -76,7 +76,7 @@ function Waits(props: { table: WaitTable; where: string; standsFor(event: string
                   <th scope="row" className="wait-event">
                     {event} {emulated ? <span className="tag">emulated</span> : null}
                     {inOracle === null || inOracle === event ? null : (
-                      <span className="small muted"> in Oracle: {inOracle}</span>
+                      <span className="small muted event-original">in Oracle: {inOracle}</span>
                     )}
                   </th>
                   <td className="number">{formatCount(waits)}</td>

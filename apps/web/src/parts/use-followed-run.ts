@@ -1,8 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react';
+import type { RunList } from '@shardlab/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { runQuery } from '../api/queries.ts';
 import { RunStream } from '../api/run-stream.ts';
-import type { FollowedRun } from '../model/run-state.ts';
+import { type FollowedRun, isFinished } from '../model/run-state.ts';
+import { withProgressOf } from '../model/run-under-way.ts';
 
 /** Delay before the stream of a known run is requested again after the server refused it. */
 const reconnectMs = 2_000;
@@ -24,6 +26,27 @@ export function useFollowedRun(runId: string): {
     const timer = setInterval(() => stream.reconnect(), reconnectMs);
     return () => clearInterval(timer);
   }, [isRefused, isKnown, stream]);
+  useListedProgress(followed);
   const restart = useCallback(() => stream.restart(), [stream]);
   return { followed, error: run.error ?? run.failureReason, restart };
+}
+
+/** The lists of runs are polled and so are older than the stream: each gets what the stream says, so that the pill agrees with the page. */
+function useListedProgress(followed: FollowedRun | null): void {
+  const client = useQueryClient();
+  const { id, status, progress } = followed?.run ?? {};
+  const wasUnderWay = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    if (id === undefined || status === undefined || progress === undefined) return;
+    client.setQueriesData<RunList>(
+      // The pages of the page of runs have another shape, and no followed run is shown beside them.
+      { queryKey: ['runs', 'list'], predicate: ({ queryKey }) => queryKey[2] !== 'pages' },
+      (list) => (list === undefined ? list : withProgressOf(list, { id, status, progress })),
+    );
+    if (!isFinished(status)) wasUnderWay.current = id;
+    else if (wasUnderWay.current === id) {
+      wasUnderWay.current = undefined;
+      void client.invalidateQueries({ queryKey: ['runs', 'list'] });
+    }
+  }, [client, id, status, progress]);
 }

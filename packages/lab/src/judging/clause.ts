@@ -85,9 +85,14 @@ export function clauseOf(facts: ClauseFacts): ClaimClause {
 }
 
 function barInWords(over?: number, under?: number): string {
-  if (over !== undefined && under !== undefined) return `Needed: ${over} to ${under}.`;
-  return over === undefined ? `Needed: less than ${under}.` : `Needed: more than ${over}.`;
+  if (over !== undefined && under !== undefined) return `Needed: ${withMinus(over)} to ${withMinus(under)}.`;
+  return over === undefined
+    ? `Needed: less than ${withMinus(under!)}.`
+    : `Needed: more than ${withMinus(over)}.`;
 }
+
+/** With the sign for minus in place of a hyphen. */
+const withMinus = (value: number): string => String(value).replace('-', '−');
 
 const provisionalInWords = (repeats: number) =>
   `Provisional: ${repeats} ${repeats === 1 ? 'repeat' : 'repeats'}, and an interval needs ${repeatsMin}.`;

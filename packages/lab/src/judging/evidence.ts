@@ -116,12 +116,15 @@ function kernelContradiction(point: QueuePoint): string | null {
     durability !== 'relaxed' &&
     kernel.blocksPerSec < blocksPerSyncMin * syncsPerSec
   )
-    return `its threads blocked ${Math.round(kernel.blocksPerSec)} times a second, and its commits need ${Math.round(syncsPerSec)} syncs or more`;
+    return `its threads blocked ${inThousands(kernel.blocksPerSec)} times a second, and its commits need ${inThousands(syncsPerSec)} syncs a second or more`;
   const cores = (point.cpuUsPerMessage * dequeuePerSec) / 1e6;
   if (Math.abs(cores - kernel.cores) > cpuAgreement * Math.max(cores, kernel.cores) + kernelCoresNoise)
     return `its messages took ${cores.toFixed(2)} cores, of which the kernel counted ${kernel.cores.toFixed(2)}`;
   return null;
 }
+
+/** "3,947" */
+const inThousands = (value: number) => Math.round(value).toLocaleString('en-GB');
 
 const mib = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(2)} MiB`;
 

@@ -1,4 +1,4 @@
-import type { Run } from '@shardlab/contract';
+import type { ProgramInfo, Run } from '@shardlab/contract';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { recordedRunsQuery, runQuery, runsQuery } from '../../api/queries.ts';
@@ -143,7 +143,7 @@ function Compared({ runs }: { runs: readonly Run[] }) {
   const programs = new Set(runs.map(({ scenario }) => scenario.program));
   return (
     <>
-      <Differences runs={runs} />
+      <Differences runs={runs} program={program} />
       {programs.size > 1 ? (
         <p className="notice">
           These runs are of different programs ({[...programs].join(', ')}), so their figures mean different
@@ -157,7 +157,7 @@ function Compared({ runs }: { runs: readonly Run[] }) {
       <div className="row">
         <SaveReport
           title={`Comparison: ${runs.map(runLabel).join(' / ')}`}
-          lead={configDifferences(runs)
+          lead={configDifferences(runs, program)
             .map(
               ({ name, values }) =>
                 `${name}: ${values.map((value, index) => `${runLetter(index)} ${value ?? 'none'}`).join(', ')}.`,
@@ -173,8 +173,8 @@ function Compared({ runs }: { runs: readonly Run[] }) {
   );
 }
 
-function Differences({ runs }: { runs: readonly Run[] }) {
-  const differences = configDifferences(runs);
+function Differences({ runs, program }: { runs: readonly Run[]; program: ProgramInfo | undefined }) {
+  const differences = configDifferences(runs, program);
   return (
     <section className="section" aria-labelledby="configuration">
       <h2 id="configuration">Difference of configuration</h2>
@@ -196,7 +196,9 @@ function Differences({ runs }: { runs: readonly Run[] }) {
             <tbody>
               {differences.map(({ name, values }) => (
                 <tr key={name}>
-                  <th scope="row">{name}</th>
+                  <th scope="row" className="compare-name">
+                    {name}
+                  </th>
                   {values.map((value, index) => (
                     <td key={runs[index]!.id} className="compare-value">
                       {value ?? '–'}

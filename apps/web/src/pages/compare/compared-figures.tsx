@@ -10,6 +10,7 @@ import {
   comparedPoints,
   comparisonInWords,
   isClear,
+  type RunRatio,
   runLetter,
   runsProvenance,
 } from '../../model/compare-runs.ts';
@@ -20,6 +21,7 @@ import { ActivityWaterfall } from '../../parts/activity-waterfall.tsx';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Swatch } from '../../parts/legend-marks.tsx';
 import { usePointerChart, useWidth } from '../../parts/use-chart.ts';
+import { useChartHint } from '../../parts/use-chart-hint.ts';
 import { ComparedLines } from './compared-lines.tsx';
 
 /** The figures of runs of one program: ratios to the baseline, lines over each other, and where a message's time went. */
@@ -105,7 +107,8 @@ function Ratios(props: {
   );
   const { element } = usePointerChart(createCompareChart, { onCursor: setCursor, onSelect }, data);
   const at = rows.find(({ key }) => key === (cursor ?? selected));
-  const words = at === undefined ? 'Use the arrow keys.' : ratioInWords(at, metric);
+  const pointing = useChartHint('Point at a bar or use the arrow keys.');
+  const words = at === undefined ? pointing : ratioInWords(at, metric);
   const now = rows.findIndex(({ key }) => key === (cursor ?? selected));
   return (
     <ChartFrame
@@ -156,14 +159,20 @@ function Ratios(props: {
 function ratioInWords({ words, ratios, points }: ComparedPoint, metric: Metric): string {
   const parts = ratios.flatMap((ratio, index) => {
     if (ratio === null) return [];
-    const [low, high] = (ratio.interval ?? ratio.range).map(formatRatioChange);
-    const clear = isClear(ratio);
-    const trust = clear === null ? 'range of repeats, no interval' : clear ? 'clear' : 'not to be told apart';
     return [
-      `${runLetter(index)} ${formatRatioChange(ratio.ratio)} (${low} to ${high}, ${trust}), ${metric.format(metric.read(points[index]!))}`,
+      `${runLetter(index)} ${formatRatioChange(ratio.ratio)} (${trustInWords(ratio)}), ${metric.format(metric.read(points[index]!))}`,
     ];
   });
   return `${words}: ${parts.join('; ') || 'not in the baseline'}`;
+}
+
+/** "+4 % to +12 %, clear"; "one repeat", or repeats that agree, have no range. */
+function trustInWords(ratio: RunRatio): string {
+  const [low, high] = ratio.interval ?? ratio.range;
+  const clear = isClear(ratio);
+  if (clear === null && low === high) return 'one repeat';
+  const trust = clear === null ? 'range of repeats, no interval' : clear ? 'clear' : 'not to be told apart';
+  return `${formatRatioChange(low)} to ${formatRatioChange(high)}, ${trust}`;
 }
 
 function ratioTable(runs: readonly Run[], rows: readonly ComparedPoint[], metric: Metric): DataTable {

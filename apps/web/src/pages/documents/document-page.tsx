@@ -6,6 +6,7 @@ import { documentNumbers } from '../../model/document-numbers.ts';
 import { describeGrade } from '../../model/verdicts.ts';
 import { ClaimEvidence, ClaimStanding } from '../../parts/claim-evidence.tsx';
 import { Quote } from '../../parts/document-words.tsx';
+import { JumpLinks } from '../../parts/jump-links.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { ScenarioCard } from '../../parts/scenario-card.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
@@ -35,6 +36,7 @@ export function DocumentPage() {
       {study === undefined ? <h1>Document</h1> : <DocumentHead study={study} />}
       {study === undefined ? null : (
         <>
+          <JumpLinks links={sectionsOf(study, scenarios.data?.scenarios ?? [])} />
           <QueryResult query={claims} name="claims">
             {(ledger) => (
               <DocumentClaims
@@ -48,10 +50,12 @@ export function DocumentPage() {
           </QueryResult>
           <DocumentTables tables={study.tables} />
           <Remarks
+            id="not-measured"
             title="Not measured"
             remarks={study.notMeasured.map(({ statement, reason }) => ({ what: statement, remark: reason }))}
           />
           <Remarks
+            id="not-built"
             title="Not built"
             remarks={study.notBuilt.map(({ feature, instead }) => ({ what: feature, remark: instead }))}
           />
@@ -61,6 +65,21 @@ export function DocumentPage() {
   );
 }
 
+/** The sections that the page has, for the links to them. */
+const sectionsOf = (study: StudyInfo, scenarios: readonly ScenarioEntry[]) =>
+  [
+    { id: 'numbers', label: 'Its numbers beside ours', isThere: true },
+    { id: 'document-claims', label: 'What it claims', isThere: true },
+    {
+      id: 'document-scenarios',
+      label: 'Its scenarios',
+      isThere: scenarios.some(({ scenario }) => scenario.study === study.id),
+    },
+    { id: 'document-tables', label: 'What it prints', isThere: study.tables.length > 0 },
+    { id: 'not-measured', label: 'Not measured', isThere: study.notMeasured.length > 0 },
+    { id: 'not-built', label: 'Not built', isThere: study.notBuilt.length > 0 },
+  ].filter(({ isThere }) => isThere);
+
 function DocumentHead({ study: { document, claims } }: { study: StudyInfo }) {
   return (
     <header className="page-head">
@@ -68,6 +87,11 @@ function DocumentHead({ study: { document, claims } }: { study: StudyInfo }) {
         <Link to="/documents">Documents</Link>
       </p>
       <h1>{document.title}</h1>
+      {document.originalTitle === undefined ? null : (
+        <p className="muted" lang={document.language}>
+          {document.originalTitle}
+        </p>
+      )}
       <dl className="definitions">
         <div>
           <dt>Source</dt>
@@ -146,11 +170,11 @@ function DocumentClaims(props: {
 
 const numberColumns = [
   { label: 'Claim' },
-  { label: 'The document' },
-  { label: 'Where' },
   { label: 'Here', isNumber: true },
   { label: 'Of what' },
   { label: 'Verdict' },
+  { label: 'The document' },
+  { label: 'Where' },
 ];
 
 /** The quantity of each claim: what the document states of it, and what was measured here. */
@@ -165,16 +189,16 @@ function NumbersTable({ study, claims }: { study: StudyInfo; claims: readonly Cl
               <th scope="row">
                 <a href={`#${row.id}`}>{row.id}</a>
               </th>
-              <td className="wrap">
-                <Quote statement={row.statement} language={study.document.language} />
-              </td>
-              <td className="wrap">
-                {row.statement.where} <span className="small muted">({describeGrade(row.entry.grade)})</span>
-              </td>
               <td className="number">{row.here ?? '–'}</td>
-              <td className="wrap small muted">{row.unit}</td>
+              <td className="document-unit small muted">{row.unit}</td>
               <td>
                 <ClaimStanding entry={row.entry} />
+              </td>
+              <td className="document-stated">
+                <Quote statement={row.statement} language={study.document.language} />
+              </td>
+              <td className="document-stated">
+                {row.statement.where} <span className="small muted">({describeGrade(row.entry.grade)})</span>
               </td>
             </tr>
           ))}
@@ -184,15 +208,16 @@ function NumbersTable({ study, claims }: { study: StudyInfo; claims: readonly Cl
   );
 }
 
-function Remarks({ title, remarks }: { title: string; remarks: { what: string; remark: string }[] }) {
+function Remarks(props: { id: string; title: string; remarks: { what: string; remark: string }[] }) {
+  const { id, title, remarks } = props;
   if (remarks.length === 0) return null;
   return (
-    <section className="section">
-      <h2>{title}</h2>
+    <section className="section" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
       <ul className="remarks">
         {remarks.map(({ what, remark }) => (
           <li key={what}>
-            {what}: <span className="muted">{remark}</span>
+            {what.replace(/\.$/, '')}: <span className="muted">{remark}</span>
           </li>
         ))}
       </ul>

@@ -50,6 +50,11 @@ export function DocumentsPage() {
                             {document.title}
                           </Link>
                         </h2>
+                        {document.originalTitle === undefined ? null : (
+                          <p className="small muted" lang={document.language}>
+                            {document.originalTitle}
+                          </p>
+                        )}
                         <p className="small muted">
                           {document.kind}, {document.date}
                         </p>

@@ -1,5 +1,5 @@
 import type { Fault } from '@shardlab/contract';
-import { useId, useState } from 'react';
+import { type ChangeEvent, useId, useState } from 'react';
 
 /** The faults of a field, beside it. */
 export function FieldFaults({ id, faults }: { id?: string; faults: readonly Fault[] }) {
@@ -21,33 +21,42 @@ export function DraftInput(props: {
   placeholder?: string;
   hint?: string;
   isLabelHidden?: boolean;
+  /** For a text that is longer than a line. */
+  isLong?: boolean;
   faults: readonly Fault[];
   onChange(text: string): void;
 }) {
-  const { label, value, placeholder, hint, isLabelHidden = false, faults, onChange } = props;
+  const { label, value, placeholder, hint, isLabelHidden = false, isLong = false, faults, onChange } = props;
   const [typed, setTyped] = useState<string | null>(null);
   const id = useId();
   const isNumeric = typeof value === 'number';
+  const attributes = {
+    id: `${id}-input`,
+    className: 'input',
+    value: typed ?? textOf(value),
+    placeholder,
+    spellCheck: false,
+    autoComplete: 'off',
+    'aria-invalid': faults.length > 0,
+    'aria-describedby': `${id}-hint ${id}-faults`,
+    onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => {
+      setTyped(event.target.value);
+      onChange(event.target.value);
+    },
+    onBlur: () => setTyped(null),
+  };
   return (
     <div className="draft-field">
-      <label className="field">
-        <span className={isLabelHidden ? 'visually-hidden' : undefined}>{label}</span>
-        <input
-          className="input"
-          value={typed ?? textOf(value)}
-          placeholder={placeholder}
-          inputMode={isNumeric ? 'decimal' : undefined}
-          spellCheck={false}
-          autoComplete="off"
-          aria-invalid={faults.length > 0}
-          aria-describedby={`${id}-hint ${id}-faults`}
-          onChange={(event) => {
-            setTyped(event.target.value);
-            onChange(event.target.value);
-          }}
-          onBlur={() => setTyped(null)}
-        />
-      </label>
+      <div className="field">
+        <label htmlFor={`${id}-input`} className={isLabelHidden ? 'visually-hidden' : undefined}>
+          {label}
+        </label>
+        {isLong ? (
+          <textarea rows={2} {...attributes} />
+        ) : (
+          <input inputMode={isNumeric ? 'decimal' : undefined} {...attributes} />
+        )}
+      </div>
       {hint === undefined ? null : (
         <p id={`${id}-hint`} className="small muted">
           {hint}

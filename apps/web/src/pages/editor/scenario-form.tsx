@@ -45,7 +45,13 @@ export function ScenarioForm(props: ScenarioFormProps) {
       <fieldset className="editor-group">
         <legend>What it is</legend>
         {input('Title', ['title'], false)}
-        {input('Question', ['question'], false)}
+        <DraftInput
+          label="Question"
+          value={draft.question}
+          isLong
+          faults={faultsUnder(faults, '/question')}
+          onChange={(text) => set(['question'], text)}
+        />
         {input('Name in addresses (lower-case words and dashes)', ['id'], false)}
         <label className="field">
           <span>What the sessions do</span>

@@ -96,11 +96,11 @@ export function DistributionChart(props: {
   );
 }
 
-/** "The middle value of here lies from 2 µs to 4 µs; …" */
+/** "Median: here 512 ns to 1 µs; document, 4 pairs 2 to 4 µs." */
 function mediansInWords(series: readonly HistogramSeries[], edges: readonly string[]): string {
   const parts = series.flatMap(({ label, shares }) => {
     const middle = middleBucket(shares);
-    return middle === null ? [] : [`of ${label} from ${edges[middle]} to ${edges[middle + 1] ?? 'more'}`];
+    return middle === null ? [] : [`${label} ${edges[middle]} to ${edges[middle + 1] ?? 'more'}`];
   });
-  return parts.length === 0 ? 'Nothing was counted.' : `The middle value ${parts.join('; ')}.`;
+  return parts.length === 0 ? 'Nothing was counted.' : `Median: ${parts.join('; ')}.`;
 }

@@ -4,7 +4,13 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react';
 import { runQuery } from '../../api/queries.ts';
 import { eventColors } from '../../charts/waits-color.ts';
-import { activityGroups, activityOrder, busiestPoint, whyInWords } from '../../model/active-sessions.ts';
+import {
+  activityGroups,
+  activityOf,
+  activityOrder,
+  busiestPoint,
+  whyInWords,
+} from '../../model/active-sessions.ts';
 import { formatMs } from '../../model/format.ts';
 import { toHgrm } from '../../model/hgrm.ts';
 import { runProvenance } from '../../model/provenance.ts';
@@ -51,8 +57,8 @@ export function ExplainPage() {
         <h1>Where the time goes</h1>
         <p className="lead">
           {run.data === undefined
-            ? 'Average active sessions by wait event, point by point.'
-            : `${run.data.scenario.title}: average active sessions by wait event, point by point.`}
+            ? 'Where sessions spend their time, point by point.'
+            : `${run.data.scenario.title}: ${whatIsShown(run.data.points)}, point by point.`}
         </p>
       </header>
       <QueryResult query={run} name="the run">
@@ -61,6 +67,12 @@ export function ExplainPage() {
     </>
   );
 }
+
+/** Programs whose points have no waits show what else they recorded. */
+const whatIsShown = (points: readonly Point[]): string =>
+  points.some((point) => activityOf(point).activities.length > 0)
+    ? 'average active sessions by wait event'
+    : 'what its sessions did';
 
 function Explained({ run }: { run: Run }) {
   const program = useProgram(run.scenario.program);
@@ -199,6 +211,9 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
   );
 }
 
+/** "dequeueCall" as "dequeue call". */
+const inWords = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
 /** A file for each distribution of latencies that the point has. */
 function SavePercentiles({ run, point }: { run: Run; point: Point }) {
   const names = Object.keys(point.latencies).filter((name) => distributionOf(point, name).count > 0);
@@ -216,7 +231,7 @@ function SavePercentiles({ run, point }: { run: Run; point: Point }) {
             )
           }
         >
-          Save {name}.hgrm
+          Save percentiles of {inWords(name)}
         </button>
       ))}
     </div>

@@ -43,9 +43,7 @@ export function PointChange(props: {
         </label>
       </div>
       {against === null ? (
-        <p className="small muted">
-          Choose the point from which the time of a message changes to the selected one.
-        </p>
+        <p className="small muted">Choose a point to compare with the selected one.</p>
       ) : (
         <ActivityWaterfall
           from={{ label: nameOf(groups, against.key), at: against }}

@@ -26,8 +26,12 @@ export function PointEvents(props: {
         <thead>
           <tr>
             <th scope="col">Event</th>
-            <th scope="col">What it is</th>
-            <th scope="col">In Oracle</th>
+            <th scope="col" className="event-about">
+              What it is
+            </th>
+            <th scope="col" className="event-oracle">
+              In Oracle
+            </th>
             <th scope="col" className="number">
               Active sessions
             </th>
@@ -62,8 +66,11 @@ export function PointEvents(props: {
                   {name}
                 </button>{' '}
                 {emulated ? <span className="tag">emulated</span> : null}
+                <span className="small muted event-meaning">
+                  {meaningOf(name)?.about ?? '–'}; in Oracle: {meaningOf(name)?.standsFor ?? 'none'}
+                </span>
               </th>
-              <td className="wrap small">{meaningOf(name)?.about ?? '–'}</td>
+              <td className="wrap small event-about">{meaningOf(name)?.about ?? '–'}</td>
               <td className="small event-oracle">{meaningOf(name)?.standsFor ?? 'none'}</td>
               <td className="number">{formatSessions(sessions)}</td>
               <td className="number">

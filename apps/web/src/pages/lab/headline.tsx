@@ -52,9 +52,9 @@ function Introduction() {
     <>
       <h1>How many messages a second can a queue carry, and what limits it?</h1>
       <p className="lead">
-        A white paper says: one split into shards 76,000, one with a common index under 8,000. Shardlab runs
-        both on this machine, verifies every message, and shows where sessions wait. Nothing has been measured
-        here yet.
+        A white paper says that a sharded queue reaches 76,000 messages a second, and that one with a common
+        index stays under 8,000. Shardlab runs both on this machine, verifies every message, and shows where
+        sessions wait. The paper’s Figure 3 has not been measured here yet.
       </p>
     </>
   );
@@ -71,7 +71,7 @@ function Result({ run, evidence }: { run: Run; evidence: Evidence }) {
       <p className="small muted">
         {run.recordedOn === undefined
           ? `Measured on this machine ${formatAgo(endedAtMs, Date.now())}, ${run.scale} scale`
-          : `Recorded on ${run.recordedOn}; nothing has been measured on this machine yet`}
+          : `Recorded on ${run.recordedOn}; Figure 3 has not been measured on this machine yet`}
       </p>
       <h1>
         With {plural(number('threads'), 'thread')} on {plural(number('instances'), 'instance')}, the sharded
@@ -113,11 +113,11 @@ function Reproduce({ entry, isFirst }: { entry: ScenarioEntry; isFirst: boolean 
         Reproduce Figure 3
       </RunButton>
       <span className="small muted">
-        about {formatDuration(entry.plans.quick.estimatedMs)}; its verdicts are provisional. At{' '}
+        Takes about {formatDuration(entry.plans.quick.estimatedMs)}; its verdicts are provisional. At{' '}
         <Link to="/scenarios/$scenarioId" params={{ scenarioId: entry.scenario.id }}>
           full scale
         </Link>{' '}
-        {formatDuration(entry.plans.full.estimatedMs)}.
+        it takes {formatDuration(entry.plans.full.estimatedMs)}.
       </span>
     </div>
   );

@@ -11,7 +11,7 @@ export function Tracks({ scenarios }: { scenarios: readonly ScenarioEntry[] }) {
   return (
     <>
       <div className="tracks">
-        <section className="track panel" aria-labelledby="track-figures">
+        <section className="track track-wide panel" aria-labelledby="track-figures">
           <h2 id="track-figures">The documents’ figures</h2>
           <p className="small muted">Each measured here, beside what the document says.</p>
           <ScenarioLinks entries={figures} />

@@ -69,7 +69,7 @@ export function DequeueForm({ queue, subscriber, onDone }: DequeueFormProps) {
         />
         <p className="small muted">{modeNotes[mode]}</p>
       </div>
-      <div className="form-row">
+      <div className="form-row form-row-end">
         <NumberField label="At most" value={max} placeholder="1" fault={fault('max')} onChange={setMax} />
         <button type="submit" className="button button-primary" disabled={call.isPending}>
           Dequeue

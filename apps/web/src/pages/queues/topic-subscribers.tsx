@@ -28,7 +28,7 @@ export function TopicSubscribers(props: TopicSubscribersProps) {
         <p className="notice">No subscribers: messages enqueued now are delivered to nobody.</p>
       ) : (
         <ScrollX label={`Backlog by subscriber of ${topic}`} framed>
-          <table className="table">
+          <table className="table queue-list">
             <thead>
               <tr>
                 <th scope="col">Subscriber</th>

@@ -1,5 +1,6 @@
-import type { ClaimResult } from '@shardlab/contract';
+import type { ClaimResult, RunStatus } from '@shardlab/contract';
 import { cellLabels, cellMarks } from '../../model/mosaic.ts';
+import { judgedOn } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
 import { ClaimClauses } from '../../parts/claim-clauses.tsx';
 import { ClaimFigure } from '../../parts/claim-figure.tsx';
@@ -11,10 +12,10 @@ export function RunClaimBoard(props: {
   claims: readonly ClaimResult[];
   /** Id of the shown claim; null for the first that was decided. */
   selected: string | null;
-  isFinal: boolean;
+  status: RunStatus;
   onSelect(id: string): void;
 }) {
-  const { claims, selected, isFinal, onSelect } = props;
+  const { claims, selected, status, onSelect } = props;
   const claim =
     claims.find(({ id }) => id === selected) ??
     claims.find(({ verdict }) => verdict !== 'inconclusive') ??
@@ -46,7 +47,7 @@ export function RunClaimBoard(props: {
         <ClaimSlips claim={claim.id} />
         <div className="row" aria-live="polite">
           <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} />
-          <span className="small muted">{isFinal ? 'on all points' : 'on the points so far'}</span>
+          <span className="small muted">{judgedOn(status)}</span>
         </div>
         <ClaimFigure claim={claim} />
         {claim.clauses.length < 2 ? <p className="small">{claim.reason}</p> : null}

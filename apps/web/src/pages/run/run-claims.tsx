@@ -1,19 +1,23 @@
-import type { ClaimResult } from '@shardlab/contract';
-import { describeGrade } from '../../model/verdicts.ts';
+import type { ClaimResult, RunStatus } from '@shardlab/contract';
+import { isFinished } from '../../model/run-state.ts';
+import { describeGrade, judgedOn } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
 import { ClaimFigure } from '../../parts/claim-figure.tsx';
 import { ClaimSlips } from '../../parts/claim-slips.tsx';
+import { CodeText } from '../../parts/code-text.tsx';
 
 /** The claims that a run tests, each with its value, its verdict and the reason; clause by clause they are on the board. */
-export function RunClaims({ claims, isFinal }: { claims: readonly ClaimResult[]; isFinal: boolean }) {
+export function RunClaims({ claims, status }: { claims: readonly ClaimResult[]; status: RunStatus }) {
   return (
     <section className="section" aria-labelledby="claims">
       <div className="section-head">
         <h2 id="claims">Claims</h2>
-        <p className="small muted">{isFinal ? 'Judged on all points' : 'Judged on the points so far'}</p>
+        {claims.length === 0 ? null : <p className="small muted">Judged {judgedOn(status)}</p>}
       </div>
       {claims.length === 0 ? (
-        <p className="empty">This scenario tests no claims.</p>
+        <p className="empty">
+          {isFinished(status) ? 'This run judged no claims.' : 'This run has judged no claims so far.'}
+        </p>
       ) : (
         <ul className="claims claims-pairs panel" aria-label="Claims">
           {claims.map((claim) => (
@@ -40,7 +44,7 @@ function Claim({ claim }: { claim: ClaimResult }) {
       </details>
       {claim.weak === null ? null : <p className="small muted">Weak: {claim.weak}</p>}
       <p className="small muted">
-        The document ({describeGrade(claim.grade)}): {claim.document}
+        The document ({describeGrade(claim.grade)}): <CodeText text={claim.document} />
       </p>
       <ClaimSlips claim={claim.id} />
     </li>

@@ -102,6 +102,7 @@ export function RunHeader(props: {
               <CompareLink run={run} />
               {run.recordedOn === undefined ? (
                 <EditRunDialog
+                  label="Name and note"
                   run={{ id: run.id, title, labels }}
                   onSaved={setSaved}
                   onDeleted={() => void navigate({ to: '/runs' })}
@@ -227,10 +228,10 @@ function Outcome({ run }: { run: Run }) {
   return (
     <span>
       {formatCount(progress.done)} of {plural(progress.total, 'trial')}
+      {duration}
       {progress.measuredAgain === undefined
         ? null
-        : `, ${formatCount(progress.measuredAgain)} measured again`}
-      {duration}
+        : `, ${formatCount(progress.measuredAgain)} of them measured again`}
       {status === 'cancelled' && error === null
         ? '; the points finished before it was cancelled are kept'
         : ''}

@@ -1,6 +1,6 @@
 import type { Tick } from '@shardlab/contract';
 import { pointKey } from '@shardlab/contract';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import { framesOf } from '../../model/filmstrip.ts';
 import { heroOf, tracedPoint } from '../../model/hero.ts';
@@ -41,6 +41,9 @@ export function RunPage() {
     <>
       <h1>Run</h1>
       {error === null ? <Loading name="the run" /> : <ErrorNotice error={error} />}
+      <p>
+        <Link to="/runs">All runs</Link>
+      </p>
     </>
   );
 }
@@ -94,7 +97,7 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
       <RunClaimBoard
         claims={run.claims}
         selected={search.claim ?? null}
-        isFinal={run.status === 'done'}
+        status={run.status}
         onSelect={(claim) => onSearch({ claim })}
       />
     </div>
@@ -132,7 +135,7 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
       </div>
       <RunLives {...{ run, program, frames, selected, cursor, search, onSearch }} />
       <RunHighlights run={run} />
-      <RunClaims claims={run.claims} isFinal={run.status === 'done'} />
+      <RunClaims claims={run.claims} status={run.status} />
       <RunPipelines run={run} program={program} selected={selected} />
       {hasTime ? (
         <>

@@ -13,6 +13,7 @@ import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { CombinationFigure } from '../../parts/combination-figure.tsx';
 import { Legend } from '../../parts/legend-marks.tsx';
 import { scalingTable } from '../../parts/run-figure.tsx';
+import { useChartHint } from '../../parts/use-chart-hint.ts';
 import { useScalingChart } from '../../parts/use-scaling-chart.ts';
 import { useTables } from '../../parts/use-study.ts';
 import type { RunSearch } from './run-search.ts';
@@ -123,9 +124,10 @@ function MetricChoice({
 }
 
 function Hint({ hasPoints }: { hasPoints: boolean }) {
-  return hasPoints
-    ? 'Point at a mark or use the arrow keys. Enter shows the sessions at that point.'
-    : 'The axes are those of the plan. Points appear as their trials finish.';
+  const pointing = useChartHint(
+    'Point at a mark or use the arrow keys. Enter shows the sessions at that point.',
+  );
+  return hasPoints ? pointing : 'The axes are those of the plan. Points appear as their trials finish.';
 }
 
 interface Found {

@@ -16,6 +16,7 @@ import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Legend } from '../../parts/legend-marks.tsx';
 import { moveTimeCursor, type TimeCursor, useCursorTime } from '../../parts/time-cursor.ts';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
+import { useChartHint } from '../../parts/use-chart-hint.ts';
 
 export interface RunStageProps {
   run: Run;
@@ -162,6 +163,10 @@ function Filmstrip(props: {
   spoken: string;
 }) {
   const { frames, planned, atMs, selected, isUnderWay, cursor, spoken } = props;
+  const dragging = useChartHint(
+    'Drag, or use the arrow keys, to see the sessions as they were.',
+    'Drag to see the sessions as they were.',
+  );
   const { box, width } = useWidth();
   const events = useRef<FilmstripEvents>({ onScrub: () => {} });
   events.current = { onScrub: (position) => cursor.set(timeAt(frames, position)) };
@@ -206,8 +211,7 @@ function Filmstrip(props: {
         <svg ref={element} aria-hidden="true" />
       </div>
       <p className="small muted">
-        {plural(frames.length, 'trial')}, a frame each, as high as its rate. Drag, or use the arrow keys, to
-        see the sessions as they were.
+        {plural(frames.length, 'trial')}, a frame each, as high as its rate. {dragging}
         {isUnderWay ? (
           <>
             {' '}

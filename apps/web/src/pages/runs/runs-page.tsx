@@ -65,7 +65,11 @@ export function RunsPage() {
           />
           <div className="row">
             <ImportRun />
-            {chosen.length < 2 ? (
+            {data?.pages[0]?.runs.length === 0 && !hasFilters && text === '' ? (
+              <span className="small">
+                <Link to="/scenarios">Choose a scenario to run</Link>
+              </span>
+            ) : chosen.length < 2 ? (
               <span className="small muted">Choose two to six runs to compare them.</span>
             ) : (
               <Link className="button" to="/compare" search={{ runs: [...chosen] }}>
@@ -92,7 +96,10 @@ export function RunsPage() {
                   chosen={{ ids: chosen, onChoose: choose }}
                   tools={(run) =>
                     run.status === 'queued' || run.status === 'running' ? null : (
-                      <EditRunDialog run={{ id: run.id, title: run.scenarioTitle, labels: run.labels }} />
+                      <EditRunDialog
+                        label="Edit"
+                        run={{ id: run.id, title: run.scenarioTitle, labels: run.labels }}
+                      />
                     )
                   }
                 />

@@ -1,6 +1,6 @@
 import type { ScenarioEntry } from '@shardlab/contract';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useNavigate, useParams } from '@tanstack/react-router';
 import { deleteScenario, scenarioQuery } from '../../api/queries.ts';
 import { formatCount, formatDuration } from '../../model/format.ts';
 import { ErrorNotice, QueryResult } from '../../parts/query-states.tsx';
@@ -69,9 +69,6 @@ function ScenarioView({ entry }: { entry: ScenarioEntry }) {
         <div className="section-head">
           <h2 id="json">The scenario as JSON</h2>
           <div className="row">
-            <Link className="button" to="/editor" search={{ scenario: scenario.id }}>
-              {entry.source === 'uploaded' ? 'Edit' : 'Copy and edit'}
-            </Link>
             <a
               className="button"
               download={`${scenario.id}.json`}

@@ -23,6 +23,7 @@ import { Legend } from '../../parts/legend-marks.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
+import { useChartHint } from '../../parts/use-chart-hint.ts';
 import { useScores } from './use-scores.ts';
 
 /** What the model predicts for every workload that this machine has measured, beside the measurements. */
@@ -95,8 +96,12 @@ function ScoreChart({ machine, scored }: { machine: Hardware; scored: readonly S
     [width, height, points, cursor],
   );
   const { element } = useChart(create, data);
+  const pointing = useChartHint(
+    'Point at a mark, or use the arrow keys, to see its workload.',
+    'Touch a mark to see its workload.',
+  );
   const index = points.findIndex(({ key }) => key === cursor);
-  const words = points[index]?.words ?? 'Point at a mark, or use the arrow keys, to see its workload.';
+  const words = points[index]?.words ?? pointing;
   const onKey = (key: string): boolean => {
     const last = points.length - 1;
     if (key === 'Escape') setCursor(null);

@@ -16,6 +16,7 @@ import { type SimulatedPoint, type WhatIfPoint, whatIfSeries } from '../../model
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Legend } from '../../parts/legend-marks.tsx';
 import { usePointerChart, useWidth } from '../../parts/use-chart.ts';
+import { useChartHint } from '../../parts/use-chart-hint.ts';
 
 export interface WhatIfChartProps {
   metric: Metric;
@@ -44,6 +45,10 @@ export function WhatIfChart(props: WhatIfChartProps) {
     [simulated, before, measured, metric, instances],
   );
   const reachable = useMemo(() => series.filter(({ drawnAs }) => drawnAs !== 'ghost'), [series]);
+  const pointing = useChartHint(
+    'Point at a line or a mark, or use the arrow keys, to see the values and what limits them.',
+    'Touch a line or a mark to see the values and what limits them.',
+  );
   const { box, width } = useWidth();
   const height = Math.round(Math.min(480, Math.max(300, width * 0.6)));
   const data = useMemo(
@@ -85,13 +90,7 @@ export function WhatIfChart(props: WhatIfChartProps) {
       controls={props.controls}
       saved={{ legend, provenance: props.provenance }}
       legend={<Legend items={legend} />}
-      readout={
-        found === null ? (
-          'Point at a line or a mark, or use the arrow keys, to see the values and what limits them.'
-        ) : (
-          <Readout metric={metric} found={found} />
-        )
-      }
+      readout={found === null ? pointing : <Readout metric={metric} found={found} />}
       spoken={found === null ? 'no point selected' : spokenOf(metric, found)}
       cursor={{ now: Math.max(0, keys.indexOf(cursor ?? '')), max: Math.max(1, keys.length - 1), onKey }}
       note={props.note}

@@ -191,9 +191,11 @@ function SettingsMismatch({ run, onApply }: { run: Run; onApply(settings: Partia
   return (
     <div className="notice">
       <p>No point of this run was measured with these settings.</p>
-      <button type="button" className="button" onClick={() => onApply(settings)}>
-        Use the settings of this run
-      </button>
+      <div className="row">
+        <button type="button" className="button" onClick={() => onApply(settings)}>
+          Use the settings of this run
+        </button>
+      </div>
     </div>
   );
 }

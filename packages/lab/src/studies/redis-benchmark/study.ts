@@ -10,8 +10,9 @@ export const study: Study = {
   id: 'redis-benchmark',
   document: {
     letter: 'B',
-    title: 'Oracle Advanced Queuing against Redis (Oracle AQ 与 Redis 性能对比)',
-    kind: 'Blog post (老峰的博客)',
+    title: 'Oracle Advanced Queuing against Redis',
+    originalTitle: 'Oracle AQ 与 Redis 性能对比',
+    kind: 'Blog post (Lao Feng’s blog, in Chinese)',
     author: 'iVen Xu',
     addresses: [
       { title: 'Its source code', address: 'https://files.cnblogs.com/ivenxu/RedisBenchmark_src.zip' },

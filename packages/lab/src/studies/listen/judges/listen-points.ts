@@ -34,7 +34,7 @@ export function linesBy(points: readonly Point[], axis: keyof ListenParams): Poi
 
 /** "durable, 100 subscribers": what tells a line from others. */
 export const conditionOf = ({ params }: Point): string =>
-  `${params.durability}, ${params.payloadBytes} bytes, ${params.subscribers} subscribers`;
+  `${params.durability}, ${params.payloadBytes?.toLocaleString('en-US')} bytes, ${params.subscribers} subscribers`;
 
 export const casePoints = (points: readonly Point[], name: CaseName): Point[] =>
   points.filter(({ program, params }) => program === 'listen-cases' && params.case === name);

@@ -1,5 +1,5 @@
 /** Judges of what the document says of a singleton service (S1 to S4). The reference, one singleton in each process, is not judged. */
-import { type ClaimClause, numberParam, type Point } from '@shardlab/contract';
+import { type ClaimClause, numberParam, type Point, yesOrNo } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';
 import { sampleOf } from '../../../judging/sample.ts';
@@ -102,7 +102,7 @@ export const judgeS3: Judge = (all) => {
             statement: isKept(point)
               ? 'after the move it still reads that'
               : 'after the move it reads what activate sets',
-            unit: 'value',
+            unit: 'read after the move',
           }),
         ]
       : []),
@@ -116,7 +116,7 @@ export const judgeS4: Judge = (all) => {
       name: 'startedOnPreferred',
       value: 1,
       statement: 'it is first active on its preferred instance',
-      unit: '1: it is',
+      unit: yesOrNo,
     }),
     ...(has(point, 'returned')
       ? [
@@ -124,7 +124,7 @@ export const judgeS4: Judge = (all) => {
             name: 'returned',
             value: 1,
             statement: 'it goes back once the preferred process has returned (our addition)',
-            unit: '1: it does',
+            unit: yesOrNo,
           }),
         ]
       : []),
