@@ -45,7 +45,10 @@ test('each state of a claim has a mark of its own, and says itself in words', ()
   );
   expect(
     describeCell(cellOf(claim('A3', { last: { ...last, verdict: 'mixed', recordedOn: 'a machine' } }))),
-  ).toBe('A3, mixed, recorded elsewhere: Title of A3');
+  ).toBe('A3, mixed (recorded): Title of A3');
+  expect(describeCell(cellOf(claim('A4', { last: { ...last, recordedOn: 'a machine' } })))).toBe(
+    'A4, holds (recorded): Title of A4',
+  );
 });
 
 test('the mosaic has a row for each document with claims, and counts its cells', () => {
@@ -79,8 +82,8 @@ test('a document’s number is what it states itself, with the place, beside our
   const claims = [claim('A1'), claim('A2', { last }), claim('A3')];
   const rows = documentNumbers([stated('A2'), stated('A1')], claims);
   expect(rows).toMatchObject([
-    { statement: stated('A1'), here: null, unit: '' },
-    { statement: stated('A2'), here: '4.2 (4 to 4.5)', unit: '× the messages' },
+    { statement: stated('A1'), measured: null, unit: '' },
+    { statement: stated('A2'), measured: '4.2 (4 to 4.5)', unit: '× the messages' },
   ]);
 });
 

@@ -1,4 +1,4 @@
-/** What a document states of each claim, in its own words, beside what was measured here. */
+/** What a document states of each claim, in its own words, beside what was measured. */
 import type { ClaimLedgerEntry, ClaimStatement } from '@shardlab/contract';
 import { formatValue } from './format.ts';
 
@@ -7,7 +7,7 @@ export interface DocumentNumber {
   entry: ClaimLedgerEntry;
   statement: ClaimStatement;
   /** Value with its interval; null if nothing was measured. */
-  here: string | null;
+  measured: string | null;
   unit: string;
 }
 
@@ -27,7 +27,7 @@ export function documentNumbers(
         id,
         entry,
         statement,
-        here: last?.value == null ? null : `${formatValue(last.value)}${range}`,
+        measured: last?.value == null ? null : `${formatValue(last.value)}${range}`,
         unit: last?.unit ?? '',
       },
     ];

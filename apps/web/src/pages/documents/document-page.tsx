@@ -148,12 +148,12 @@ const numberColumns = [
   { label: 'Claim' },
   { label: 'The document' },
   { label: 'Where' },
-  { label: 'Here', isNumber: true },
+  { label: 'Measured', isNumber: true },
   { label: 'Of what' },
   { label: 'Verdict' },
 ];
 
-/** The quantity of each claim: what the document states of it, and what was measured here. */
+/** The quantity of each claim: what the document states of it, and what was measured, here or on the machine of a recorded run. */
 function NumbersTable({ study, claims }: { study: StudyInfo; claims: readonly ClaimLedgerEntry[] }) {
   return (
     <ScrollX label="Numbers" framed>
@@ -171,7 +171,7 @@ function NumbersTable({ study, claims }: { study: StudyInfo; claims: readonly Cl
               <td className="wrap">
                 {row.statement.where} <span className="small muted">({describeGrade(row.entry.grade)})</span>
               </td>
-              <td className="number">{row.here ?? '–'}</td>
+              <td className="number">{row.measured ?? '–'}</td>
               <td className="wrap small muted">{row.unit}</td>
               <td>
                 <ClaimStanding entry={row.entry} />

@@ -1,5 +1,6 @@
 import type { ClaimResult } from '@shardlab/contract';
-import { cellLabels, cellMarks } from '../../model/mosaic.ts';
+import { cellMarks } from '../../model/mosaic.ts';
+import { verdictLabel } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
 import { ClaimClauses } from '../../parts/claim-clauses.tsx';
 import { ClaimFigure } from '../../parts/claim-figure.tsx';
@@ -12,9 +13,11 @@ export function RunClaimBoard(props: {
   /** Id of the shown claim; null for the first that was decided. */
   selected: string | null;
   isFinal: boolean;
+  /** See `Judged`. */
+  isRecorded: boolean;
   onSelect(id: string): void;
 }) {
-  const { claims, selected, isFinal, onSelect } = props;
+  const { claims, selected, isFinal, isRecorded, onSelect } = props;
   const claim =
     claims.find(({ id }) => id === selected) ??
     claims.find(({ verdict }) => verdict !== 'inconclusive') ??
@@ -31,7 +34,7 @@ export function RunClaimBoard(props: {
             data-state={verdict}
             data-provisional={provisional ? '' : undefined}
             aria-pressed={id === claim.id}
-            aria-label={`${id}, ${cellLabels[verdict].toLowerCase()}${provisional ? ', provisional' : ''}`}
+            aria-label={`${id}, ${verdictLabel({ verdict, provisional, isRecorded }).toLowerCase()}`}
             onClick={() => onSelect(id)}
           >
             <span aria-hidden="true">
@@ -45,12 +48,12 @@ export function RunClaimBoard(props: {
         <DocumentWords claim={claim} />
         <ClaimSlips claim={claim.id} />
         <div className="row" aria-live="polite">
-          <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} />
+          <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} isRecorded={isRecorded} />
           <span className="small muted">{isFinal ? 'on all points' : 'on the points so far'}</span>
         </div>
         <ClaimFigure claim={claim} />
         {claim.clauses.length < 2 ? <p className="small">{claim.reason}</p> : null}
-        <ClaimClauses clauses={claim.clauses} />
+        <ClaimClauses clauses={claim.clauses} isRecorded={isRecorded} />
         {claim.weak === null ? null : <p className="small muted">Weak: {claim.weak}</p>}
       </section>
     </section>

@@ -5,7 +5,13 @@ import { ClaimFigure } from '../../parts/claim-figure.tsx';
 import { ClaimSlips } from '../../parts/claim-slips.tsx';
 
 /** The claims that a run tests, each with its value, its verdict and the reason; clause by clause they are on the board. */
-export function RunClaims({ claims, isFinal }: { claims: readonly ClaimResult[]; isFinal: boolean }) {
+export function RunClaims(props: {
+  claims: readonly ClaimResult[];
+  isFinal: boolean;
+  /** See `Judged`. */
+  isRecorded: boolean;
+}) {
+  const { claims, isFinal, isRecorded } = props;
   return (
     <section className="section" aria-labelledby="claims">
       <div className="section-head">
@@ -17,7 +23,7 @@ export function RunClaims({ claims, isFinal }: { claims: readonly ClaimResult[];
       ) : (
         <ul className="claims claims-pairs panel" aria-label="Claims">
           {claims.map((claim) => (
-            <Claim key={claim.id} claim={claim} />
+            <Claim key={claim.id} claim={claim} isRecorded={isRecorded} />
           ))}
         </ul>
       )}
@@ -25,12 +31,12 @@ export function RunClaims({ claims, isFinal }: { claims: readonly ClaimResult[];
   );
 }
 
-function Claim({ claim }: { claim: ClaimResult }) {
+function Claim({ claim, isRecorded }: { claim: ClaimResult; isRecorded: boolean }) {
   return (
     <li className="claim">
       <div className="claim-head">
         <span className="tag">{claim.id}</span>
-        <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} />
+        <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} isRecorded={isRecorded} />
       </div>
       <h3>{claim.title}</h3>
       <ClaimFigure claim={claim} />

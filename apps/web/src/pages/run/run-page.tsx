@@ -95,6 +95,7 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
         claims={run.claims}
         selected={search.claim ?? null}
         isFinal={run.status === 'done'}
+        isRecorded={run.recordedOn !== undefined}
         onSelect={(claim) => onSearch({ claim })}
       />
     </div>
@@ -132,7 +133,11 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
       </div>
       <RunLives {...{ run, program, frames, selected, cursor, search, onSearch }} />
       <RunHighlights run={run} />
-      <RunClaims claims={run.claims} isFinal={run.status === 'done'} />
+      <RunClaims
+        claims={run.claims}
+        isFinal={run.status === 'done'}
+        isRecorded={run.recordedOn !== undefined}
+      />
       <RunPipelines run={run} program={program} selected={selected} />
       {hasTime ? (
         <>
