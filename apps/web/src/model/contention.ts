@@ -1,10 +1,11 @@
 /**
- * What the sessions of a queue do: on a core, or waiting, by class (at a moment) or by event (over a point). Averages of
- * active sessions: time waited ÷ time elapsed.
+ * What the sessions of a queue do: on a core, or waiting, by class (at a moment) or by event (over a point). Averages:
+ * time waited ÷ time elapsed.
  */
 import { numberParam, type Params, type Point, type Tick, type WaitClass } from '@shardlab/contract';
 import { holdersOf, meanHoldMs } from './event-holders.ts';
 import { formatCount, formatMs, formatValue } from './format.ts';
+import { systemInWords } from './system-words.ts';
 
 /** Pauses that the lab itself imposes on its sessions. They say nothing about a queue. */
 const imposed: readonly string[] = ['flow control', 'client round trip', 'retry pause'];
@@ -18,9 +19,10 @@ export interface EventSessions {
   sessions: number;
 }
 
-export interface ActiveSessions {
-  /** Working or waiting for the queue; idle sessions and pauses that the lab imposes do not count. */
-  active: number;
+/** Narrower than the active sessions of `activityOf`: runnable ones and pauses that the lab imposes do not count. */
+export interface QueueSessions {
+  /** Working, or waiting for the queue. */
+  total: number;
   /** Cores that the instances keep busy. */
   cores: number;
   /** Longest first. */
@@ -28,7 +30,7 @@ export interface ActiveSessions {
 }
 
 /** Over the measured window of a point, all repeats together. */
-export function activeSessions(point: Pick<Point, 'waits' | 'repeats' | 'byInstance'>): ActiveSessions {
+export function queueSessions(point: Pick<Point, 'waits' | 'repeats' | 'byInstance'>): QueueSessions {
   const measuredMs = point.repeats.reduce((sum, repeat) => sum + repeat.measuredMs, 0);
   const cores = (point.byInstance.cpuShare ?? []).reduce((sum, share) => sum + share, 0);
   const waits = point.waits
@@ -39,7 +41,7 @@ export function activeSessions(point: Pick<Point, 'waits' | 'repeats' | 'byInsta
       sessions: measuredMs > 0 ? wait.totalMs / measuredMs : 0,
     }))
     .sort((a, b) => b.sessions - a.sessions);
-  return { active: cores + waits.reduce((sum, { sessions }) => sum + sessions, 0), cores, waits };
+  return { total: cores + waits.reduce((sum, { sessions }) => sum + sessions, 0), cores, waits };
 }
 
 /** The sessions of one instance at a moment. */
@@ -90,25 +92,26 @@ function sessionsOf(params: Params): number {
 
 /**
  * Why one queue is slower than the other, or what limits the only one, from the waits at their points:
- * "At 4 × 32, 55 of 62 active sessions of the unsharded queue wait for the write lock; 0.84 of 2 cores are busy." Null if no
- * session was active. `points` have the same parameters; `cores`: of the machine, null if unknown.
+ * "At 4 × 32, of 62 sessions working or waiting for the unsharded queue, 55 wait for the write lock; 0.84 of 2 cores are busy."
+ * Null if there were none. `points` have the same parameters; `cores`: of the machine, null if unknown.
  */
 export function whySentence(points: readonly Point[], cores: number | null): string | null {
+  const place = points[0] === undefined ? '' : placeOf(points[0].params);
   const sentences = points.flatMap((point, index) => {
-    const { active, cores: busy, waits } = activeSessions(point);
-    if (!(active > 0)) return [];
-    const whose = `${index === 0 ? 'active sessions of' : 'of'} the ${queueName(point.system)}`;
+    const { total, cores: busy, waits } = queueSessions(point);
+    if (!(total > 0)) return [];
+    const which = `${index === 0 ? 'sessions working or waiting for' : 'for'} the ${queueName(point.system)}`;
+    const of = `${index === 0 && place !== '' ? 'of' : 'Of'} ${rounded(total)} ${which}`;
     const share = `${rounded(busy)}${cores === null ? '' : ` of ${cores}`} cores are busy`;
     const [top] = waits;
-    if (top === undefined || top.sessions < noticeable)
-      return [`none of ${rounded(active)} ${whose} waits; ${share}.`];
+    if (top === undefined || top.sessions < noticeable) return [`${of}, none waits; ${share}.`];
     const number = rounded(top.sessions);
     const files = point.system === 'sharded' && top.class === 'commit' ? filesOf(point.params) : '';
     return [
-      `${number} of ${rounded(active)} ${whose} ${number === '1' ? 'waits' : 'wait'} for ${inSentence(top.event)}${files}${holdOf(point, top.event)}; ${share}.`,
+      `${of}, ${number} ${number === '1' ? 'waits' : 'wait'} for ${inSentence(top.event)}${files}${holdOf(point, top.event)}; ${share}.`,
     ];
   });
-  return sentences.length === 0 ? null : `${placeOf(points[0]!.params)}${sentences.join(' ')}`;
+  return sentences.length === 0 ? null : `${place}${sentences.join(' ')}`;
 }
 
 /** ", which is held for 812 µs at a time" where a session holds it and that was recorded. */
@@ -136,8 +139,7 @@ function filesOf(params: Params): string {
 /** This event reads as a noun with an article; the others are names. */
 const inSentence = (event: string): string => (event === 'write lock' ? 'the write lock' : `“${event}”`);
 
-const queueName = (system: string): string =>
-  system === 'unsharded-grouped' ? 'grouped unsharded queue' : `${system} queue`;
+const queueName = (system: string): string => `${systemInWords(system)} queue`;
 
 /** Whole from 10 on, else two digits. */
 const rounded = (sessions: number): string =>

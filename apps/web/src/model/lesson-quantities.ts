@@ -1,6 +1,6 @@
 /** The numbers that a lesson's run yields, and the texts that name them. */
 import { figureOf, type Lesson, type Point, type PointSelector, type Quantity } from '@shardlab/contract';
-import { activeSessions } from './contention.ts';
+import { queueSessions } from './contention.ts';
 import { formatCores, formatMicros, formatMs, formatRate, formatValue } from './format.ts';
 
 /** By name; null for one that the run does not have. */
@@ -38,7 +38,7 @@ function measure(quantity: Quantity, points: readonly Point[], before: Measured)
   }
   if ('wait' in quantity) {
     // A point without the event had no such waits.
-    return activeSessions(point).waits.find(({ event }) => event === quantity.wait)?.sessions ?? 0;
+    return queueSessions(point).waits.find(({ event }) => event === quantity.wait)?.sessions ?? 0;
   }
   if ('integrity' in quantity) return point.integrity[quantity.integrity];
   const outcome = point.repeats[0]?.faults?.find(({ kind }) => kind === quantity.fault);
