@@ -40,7 +40,7 @@ export interface ContentionSide {
   width: number;
   height: number;
   title: string;
-  /** At the right of the title: the rate, or that nothing was measured. */
+  /** At the right of the title: the rate at this moment, or that nothing was measured. */
   figure: string;
   /** Below the title: the time. */
   when: string;
@@ -66,6 +66,8 @@ export interface SideInput {
   isNow: boolean;
   /** Null if this system was not measured with these parameters, or not yet. */
   sessions: SessionsNow | null;
+  /** The run goes on, so that what was not measured may still be. */
+  isUnderWay: boolean;
   /** What sessions of this system wait for in front of the gate. */
   gate: string;
 }
@@ -114,12 +116,19 @@ interface Box {
 }
 
 function layoutSide(input: SideInput, box: Box & { perDot: number }): ContentionSide {
-  const { system, title, when, isNow, sessions } = input;
+  const { system, title, when, isNow, sessions, isUnderWay } = input;
   const { perDot, ...place } = box;
   const common = { system, title, when, isNow, ...place };
   if (sessions === null)
-    return { ...common, figure: 'not measured here', counter: null, lanes: [], dots: [] };
-  const figure = `${formatRate(sessions.dequeuePerSec)}`;
+    return {
+      ...common,
+      figure: isUnderWay ? 'not yet measured' : 'not measured',
+      counter: null,
+      lanes: [],
+      dots: [],
+    };
+  // One moment, which differs from the rate of the whole point.
+  const figure = `${formatRate(sessions.dequeuePerSec)} ${isNow ? 'now' : 'then'}`;
   const hasOneGate = system !== 'sharded';
   const groups = hasOneGate
     ? [{ id: 'all', sessions: summed(sessions.instances) }]
