@@ -23,6 +23,8 @@ export interface SampleChartProps<Sample extends { atMs: number }> {
   /** Epoch milliseconds of time 0, for an axis that shows the time of day. */
   startMs?: number;
   marks: TimeMarks;
+  /** Of the vertical axis; counts, such as 3k, if it is not given. */
+  formatAxis?(value: number): string;
   annotations?: readonly TimeAnnotation[];
   system: string;
   /** Names of the heavy line and of the thin one, if there is one. */
@@ -36,7 +38,7 @@ export interface SampleChartProps<Sample extends { atMs: number }> {
 
 /** One figure, or two of one unit, over time. */
 export function SampleChart<Sample extends { atMs: number }>(props: SampleChartProps<Sample>) {
-  const { samples, range, startMs, marks, annotations = noAnnotations } = props;
+  const { samples, range, startMs, marks, annotations = noAnnotations, formatAxis = formatAxisCount } = props;
   const [cursor] = useState(() => new TimeCursor());
   const { box, width } = useWidth();
   const create = useCallback(
@@ -54,9 +56,9 @@ export function SampleChart<Sample extends { atMs: number }>(props: SampleChartP
       trials: [],
       scale: 'linear',
       reference: null,
-      formatAxis: formatAxisCount,
+      formatAxis,
     }),
-    [width, range, startMs, marks, annotations],
+    [width, range, startMs, marks, annotations, formatAxis],
   );
   const { element, chart } = useChart<TimeChartData, TimeChart>(create, data);
   useEffect(() => cursor.subscribe(() => chart.current?.moveCursor(cursor.get())), [cursor, chart]);
