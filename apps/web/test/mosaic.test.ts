@@ -1,6 +1,6 @@
 import type { ClaimLedgerEntry, MachineState, ScenarioEntry, StudyInfo } from '@shardlab/contract';
 import { expect, test } from 'vitest';
-import { documentNumbers } from '../src/model/document-numbers.ts';
+import { claimRanges, documentNumbers } from '../src/model/document-numbers.ts';
 import { reasonsNotToCalibrate, reasonsToAsk } from '../src/model/machine-words.ts';
 import {
   cellMarks,
@@ -74,6 +74,11 @@ test('arrow keys move within a row and stay at its ends', () => {
   expect([moveInRow(1, 'Home', 3), moveInRow(1, 'End', 3), moveInRow(1, 'a', 3)]).toEqual([0, 2, null]);
 });
 
+test('the claims of a document are a range for each of its letters', () => {
+  expect(claimRanges(['A1', 'A2', 'A19', 'W1', 'W10'])).toBe('A1 to A19 and W1 to W10');
+  expect([claimRanges(['S1']), claimRanges([])]).toEqual(['S1', '']);
+});
+
 const scenario = (changes: object, source: ScenarioEntry['source'] = 'built-in') =>
   ({ source, scenario: { id: 'x', program: 'queue', ...changes } }) as unknown as ScenarioEntry;
 
@@ -94,6 +99,8 @@ test('figures, faults and uploads are the three tracks', () => {
     scenario({ id: 'figure-3', study: 'white-paper', figure: 'Figure 3' }),
     scenario({ id: 'failover', faults: [{}] }),
     scenario({ id: 'conversion', conversion: {} }),
+    scenario({ id: 'moves', program: 'singleton', parameters: {} }),
+    scenario({ id: 'example', program: 'singleton', parameters: { fault: 'none' } }),
     scenario({ id: 'herd', program: 'listen-herd' }),
     scenario({ id: 'plain' }),
     scenario({ id: 'mine', faults: [{}] }, 'uploaded'),
@@ -101,7 +108,7 @@ test('figures, faults and uploads are the three tracks', () => {
   const ids = (found: ScenarioEntry[]) => found.map((entry) => entry.scenario.id);
   const { figures, breaking, own } = tracksOf(entries);
   expect(ids(figures)).toEqual(['figure-3', 'figure-10', 'plan-1']);
-  expect(ids(breaking)).toEqual(['failover', 'conversion', 'herd']);
+  expect(ids(breaking)).toEqual(['failover', 'conversion', 'moves']);
   expect(ids(own)).toEqual(['mine']);
 });
 

@@ -11,6 +11,14 @@ export interface DocumentNumber {
   unit: string;
 }
 
+/** "A1 to A19 and W1 to W10": a range for each letter, since documents may have several. */
+export function claimRanges(claims: readonly string[]): string {
+  const ranges = [...Map.groupBy(claims, (id) => id.replace(/\d+$/, '')).values()].map((ids) =>
+    ids.length === 1 ? ids[0]! : `${ids[0]} to ${ids.at(-1)}`,
+  );
+  return new Intl.ListFormat('en-GB').format(ranges);
+}
+
 /** A row for each claim of which the document states something, in the order of the claims. */
 export function documentNumbers(
   statements: readonly ClaimStatement[],

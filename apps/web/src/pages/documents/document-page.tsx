@@ -2,7 +2,7 @@ import type { ClaimLedgerEntry, ScenarioEntry, StudyInfo } from '@shardlab/contr
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { claimsQuery, scenariosQuery, studiesQuery } from '../../api/queries.ts';
-import { documentNumbers } from '../../model/document-numbers.ts';
+import { claimRanges, documentNumbers } from '../../model/document-numbers.ts';
 import { describeGrade } from '../../model/verdicts.ts';
 import { ClaimEvidence, ClaimStanding } from '../../parts/claim-evidence.tsx';
 import { Quote } from '../../parts/document-words.tsx';
@@ -83,9 +83,7 @@ function DocumentHead({ study: { document, claims } }: { study: StudyInfo }) {
         </div>
         <div>
           <dt>Claims</dt>
-          <dd>
-            {claims[0]} to {claims.at(-1)}
-          </dd>
+          <dd>{claimRanges(claims)}</dd>
         </div>
         <div className="document-addresses">
           <dt>Addresses that it gives</dt>
