@@ -158,7 +158,7 @@ async function expectBoard(page: Page, run: RunAnswer) {
   await expect(page).toHaveURL(/claim=A4/);
   await expect(
     page.getByRole('heading', {
-      name: new RegExp(`^At ${instances} × ${threads}, .* of the unsharded queue waits? for`),
+      name: new RegExp(`^At ${instances} × ${threads}, of .* for the unsharded queue, .* waits? for`),
     }),
     'why, from the waits at the largest point',
   ).toBeVisible();
