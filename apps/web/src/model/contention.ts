@@ -97,19 +97,16 @@ function sessionsOf(params: Params): number {
  */
 export function whySentence(points: readonly Point[], cores: number | null): string | null {
   const place = points[0] === undefined ? '' : placeOf(points[0].params);
-  const sentences = points.flatMap((point, index) => {
-    const { total, cores: busy, waits } = queueSessions(point);
-    if (!(total > 0)) return [];
+  const active = points.map((point) => ({ point, ...queueSessions(point) })).filter(({ total }) => total > 0);
+  const sentences = active.map(({ point, total, cores: busy, waits }, index) => {
     const which = `${index === 0 ? 'sessions working or waiting for' : 'for'} the ${queueName(point.system)}`;
     const of = `${index === 0 && place !== '' ? 'of' : 'Of'} ${rounded(total)} ${which}`;
     const share = `${rounded(busy)}${cores === null ? '' : ` of ${cores}`} cores are busy`;
     const [top] = waits;
-    if (top === undefined || top.sessions < noticeable) return [`${of}, none waits; ${share}.`];
+    if (top === undefined || top.sessions < noticeable) return `${of}, none waits; ${share}.`;
     const number = rounded(top.sessions);
     const files = point.system === 'sharded' && top.class === 'commit' ? filesOf(point.params) : '';
-    return [
-      `${of}, ${number} ${number === '1' ? 'waits' : 'wait'} for ${inSentence(top.event)}${files}${holdOf(point, top.event)}; ${share}.`,
-    ];
+    return `${of}, ${number} ${number === '1' ? 'waits' : 'wait'} for ${inSentence(top.event)}${files}${holdOf(point, top.event)}; ${share}.`;
   });
   return sentences.length === 0 ? null : `${place}${sentences.join(' ')}`;
 }
