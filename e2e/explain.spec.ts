@@ -176,7 +176,7 @@ test('a bar is chosen by keyboard, explained, and compared with another; links k
   await expect(cursor).toHaveAttribute('aria-valuetext', /^sharded, 1 thread: /);
   await cursor.press('End');
   await cursor.press('Enter');
-  await expect(page.getByRole('heading', { name: 'unsharded-grouped, 32 threads' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'grouped unsharded, 32 threads' })).toBeVisible();
   await page.getByRole('button', { name: 'write lock' }).click();
   await expect(page.getByRole('heading', { name: 'Durations of write lock' })).toBeVisible();
   const helps = page.getByRole('region', { name: 'What would help: write lock' });
@@ -189,7 +189,7 @@ test('a bar is chosen by keyboard, explained, and compared with another; links k
   await expect(change).toHaveAttribute('aria-valuetext', /: [+−]/);
   await page.getByText('Time a message', { exact: true }).click();
   await page.reload();
-  await expect(page.getByRole('heading', { name: 'unsharded-grouped, 32 threads' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'grouped unsharded, 32 threads' })).toBeVisible();
   await expect(page.getByRole('heading', { name: 'Time of a message by wait event' })).toBeVisible();
   await expect(change).toBeVisible();
   await helps.getByRole('link', { name: /^What if: Ten times/ }).click();
@@ -210,7 +210,7 @@ test('who held the write lock and who waited is shown over time, where it was re
   const bars = page.getByRole('slider', { name: 'Active sessions by wait event: cursor' });
   await bars.press('End');
   await bars.press('Enter');
-  await expect(page.getByRole('heading', { name: 'unsharded-grouped, 32 threads' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'grouped unsharded, 32 threads' })).toBeVisible();
   await page.getByRole('button', { name: 'write lock', exact: true }).click();
   await expect(page.getByText('Who held what “write lock” waits for')).toContainText('was not recorded');
   for (let step = 0; !(await bars.getAttribute('aria-valuetext'))!.startsWith('unsharded, '); step += 1) {
@@ -305,7 +305,7 @@ test('what is saved says where it comes from: a picture, a table, percentiles, a
   expect(picture).toContain(`${run.slice(0, 8)}.<`);
   expect(picture).toContain('white-paper-figure-3: measured, scale quick, 1 repeat.');
   expect((await save('PNG image')).suggestedFilename()).toMatch(/\.png$/);
-  expect(await textOf(await save('CSV data'))).toContain('unsharded-grouped,32 threads,');
+  expect(await textOf(await save('CSV data'))).toContain('grouped unsharded,32 threads,');
   const [percentiles] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Save percentiles of commit' }).click(),

@@ -177,7 +177,7 @@ async function expectBoard(page: Page, run: RunAnswer) {
   await expect(
     page.getByRole('heading', {
       name: new RegExp(
-        `^With ${words.instances} and ${words.threads}, .* of the unsharded queue’s .* active sessions waits? for`,
+        `^With ${words.instances} and ${words.threads}, of .* for the unsharded queue, .* waits? for`,
       ),
     }),
     'why, from the waits at the largest point',

@@ -265,13 +265,15 @@ test('a message’s life: asked for, followed through a rollback, and why it wai
     /Enqueued by session 1\.\d+/,
     /Numbered in group \d+, (alone|with \d+ others?), and sent to the writer/,
     /Committed in group \d+, (alone|with \d+ others?), written in .*Waited for the write and its sync/,
-    /In the message cache/,
+    /Cached in memory, to be delivered without a read/,
     /Delivered to session 1\.\d+.*Waited for a consumer/,
     /Held until/,
     /Released by its holder.*Waited for its consumer/,
     /Back in its queue/,
   ]);
-  await expect(life).toContainText('Ready, and next of its shard: no consumer waits.');
+  await expect(life).toContainText(
+    'Ready and the next to be delivered of its shard, but no consumer asks for a message.',
+  );
   await expect(life).toContainText('Recorded from its enqueue on.');
   await expect(page).toHaveURL(/message=%22100\.1%22/);
 

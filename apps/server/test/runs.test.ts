@@ -116,7 +116,7 @@ describe('a run', () => {
     const run = await untilStatus(test, id, 'failed');
     expect(run.error).toMatchObject({
       code: 'DATA_FOLDER_UNUSABLE',
-      message: expect.stringMatching(/^The folder for trials, runs, cannot be created or written: /),
+      message: expect.stringMatching(/^The folder for trials, “runs”, cannot be created or written: /),
     });
     expect(JSON.stringify([run, await follow(test, id)])).not.toContain(dataDir);
     expect(log.join('')).toContain(join(dataDir, 'runs'));

@@ -128,14 +128,14 @@ describe('the rows of a run', () => {
 
   test('name the system where there are several, or nothing else varies', () => {
     const one = combinationRows(run({ sweep: {} }), { program, metric: gap!, live: null });
-    expect(one.rows.map(({ name }) => name)).toEqual(['xa-embedded']);
+    expect(one.rows.map(({ name }) => name)).toEqual(['XA embedded']);
     const two = run({ sweep: { fault: ['none', 'kill'] }, systems: ['xa-embedded', 'xa-remote'] });
     const rows = combinationRows(two, { program, metric: gap!, live: null }).rows;
     expect(rows.map(({ name }) => name)).toEqual([
-      'xa-embedded, none',
-      'xa-remote, none',
-      'xa-embedded, kill',
-      'xa-remote, kill',
+      'XA embedded, none',
+      'XA remote, none',
+      'XA embedded, kill',
+      'XA remote, kill',
     ]);
     expect(variedInWords(two, program)).toBe('by the system and faults');
     expect(variedInWords(run(), program)).toBe('by the coupling of the branches, faults and instances');

@@ -1,7 +1,7 @@
 import type { Point, Repeat, Tick, WaitSummary } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { createContentionChart } from '../src/charts/contention-chart.ts';
-import { activeSessions, sessionsAt, whySentence } from '../src/model/contention.ts';
+import { queueSessions, sessionsAt, whySentence } from '../src/model/contention.ts';
 import { layoutContention, type SideInput } from '../src/model/contention-layout.ts';
 import { point } from './fixtures/points.ts';
 import { savedFile, svgElement } from './fixtures/svg-page.ts';
@@ -35,10 +35,10 @@ const unsharded = measured(
 );
 const sharded = measured('sharded', [wait('log file sync', 80_000, 'commit')], [0.4, 0.4, 0.4, 0.4]);
 
-test('active sessions are those on a core or in a wait of the queue, over all repeats', () => {
-  const { active, cores, waits } = activeSessions(unsharded);
+test('sessions of a queue are those on a core or in a wait of the queue, over all repeats', () => {
+  const { total, cores, waits } = queueSessions(unsharded);
   expect(cores).toBeCloseTo(0.84);
-  expect(active).toBeCloseTo(62);
+  expect(total).toBeCloseTo(62);
   expect(waits.map(({ event, sessions }) => [event, sessions])).toEqual([
     ['write lock', 55],
     ['log file sync', 6.16],
@@ -47,21 +47,21 @@ test('active sessions are those on a core or in a wait of the queue, over all re
 
 test('why one queue is slower is told from its waits, at one point of both', () => {
   expect(whySentence([unsharded, sharded], 2)).toBe(
-    'With 4 instances and 32 threads, 55 of the unsharded queue’s 62 active sessions wait for the write lock; 0.84 of 2 cores are busy. ' +
-      '40 of the sharded queue’s 42 active sessions wait for “log file sync”, in 4 files at once; 1.6 of 2 cores are busy.',
+    'With 4 instances and 32 threads, of 62 sessions working or waiting for the unsharded queue, 55 wait for the write lock; 0.84 of 2 cores are busy. ' +
+      'Of 42 for the sharded queue, 40 wait for “log file sync”, in 4 files at once; 1.6 of 2 cores are busy.',
   );
 });
 
 test('where it was recorded, the sentence says for how long the lock is held', () => {
   const record = { event: 'write lock', instance: null, everyMs: 20, sessions: [], samples: [] };
   expect(whySentence([{ ...unsharded, holders: [{ ...record, holds: 1_000, heldMs: 812 }] }], 2)).toBe(
-    'With 4 instances and 32 threads, 55 of the unsharded queue’s 62 active sessions wait for the write lock, which is held for 812\u202fµs at a time; 0.84 of 2 cores are busy.',
+    'With 4 instances and 32 threads, of 62 sessions working or waiting for the unsharded queue, 55 wait for the write lock, which is held for 812\u202fµs at a time; 0.84 of 2 cores are busy.',
   );
 });
 
 test('a queue whose sessions wait for nothing says so, and one without activity says nothing', () => {
   expect(whySentence([measured('sharded', [], [0.5])], null)).toBe(
-    'With 4 instances and 32 threads, none of the sharded queue’s 0.5 active sessions waits; 0.5 cores are busy.',
+    'With 4 instances and 32 threads, of 0.5 sessions working or waiting for the sharded queue, none waits; 0.5 cores are busy.',
   );
   expect(whySentence([measured('sharded', [], [])], 2)).toBeNull();
   expect(whySentence([], 2)).toBeNull();
@@ -104,6 +104,7 @@ const side = (system: string, gate: string, shown: Tick | null): SideInput => ({
   title: `${system}, 2 instances, 32 threads`,
   when: '0:01, as it was',
   isNow: false,
+  isUnderWay: false,
   sessions: shown === null ? null : sessionsAt(shown),
   gate,
 });
@@ -138,7 +139,7 @@ test('many sessions share dots, and a narrow page has the sides one above the ot
   const layout = layoutContention([side('sharded', '', busy), side('unsharded', '', null)], 360);
   expect(layout.perDot).toBe(6);
   expect(layout.sides.map(({ x }) => x)).toEqual([0, 0]);
-  expect(layout.sides[1]).toMatchObject({ figure: 'not measured here', dots: [], counter: null });
+  expect(layout.sides[1]).toMatchObject({ figure: 'not measured', dots: [], counter: null });
 });
 
 test('a rate that has no room beside a long title stands below it', () => {

@@ -24,7 +24,7 @@ describe('active sessions of a point', () => {
     const at = activityOf(pointWithWaits({ lock: 14, sync: 2, idle: 4, onCpu: 1, ready: 3 }));
     expect(at.activities.map(({ name, sessions }) => [name, Math.round(sessions * 100) / 100])).toEqual([
       ['write lock', 14],
-      ['ready, waiting for a core', 3],
+      ['runnable', 3],
       ['log file sync', 2],
       ['on CPU', 1],
     ]);
@@ -86,7 +86,7 @@ describe('active sessions of a point', () => {
     );
     expect(activityOrder(groups).map(({ name }) => name)).toEqual([
       'on CPU',
-      'ready, waiting for a core',
+      'runnable',
       'write lock',
       'log file sync',
     ]);
@@ -94,7 +94,7 @@ describe('active sessions of a point', () => {
     expect(
       activityOrder([{ points: [alone] }]).map(({ name }) => name),
       'CPU has its strong colour whatever lasts longest',
-    ).toEqual(['on CPU', 'ready, waiting for a core', 'write lock']);
+    ).toEqual(['on CPU', 'runnable', 'write lock']);
   });
 
   test('in a sentence: where most sessions wait, and how busy the cores are', () => {
@@ -129,17 +129,21 @@ test('differences carry their sign', () => {
 
 test('advice names changes of the point only where the model knows the program', () => {
   const point = contended[0]!;
-  expect(adviceFor('log file sync', point).map(({ change }) => change)).toEqual([
+  const at = { point, coresBusy: 1.9 };
+  expect(adviceFor('log file sync', at, 2).map(({ change }) => change)).toEqual([
     { syncUs: 20 },
     { operations: 100 },
   ]);
-  expect(adviceFor('on CPU', { ...point, program: 'listen' })).toEqual([
-    { text: 'More cores', change: null },
-  ]);
-  expect(adviceFor('log file sync', { ...point, program: 'xa' })).toEqual([
+  const ofProgram = (program: string) => ({ ...at, point: { ...point, program } });
+  expect(adviceFor('on CPU', ofProgram('listen'), 2)).toEqual([{ text: 'More cores', change: null }]);
+  expect(adviceFor('log file sync', ofProgram('xa'), 2)).toEqual([
     { text: 'A device that syncs faster', change: null },
   ]);
-  expect(adviceFor('no such event', point)).toEqual([]);
+  expect(adviceFor('no such event', at, 2)).toEqual([]);
+  const offered = (coresBusy: number) =>
+    adviceFor('runnable', { point, coresBusy }, 2).map(({ text }) => text);
+  expect(offered(1.9)).toContain('More cores');
+  expect(offered(0.5)).toEqual(['Twice as many instances: 2']);
 });
 
 test('advice opens the model at its point: its workload, its threads, and the change', () => {

@@ -7,7 +7,9 @@ import {
   formatClock,
   formatCores,
   formatDuration,
+  formatMicros,
   formatMs,
+  formatNanos,
   formatRate,
   formatTenths,
   plural,
@@ -22,6 +24,8 @@ test('rates have grouped thousands, and three digits below 100', () => {
 });
 
 test('durations use µs, ms or s, and a dash if nothing was recorded', () => {
+  expect([formatMicros(999), formatMicros(260_000)].map(plain)).toEqual(['999 µs', '260 ms']);
+  expect([formatNanos(42), formatNanos(9_687_400)].map(plain)).toEqual(['42 ns', '9.69 ms']);
   expect(plain(formatMs(0.332))).toBe('332 µs');
   expect(plain(formatMs(4.131))).toBe('4.13 ms');
   expect(plain(formatMs(1_230))).toBe('1.23 s');

@@ -109,7 +109,7 @@ test('a line is named by what differs, and by a number alone only where the hint
     '2 instances, 512 bytes',
   ]);
   const series = viewOf(['sharded'], { threads: [1, 4], instances: [1, 2] }).panels[0]!.series;
-  expect(lineLabelHint(series)).toBe('sharded, 1: 1 instance');
+  expect(lineLabelHint(series)).toBe('number after a name: instances');
   expect(lineLabelHint(viewOf(['sharded'], { threads: [1, 4] }).panels[0]!.series)).toBe('');
 });
 

@@ -108,7 +108,7 @@ describe('the reports of both methods', () => {
       'instance commit': 0.4,
       'library cache: mutex X': 0.2,
       'on CPU': 0.2,
-      'ready, waiting for a core': 0.1,
+      runnable: 0.1,
       'instance call': 0.1,
     });
   });

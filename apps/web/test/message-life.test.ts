@@ -53,7 +53,7 @@ describe('the life of a message', () => {
         2,
       ],
       ['Committed in group 812, with 31 others, written in 420 µs', 'the write and its sync', undefined, 0.5],
-      ['In the message cache', undefined, undefined, 0],
+      ['Cached in memory, to be delivered without a read', undefined, undefined, 0],
       ['Delivered to session 1.9', 'a consumer, and those before it', undefined, 1_000],
       ['Rolled back by session 1.9', 'its consumer', undefined, 0.5],
       ['Back in its queue, before later messages', undefined, undefined, 0],
@@ -92,7 +92,7 @@ describe('why a message waits', () => {
       { ...at, state: 'ready', reason: 'behind-others', ahead: 2 },
     ],
     [
-      'Ready, and next of its shard: no consumer waits.',
+      'Ready and the next to be delivered of its shard, but no consumer asks for a message.',
       { ...at, state: 'ready', reason: 'no-consumer', ahead: 0 },
     ],
     [

@@ -7,7 +7,7 @@ import type {
   StudyInfo,
 } from '@shardlab/contract';
 import { expect, test } from 'vitest';
-import { documentNumbers } from '../src/model/document-numbers.ts';
+import { claimRanges, documentNumbers } from '../src/model/document-numbers.ts';
 import { reasonsNotToCalibrate, reasonsToAsk } from '../src/model/machine-words.ts';
 import {
   cellMarks,
@@ -52,7 +52,10 @@ test('each state of a claim has a mark of its own, and says itself in words', ()
   );
   expect(
     describeCell(cellOf(claim('A3', { last: { ...last, verdict: 'mixed', recordedOn: 'a machine' } }))),
-  ).toBe('A3, mixed, recorded elsewhere: Title of A3');
+  ).toBe('A3, mixed (recorded): Title of A3');
+  expect(describeCell(cellOf(claim('A4', { last: { ...last, recordedOn: 'a machine' } })))).toBe(
+    'A4, holds (recorded): Title of A4',
+  );
 });
 
 test('the mosaic has a row for each document with claims, and counts its cells', () => {
@@ -78,6 +81,11 @@ test('arrow keys move within a row and stay at its ends', () => {
   expect([moveInRow(1, 'Home', 3), moveInRow(1, 'End', 3), moveInRow(1, 'a', 3)]).toEqual([0, 2, null]);
 });
 
+test('the claims of a document are a range for each of its letters', () => {
+  expect(claimRanges(['A1', 'A2', 'A19', 'W1', 'W10'])).toBe('A1 to A19 and W1 to W10');
+  expect([claimRanges(['S1']), claimRanges([])]).toEqual(['S1', '']);
+});
+
 const scenario = (changes: object, source: ScenarioEntry['source'] = 'built-in') =>
   ({ source, scenario: { id: 'x', program: 'queue', ...changes } }) as unknown as ScenarioEntry;
 
@@ -86,8 +94,8 @@ test('a document’s number is what it states itself, with the place, beside our
   const claims = [claim('A1'), claim('A2', { last }), claim('A3')];
   const rows = documentNumbers([stated('A2'), stated('A1')], claims);
   expect(rows).toMatchObject([
-    { statement: stated('A1'), here: null, unit: '' },
-    { statement: stated('A2'), here: '4.2 (4 to 4.5)', unit: '× the messages' },
+    { statement: stated('A1'), measured: null, unit: '' },
+    { statement: stated('A2'), measured: '4.2 (4 to 4.5)', unit: '× the messages' },
   ]);
 });
 
@@ -98,6 +106,8 @@ test('figures, faults and uploads are the three tracks', () => {
     scenario({ id: 'figure-3', study: 'white-paper', figure: 'Figure 3' }),
     scenario({ id: 'failover', faults: [{}] }),
     scenario({ id: 'conversion', conversion: {} }),
+    scenario({ id: 'moves', program: 'singleton', parameters: {} }),
+    scenario({ id: 'example', program: 'singleton', parameters: { fault: 'none' } }),
     scenario({ id: 'herd', program: 'listen-herd' }),
     scenario({ id: 'plain' }),
     scenario({ id: 'mine', faults: [{}] }, 'uploaded'),
@@ -105,7 +115,7 @@ test('figures, faults and uploads are the three tracks', () => {
   const ids = (found: ScenarioEntry[]) => found.map((entry) => entry.scenario.id);
   const { figures, breaking, own } = tracksOf(entries);
   expect(ids(figures)).toEqual(['figure-3', 'figure-10', 'plan-1']);
-  expect(ids(breaking)).toEqual(['failover', 'conversion', 'herd']);
+  expect(ids(breaking)).toEqual(['failover', 'conversion', 'moves']);
   expect(ids(own)).toEqual(['mine']);
 });
 

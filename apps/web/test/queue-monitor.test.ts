@@ -124,7 +124,7 @@ describe('the text for metrics', () => {
     ['40 s', { drainState: 'draining', drainMs: 40_000 }],
     ['growing', { drainState: 'growing', drainMs: null }],
     ['empty', { drainState: 'empty', drainMs: null }],
-    ['not draining', { drainState: 'steady', drainMs: null }],
+    ['steady', { drainState: 'steady', drainMs: null }],
   ] as const)('%s', (words, drain) => {
     expect(formatDrain(drain).replaceAll('\u202f', ' ')).toBe(words);
   });

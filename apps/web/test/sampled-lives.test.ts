@@ -60,10 +60,10 @@ const messages = [
 ];
 
 describe('the messages of a trial', () => {
-  it('are in the order of their durations, the slowest, the median and the fastest by name', () => {
+  it('are in the order of their durations, the slowest, the middle and the fastest by name', () => {
     expect(sampledLives({ messages }).map(({ rank, label }) => [rank, plain(label)])).toEqual([
       ['slowest', 'Slowest, 12 ms'],
-      ['median', 'Median, 7 ms'],
+      ['middle', 'Middle, 7 ms'],
       ['fastest', 'Fastest, 4 ms'],
       [null, '100.5120, not consumed'],
       [null, '100.6144, begin missing'],
@@ -74,12 +74,12 @@ describe('the messages of a trial', () => {
       }).map(({ rank }) => rank);
     expect(ranks(1)).toEqual([null]);
     expect(ranks(2)).toEqual(['slowest', 'fastest']);
-    expect(ranks(4)).toEqual(['slowest', null, 'median', 'fastest']);
+    expect(ranks(4)).toEqual(['slowest', null, 'middle', 'fastest']);
   });
 
   it('are told in a sentence, with what the slowest waited for longest', () => {
     expect(plain(livesInWords(sampledLives({ messages })))).toBe(
-      'The slowest of 5 messages took 12 ms, the median 7 ms, the fastest 4 ms. The slowest spent 9 ms of it waiting for a consumer.',
+      'The slowest of 5 messages took 12 ms, one in the middle 7 ms, the fastest 4 ms. The slowest spent 9 ms of it waiting for a consumer.',
     );
     expect(livesInWords(sampledLives({ messages: [waiting] }))).toBe('1 message.');
   });
@@ -105,7 +105,7 @@ describe('the lanes', () => {
   it('have a span for each phase, from the enqueue to the consumption', () => {
     expect(lanes.map(({ label, outcome }) => [label, plain(outcome)])).toEqual([
       ['slowest', '12 ms'],
-      ['median', '7 ms'],
+      ['middle', '7 ms'],
       ['fastest', '4 ms'],
       ['100.5120', 'not consumed'],
     ]);

@@ -38,7 +38,7 @@ const labelsOf = (legend: readonly LegendItem[]) => legend.map(({ label }) => la
 
 test('a saved picture carries its legend and where its data come from, in rows that fit', () => {
   const text = saved(
-    ['write lock', 'log file sync', 'ready, waiting for a core', 'on CPU'].map((label) => ({
+    ['write lock', 'log file sync', 'runnable', 'on CPU'].map((label) => ({
       label,
       color: 'var(--wait-commit)',
     })),

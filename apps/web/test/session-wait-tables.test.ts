@@ -1,5 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { cpuInWords, sessionWaitTables } from '../src/model/session-wait-tables.ts';
+import {
+  cpuInWords,
+  roundTripsInWords,
+  sessionWaitTables,
+  type WaitTable,
+} from '../src/model/session-wait-tables.ts';
+
+test('requests that left the client are not the emulated round trips before its calls', () => {
+  const words = (roundTrips: number | null, waits: number) =>
+    roundTripsInWords({
+      roundTrips,
+      rows: [{ event: 'client round trip', waits, maxMs: 1, totalMs: 1, emulated: true }],
+    } as unknown as WaitTable);
+  expect(words(60, 120)).toBe(
+    ': 60 requests left the client; the emulated round trip is waited for before each of 120 calls',
+  );
+  expect([words(300, 300), words(null, 120)]).toEqual([', 300 round trips', '']);
+});
 
 describe('wait tables of sessions', () => {
   const columns = (...names: string[]) => names.map((name) => ({ name, title: name }));

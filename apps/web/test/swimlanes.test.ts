@@ -40,7 +40,7 @@ describe('swimlanes', () => {
     const during = holdings(lanes, 'mutex').find(({ fromUs }) => fromUs === 45)!;
     expect(during).toMatchObject({ holder: 'session 1', waiters: 1 });
     expect(herdInWords(herd)).toBe(
-      '2 sessions woke, 1 for nothing, until 200\u202fµs after the post. The mutex was held for 138\u202fµs in all, and at most 1 waited for it at once.',
+      '2 sessions woke, 1 for nothing, until 190\u202fµs after the post. One got the message, 200\u202fµs after the post. The mutex was held for 138\u202fµs in all, and at most 1 waited for it at once.',
     );
   });
 

@@ -69,6 +69,26 @@ describe('verdicts in words', () => {
     ]);
   });
 
+  it('say that a verdict was recorded on another machine, and never that it holds here', () => {
+    const recorded = { provisional: true, isRecorded: true } as const;
+    expect(verdictLabel({ verdict: 'holds', ...recorded })).toBe('Holds (recorded), provisional');
+    const badge = renderToStaticMarkup(
+      createElement(VerdictBadge, { verdict: 'does-not-hold', provisional: false, isRecorded: true }),
+    );
+    expect(textOf(badge)).toBe('Does not hold (recorded)');
+    const claims = [
+      { verdict: 'holds', ...recorded },
+      { verdict: 'holds', provisional: false },
+      { verdict: 'does-not-hold', provisional: false, isRecorded: true },
+      { verdict: 'inconclusive', ...recorded },
+    ] as const;
+    expect(countVerdicts(claims).map(describeVerdictCount)).toEqual([
+      '2 hold (1 recorded, 1 provisionally)',
+      '1 does not hold (recorded)',
+      '1 inconclusive (recorded, provisionally)',
+    ]);
+  });
+
   it('list several clauses with condition, figure and provenance, and a single one not at all', () => {
     const clauses = [
       clause({ condition: 'with a 1 ms round trip, emulated', provenance: 'emulated' }),

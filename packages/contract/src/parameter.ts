@@ -42,6 +42,7 @@ export const FigureInfo = Type.Object(
     unit: Type.String(),
     format: Type.Union([
       Type.Literal('rate'),
+      Type.Literal('nanoseconds'),
       Type.Literal('microseconds'),
       Type.Literal('milliseconds'),
       Type.Literal('cores'),

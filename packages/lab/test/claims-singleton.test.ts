@@ -70,12 +70,13 @@ describe('the claims about the singleton service', () => {
     );
   });
 
-  it('judge a stop and a kill apart', () => {
+  it('judge a stop and a kill apart, the worst first', () => {
     const { clauses } = judge('S2', [pointOf('stop'), pointOf('kill', { gapMaxMs: 60_000 })]);
     expect(clauses.map(({ condition, verdict }) => [condition, verdict])).toEqual([
-      ['after a stop, 3 instances', 'holds'],
       ['after a kill, 3 instances', 'does-not-hold'],
+      ['after a stop, 3 instances', 'holds'],
     ]);
+    expect(judge('S2', [pointOf('stop'), pointOf('kill', { gapMaxMs: 4_000 })]).value).toBe(4_000);
     expect(verdict('S2', [pointOf('kill')])).toBe('inconclusive');
   });
 

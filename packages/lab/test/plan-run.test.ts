@@ -59,7 +59,7 @@ describe('a plan', () => {
 
   test('says in words what a trial is', () => {
     const plan = planRun(scenario, 'full');
-    expect(trialInWords(plan.trials[14]!, plan)).toBe('sharded, 2 instances, 2 threads, repeat 2 of 2');
+    expect(trialInWords(plan.trials[14]!, plan)).toBe('Sharded queue, 2 instances, 2 threads, repeat 2 of 2');
   });
 });
 

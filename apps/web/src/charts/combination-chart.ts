@@ -1,4 +1,5 @@
 /** Bars of a metric from zero, one for each combination of a run that has no axis, with what the repeats leave open. */
+
 import { select } from 'd3-selection';
 import {
   type CombinationLayout,
@@ -9,6 +10,7 @@ import {
   referencePx,
 } from '../model/combination-layout.ts';
 import type { CombinationView } from '../model/combination-rows.ts';
+import { systemInWords } from '../model/system-words.ts';
 import { textWidth } from '../model/text-lines.ts';
 import { px } from './axes.ts';
 import type { Chart } from './chart.ts';
@@ -39,9 +41,9 @@ export const combinationLegend = (
   { rows, references }: Pick<CombinationView, 'rows' | 'references'>,
   color: (system: string) => string,
 ): LegendItem[] => [
-  ...systemsIn(rows).map((system) => ({ label: system, color: color(system) })),
+  ...systemsIn(rows).map((system) => ({ label: systemInWords(system), color: color(system) })),
   ...systemsIn(references).map((system) => ({
-    label: `${system}: value in the document, on its hardware`,
+    label: `${systemInWords(system)}: value in the document, on its hardware`,
     color: color(system),
     opacity: documentLine.sampleOpacity,
     mark: { dash: null },

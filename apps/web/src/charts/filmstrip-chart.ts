@@ -95,8 +95,7 @@ function drawBars(group: Part, data: FilmstripData): void {
   const { frames, height, selected, isUnderWay } = data;
   const width = frameWidth(data);
   const most = Math.max(1, ...frames.map(({ perSec }) => perSec));
-  // Square roots: a rate of a hundredth is still seen.
-  const barHeight = ({ perSec }: Frame) => Math.max(barMin, (height - 6) * Math.sqrt(perSec / most));
+  const barHeight = ({ perSec }: Frame) => Math.max(barMin, (height - 6) * (perSec / most));
   group
     .selectAll<SVGRectElement, Frame>('rect')
     .data(frames, ({ trial }) => String(trial))

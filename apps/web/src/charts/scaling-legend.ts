@@ -1,6 +1,8 @@
 /** The legend of a scaling chart. */
+
 import { plural } from '../model/format.ts';
 import type { LineKind, ScalingSeries } from '../model/scaling-series.ts';
+import { systemInWords } from '../model/system-words.ts';
 import type { LineStyles } from './line-styles.ts';
 import type { LegendItem } from './svg-document.ts';
 import { documentLine, instanceShape, roundTripDash, systemsIn, themeColor } from './visual-encoding.ts';
@@ -65,6 +67,9 @@ export function roundTripLegend(all: readonly number[]): LegendItem[] {
 
 /** The system only where there are several, or nothing else tells the line apart. */
 const nameOf = ({ system, otherParams }: LineKind, systems: readonly string[]): string =>
-  (systems.length > 1 || otherParams.length === 0 ? [system, ...otherParams] : otherParams).join(', ');
+  (systems.length > 1 || otherParams.length === 0
+    ? [systemInWords(system), ...otherParams]
+    : otherParams
+  ).join(', ');
 
 const distinct = (values: readonly number[]): number[] => [...new Set(values)].sort((a, b) => a - b);

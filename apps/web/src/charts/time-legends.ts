@@ -1,13 +1,14 @@
 /** The legends of the charts of a run over time. */
 import { numberParam } from '@shardlab/contract';
 import { plural } from '../model/format.ts';
+import { systemInWords } from '../model/system-words.ts';
 import { type TrialSamples, waitClasses } from '../model/time-series.ts';
 import { roundTripLegend } from './scaling-legend.ts';
 import type { LegendItem } from './svg-document.ts';
 import { systemColor, systemsIn, themeColor, waitColor } from './visual-encoding.ts';
 
 export const rateLegend = (trials: readonly TrialSamples[]): LegendItem[] => [
-  ...systemsIn(trials).map((name) => ({ label: name, color: systemColor(name) })),
+  ...systemsIn(trials).map((name) => ({ label: systemInWords(name), color: systemColor(name) })),
   { label: 'dequeue', color: themeColor.muted, mark: { dash: null } },
   { label: 'enqueue', color: themeColor.muted, mark: { dash: null, isThin: true } },
   ...tripsOf(trials),
@@ -15,12 +16,12 @@ export const rateLegend = (trials: readonly TrialSamples[]): LegendItem[] => [
 
 export const latencyLegend = (trials: readonly TrialSamples[]): LegendItem[] => [
   ...systemsIn(trials).map((name) => ({
-    label: `${name} median`,
+    label: `${systemInWords(name)} median`,
     color: systemColor(name),
     mark: { dash: null },
   })),
   ...systemsIn(trials).map((name) => ({
-    label: `${name} up to p99`,
+    label: `${systemInWords(name)} up to p99`,
     color: systemColor(name),
     opacity: 0.24,
   })),
@@ -32,7 +33,7 @@ const tripsOf = (trials: readonly TrialSamples[]): LegendItem[] =>
 
 export const cpuLegend = (trials: readonly TrialSamples[]): LegendItem[] =>
   systemsIn(trials).map((name) => ({
-    label: `${name}, one shade per instance`,
+    label: `${systemInWords(name)}, one shade per instance`,
     color: systemColor(name),
     opacity: 0.75,
   }));

@@ -13,13 +13,14 @@ import {
 } from '@shardlab/contract';
 import { formatAxisCount, formatSessions } from './format.ts';
 import { sweepAxis } from './sweep-axis.ts';
+import { systemInWords } from './system-words.ts';
 
 /** Sessions: average number that are in a state. Microseconds: their time there for each message delivered. */
 export type ActivityUnit = 'sessions' | 'us';
 
 export type ActivityClass = 'cpu' | 'commit' | 'concurrency' | 'configuration' | 'network';
 
-/** One state of sessions at a point: on CPU, ready for a core or in a wait event. */
+/** One state of sessions at a point: on CPU, runnable or in a wait event. */
 export interface Activity {
   name: string;
   class: ActivityClass;
@@ -64,7 +65,8 @@ export interface ActivityGroup {
 }
 
 export const onCpu = 'on CPU';
-export const forACore = 'ready, waiting for a core';
+/** As the time book, traces and the glossary call it. */
+export const runnable = 'runnable';
 /** In the background: no session waits for it unless nothing else is ready. */
 const background: readonly string[] = ['forwarding'];
 
@@ -110,7 +112,7 @@ export function activityOf(point: Point): Omit<PointActivity, 'label' | 'words'>
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /**
- * Sessions on CPU, and those that are ready. The time book gives both as shares of the sessions' time; how many sessions there
+ * Sessions on CPU, and those that are runnable. The time book gives both as shares of the sessions' time; how many sessions there
  * are follows from the share that waits. Without a book there is only the CPU of the processes.
  */
 function timesWithoutWait(point: Point, waiting: number, coresBusy: number): Omit<Activity, 'totalMs'>[] {
@@ -128,7 +130,7 @@ function timesWithoutWait(point: Point, waiting: number, coresBusy: number): Omi
   const sessions = waiting / waitShare;
   return [
     entry(onCpu, meanShare(point, 'timeOnCpu') * sessions),
-    entry(forACore, meanShare(point, 'timeRunnable') * sessions),
+    entry(runnable, meanShare(point, 'timeRunnable') * sessions),
   ];
 }
 
@@ -170,7 +172,10 @@ export function activityGroups(
       const value = point.params[parameter.name];
       return value === undefined ? [] : [paramInWords(parameter, value)];
     });
-    const title = [...(systems.size > 1 || words.length === 0 ? [point.system] : []), ...words].join(', ');
+    const title = [
+      ...(systems.size > 1 || words.length === 0 ? [systemInWords(point.system)] : []),
+      ...words,
+    ].join(', ');
     const group = groups.get(title) ?? { title, axisTitle: axis?.title ?? '', points: [] };
     groups.set(title, group);
     const x = axis === undefined ? undefined : point.params[axis.name];

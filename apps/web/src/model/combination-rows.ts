@@ -2,6 +2,7 @@
  * A run without a parameter that an axis could show, such as one over kinds of faults: a row for each planned combination, named in
  * words by what tells it from the others.
  */
+
 import {
   type Point,
   type ProgramInfo,
@@ -21,6 +22,7 @@ import {
   variedParameters,
 } from './run-plan.ts';
 import { liveMetric, rateNow } from './scaling-view.ts';
+import { systemInWords } from './system-words.ts';
 
 export interface CombinationRow {
   /** `pointKey` once it is measured; until then its name. */
@@ -88,7 +90,9 @@ export function combinationName(
     const value = params[parameter.name];
     return value === undefined ? [] : [paramInWords(parameter, value)];
   });
-  return (plannedSystems(run).length > 1 || words.length === 0 ? [system, ...words] : words).join(', ');
+  return (
+    plannedSystems(run).length > 1 || words.length === 0 ? [systemInWords(system), ...words] : words
+  ).join(', ');
 }
 
 /** A bar of no length has a value too; elsewhere zero stands for nothing recorded. */

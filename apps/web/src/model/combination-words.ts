@@ -1,9 +1,10 @@
 import { type Combination, numberParam, type Params } from '@shardlab/contract';
 import { plural } from './format.ts';
+import { systemInWords } from './system-words.ts';
 
 /** "sharded, 2 instances, 16 threads, 1 ms round trip": the parameters that tell most about a point. */
 export const describeCombination = ({ system, params }: Pick<Combination, 'system' | 'params'>): string =>
-  [system, ...partsOf(params)].join(', ');
+  [systemInWords(system), ...partsOf(params)].join(', ');
 
 /** "2 instances, 16 threads" */
 export const describeParameters = (params: Params): string => partsOf(params).join(', ');

@@ -40,7 +40,7 @@ export interface ContentionSide {
   width: number;
   height: number;
   title: string;
-  /** At the right: the rate, or that nothing was measured. */
+  /** At the right: the rate at this moment, or that nothing was measured. */
   figure: string;
   /** On the line of the title, or below it where the title leaves no room. */
   figureIsBelow: boolean;
@@ -68,6 +68,8 @@ export interface SideInput {
   isNow: boolean;
   /** Null if this system was not measured with these parameters, or not yet. */
   sessions: SessionsNow | null;
+  /** The run goes on, so that what was not measured may still be. */
+  isUnderWay: boolean;
   /** What sessions of this system wait for in front of the gate. */
   gate: string;
 }
@@ -120,19 +122,18 @@ interface Box {
 }
 
 function layoutSide(input: SideInput, box: Box & { perDot: number }): ContentionSide {
-  const { system, title, when, isNow, sessions } = input;
+  const { system, title, when, isNow, sessions, isUnderWay } = input;
   const { perDot, ...place } = box;
-  const figure = sessions === null ? 'not measured here' : formatRate(sessions.dequeuePerSec);
+  // The rate of one moment, which differs from that of the whole point.
+  const figure =
+    sessions !== null
+      ? `${formatRate(sessions.dequeuePerSec)} ${isNow ? 'now' : 'then'}`
+      : isUnderWay
+        ? 'not yet measured'
+        : 'not measured';
   const headWidth = title.length * titleLetterPx + figureGapPx + figure.length * figureLetterPx;
-  const common = {
-    system,
-    title,
-    figure,
-    figureIsBelow: headWidth > place.width,
-    when,
-    isNow,
-    ...place,
-  };
+  const figureIsBelow = headWidth > place.width;
+  const common = { system, title, figure, figureIsBelow, when, isNow, ...place };
   if (sessions === null) return { ...common, counter: null, lanes: [], dots: [] };
   const hasOneGate = system !== 'sharded';
   const groups = hasOneGate

@@ -1,10 +1,11 @@
 /**
- * What the sessions of a queue do: on a core, or waiting, by class (at a moment) or by event (over a point). Averages of
- * active sessions: time waited ÷ time elapsed.
+ * What the sessions of a queue do: on a core, or waiting, by class (at a moment) or by event (over a point). Averages:
+ * time waited ÷ time elapsed.
  */
 import { numberParam, type Params, type Point, type Tick, type WaitClass } from '@shardlab/contract';
 import { holdersOf, meanHoldMs } from './event-holders.ts';
 import { formatCount, formatMs, formatValue, plural } from './format.ts';
+import { systemInWords } from './system-words.ts';
 
 /** Pauses that the lab itself imposes on its sessions. They say nothing about a queue. */
 const imposed: readonly string[] = ['flow control', 'client round trip', 'retry pause'];
@@ -18,9 +19,10 @@ export interface EventSessions {
   sessions: number;
 }
 
-export interface ActiveSessions {
-  /** Working or waiting for the queue; idle sessions and pauses that the lab imposes do not count. */
-  active: number;
+/** Narrower than the active sessions of `activityOf`: runnable ones and pauses that the lab imposes do not count. */
+export interface QueueSessions {
+  /** Working, or waiting for the queue. */
+  total: number;
   /** Cores that the instances keep busy. */
   cores: number;
   /** Longest first. */
@@ -28,7 +30,7 @@ export interface ActiveSessions {
 }
 
 /** Over the measured window of a point, all repeats together. */
-export function activeSessions(point: Pick<Point, 'waits' | 'repeats' | 'byInstance'>): ActiveSessions {
+export function queueSessions(point: Pick<Point, 'waits' | 'repeats' | 'byInstance'>): QueueSessions {
   const measuredMs = point.repeats.reduce((sum, repeat) => sum + repeat.measuredMs, 0);
   const cores = (point.byInstance.cpuShare ?? []).reduce((sum, share) => sum + share, 0);
   const waits = point.waits
@@ -39,7 +41,7 @@ export function activeSessions(point: Pick<Point, 'waits' | 'repeats' | 'byInsta
       sessions: measuredMs > 0 ? wait.totalMs / measuredMs : 0,
     }))
     .sort((a, b) => b.sessions - a.sessions);
-  return { active: cores + waits.reduce((sum, { sessions }) => sum + sessions, 0), cores, waits };
+  return { total: cores + waits.reduce((sum, { sessions }) => sum + sessions, 0), cores, waits };
 }
 
 /** The sessions of one instance at a moment. */
@@ -90,28 +92,24 @@ function sessionsOf(params: Params): number {
 
 /**
  * Why one queue is slower than the other, or what limits the only one, from the waits at their points:
- * "With 4 instances and 32 threads, 55 of the unsharded queue’s 62 active sessions wait for the write lock; 0.84 of 2 cores are
- * busy." Null if no session was active. `points` have the same parameters; `cores`: of the machine, null if unknown.
+ * "With 4 instances and 32 threads, of 62 sessions working or waiting for the unsharded queue, 55 wait for the write lock; 0.84 of
+ * 2 cores are busy." Null if there were none. `points` have the same parameters; `cores`: of the machine, null if unknown.
  */
 export function whySentence(points: readonly Point[], cores: number | null): string | null {
-  const sentences = points.flatMap((point) => {
-    const { active, cores: busy, waits } = activeSessions(point);
-    if (!(active > 0)) return [];
-    const whose = `of the ${queueName(point.system)}’s ${rounded(active)} active sessions`;
+  const place = points[0] === undefined ? '' : placeOf(points[0].params);
+  const active = points.map((point) => ({ point, ...queueSessions(point) })).filter(({ total }) => total > 0);
+  const sentences = active.map(({ point, total, cores: busy, waits }, index) => {
+    const which = `${index === 0 ? 'sessions working or waiting for' : 'for'} the ${queueName(point.system)}`;
+    const of = `${index === 0 && place !== '' ? 'of' : 'Of'} ${rounded(total)} ${which}`;
     const share = `${rounded(busy)}${cores === null ? '' : ` of ${cores}`} cores are busy`;
     const [top] = waits;
-    if (top === undefined || top.sessions < noticeable) return [`none ${whose} waits; ${share}.`];
+    if (top === undefined || top.sessions < noticeable) return `${of}, none waits; ${share}.`;
     const number = rounded(top.sessions);
     const files = point.system === 'sharded' && top.class === 'commit' ? filesOf(point.params) : '';
-    return [
-      `${number} ${whose} ${number === '1' ? 'waits' : 'wait'} for ${inSentence(top.event)}${files}${holdOf(point, top.event)}; ${share}.`,
-    ];
+    return `${of}, ${number} ${number === '1' ? 'waits' : 'wait'} for ${inSentence(top.event)}${files}${holdOf(point, top.event)}; ${share}.`;
   });
-  if (sentences.length === 0) return null;
-  return [placeOf(points[0]!.params) + sentences[0]!, ...sentences.slice(1).map(capitalized)].join(' ');
+  return sentences.length === 0 ? null : `${place}${sentences.join(' ')}`;
 }
-
-const capitalized = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
 
 /** ", which is held for 812 µs at a time" where a session holds it and that was recorded. */
 function holdOf(point: Point, event: string): string {
@@ -140,8 +138,7 @@ function filesOf(params: Params): string {
 /** This event reads as a noun with an article; the others are names. */
 const inSentence = (event: string): string => (event === 'write lock' ? 'the write lock' : `“${event}”`);
 
-const queueName = (system: string): string =>
-  system === 'unsharded-grouped' ? 'grouped unsharded queue' : `${system} queue`;
+const queueName = (system: string): string => `${systemInWords(system)} queue`;
 
 /** Whole from 10 on, else two digits. */
 const rounded = (sessions: number): string =>

@@ -1,4 +1,4 @@
-/** What a document states of each claim, in its own words, beside what was measured here. */
+/** What a document states of each claim, in its own words, beside what was measured. */
 import type { ClaimLedgerEntry, ClaimStatement } from '@shardlab/contract';
 import { claimFigure } from './verdicts.ts';
 
@@ -7,8 +7,16 @@ export interface DocumentNumber {
   entry: ClaimLedgerEntry;
   statement: ClaimStatement;
   /** Value with its interval; null if nothing was measured. */
-  here: string | null;
+  measured: string | null;
   unit: string;
+}
+
+/** "A1 to A19 and W1 to W10": a range for each letter, since documents may have several. */
+export function claimRanges(claims: readonly string[]): string {
+  const ranges = [...Map.groupBy(claims, (id) => id.replace(/\d+$/, '')).values()].map((ids) =>
+    ids.length === 1 ? ids[0]! : `${ids[0]} to ${ids.at(-1)}`,
+  );
+  return new Intl.ListFormat('en-GB').format(ranges);
 }
 
 /** A row for each claim of which the document states something, in the order of the claims. */
@@ -26,7 +34,7 @@ export function documentNumbers(
         id,
         entry,
         statement,
-        here: figure === null ? null : `${figure.value}${figure.range}`,
+        measured: figure === null ? null : `${figure.value}${figure.range}`,
         unit: figure?.unit.trim() ?? last?.unit ?? '',
       },
     ];

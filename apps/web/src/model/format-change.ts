@@ -1,10 +1,10 @@
 /** Formats differences: with their sign, a minus that is as wide as a plus. */
-import { formatMicros, formatMs, formatValue } from './format.ts';
+import { formatMicros, formatValue } from './format.ts';
 
 /** "+74 µs", "−1.2 ms" */
 export function formatUsShort(us: number): string {
   const size = Math.abs(us);
-  const text = size === 0 ? '0 µs' : size < 1_000 ? formatMicros(size) : formatMs(size / 1_000);
+  const text = size === 0 ? '0 µs' : formatMicros(size);
   return `${signOf(us)}${text}`;
 }
 

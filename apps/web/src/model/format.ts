@@ -31,8 +31,13 @@ export function formatMs(ms: number): string {
 /** Numbers below each other: one decimal, also of a whole number. */
 export const formatTenths = (value: number): string => oneDecimal.format(value);
 
-/** CPU time per message in microseconds. */
-export const formatMicros = (us: number): string => `${threeDigits.format(us)}${narrowSpace}µs`;
+/** A time per message in µs, from 1,000 on in ms or s. */
+export const formatMicros = (us: number): string =>
+  us < 1_000 ? `${threeDigits.format(us)}${narrowSpace}µs` : formatMs(us / 1_000);
+
+/** A time in ns, from 1,000 on in µs, ms or s. */
+export const formatNanos = (ns: number): string =>
+  ns < 1_000 ? `${threeDigits.format(ns)}${narrowSpace}ns` : formatMs(ns / 1e6);
 
 /** Cores kept busy: 0.65 cores. */
 export const formatCores = (cores: number): string =>

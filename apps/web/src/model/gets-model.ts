@@ -1,6 +1,7 @@
 /** Gets of a mutex or latch for each dequeue over the pairs of sessions: the formula, the document's table and ours. */
 import { type DocumentTable, figureOf, numberParam, type Point } from '@shardlab/contract';
 import { rowsByName } from './document-tables.ts';
+import { formatCount } from './format.ts';
 import type { ScalingSeries } from './scaling-series.ts';
 
 export type Guard = 'mutex' | 'latch';
@@ -90,7 +91,7 @@ export function deviationInWords(rows: readonly GetsRow[]): string {
     last.wakeUps === null
       ? ''
       : `: ${last.wakeUps.toFixed(1)} wake-ups a dequeue instead of ${last.pairs}, because posts fall together (${(last.postsPerWakeUp ?? 0).toFixed(1)} in a wake-up)`;
-  return `${share}${wakes}; ${last.misses ?? 0} misses and ${last.sleeps ?? 0} sleeps.`;
+  return `${share}${wakes}; ${formatCount(last.misses ?? 0)} misses and ${formatCount(last.sleeps ?? 0)} sleeps.`;
 }
 
 /** Wake-ups for nothing of a dequeue, by what a table says of its gets: as if nothing else took more of them than one wake-up does. */

@@ -1,7 +1,7 @@
 /** The numbers that a lesson's run yields, and the texts that name them. */
 import { figureOf, type Lesson, type Point, type PointSelector, type Quantity } from '@shardlab/contract';
-import { activeSessions } from './contention.ts';
-import { formatCores, formatMicros, formatMs, formatRate, formatValue } from './format.ts';
+import { queueSessions } from './contention.ts';
+import { formatCores, formatMicros, formatMs, formatNanos, formatRate, formatValue } from './format.ts';
 
 /** By name; null for one that the run does not have. */
 export type Measured = ReadonlyMap<string, number | null>;
@@ -38,7 +38,7 @@ function measure(quantity: Quantity, points: readonly Point[], before: Measured)
   }
   if ('wait' in quantity) {
     // A point without the event had no such waits.
-    return activeSessions(point).waits.find(({ event }) => event === quantity.wait)?.sessions ?? 0;
+    return queueSessions(point).waits.find(({ event }) => event === quantity.wait)?.sessions ?? 0;
   }
   if ('integrity' in quantity) return point.integrity[quantity.integrity];
   const outcome = point.repeats[0]?.faults?.find(({ kind }) => kind === quantity.fault);
@@ -51,8 +51,8 @@ const narrowSpace = '\u202f';
 
 const formats: Readonly<Record<Quantity['format'], (value: number) => string>> = {
   rate: formatRate,
-  microseconds: (us) =>
-    us > 0 ? (us < 1_000 ? formatMicros(us) : formatMs(us / 1_000)) : `0${narrowSpace}µs`,
+  nanoseconds: formatNanos,
+  microseconds: (us) => (us > 0 ? formatMicros(us) : `0${narrowSpace}µs`),
   milliseconds: (ms) => (ms === 0 ? `0${narrowSpace}ms` : ms < 0 ? `−${formatMs(-ms)}` : formatMs(ms)),
   cores: formatCores,
   count: (count) => formatValue(count),

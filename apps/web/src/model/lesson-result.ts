@@ -1,6 +1,6 @@
 /** What a lesson says of a run: the guess beside the result, what happened, and where sessions waited. */
 import type { Guess, Lesson, Point, Run, Sentence } from '@shardlab/contract';
-import { activeSessions } from './contention.ts';
+import { queueSessions } from './contention.ts';
 import { formatSessions, formatValue } from './format.ts';
 import { fillIn, inWords, type Measured, measuredQuantities, selectPoint } from './lesson-quantities.ts';
 
@@ -124,7 +124,7 @@ const toldMax = 2;
  * 2 cores were busy." Nothing of a program that tells no waits.
  */
 function waitsInWords(place: string, point: Point, cores: number | null): string[] {
-  const { waits, cores: busy } = activeSessions(point);
+  const { waits, cores: busy } = queueSessions(point);
   const told = waits.filter(({ sessions }) => sessions >= toldFrom).slice(0, toldMax);
   const parts = told.map(({ event, sessions }, index) => {
     const many = formatValue(sessions);

@@ -49,10 +49,10 @@ export const lineNames =
     return [...(isNamed ? [name] : []), ...count, ...otherParams].join(', ');
   };
 
-/** Explains the number of a short name, if there is one: "sharded, 4: 4 instances". */
+/** Explains the numbers of short names, if there are any. */
 export function lineLabelHint(series: readonly ScalingSeries[]): string {
-  const short = series.find(({ name = '', instances }) => name.endsWith(`, ${instances}`));
-  return short === undefined ? '' : `${short.name}: ${plural(short.instances, 'instance')}`;
+  const hasShort = series.some(({ name = '', instances }) => name.endsWith(`, ${instances}`));
+  return hasShort ? 'number after a name: instances' : '';
 }
 
 const labelLines = (name: string): string[] => wrapText(name, labelWidths.max - gapPx, labelLinesMax);

@@ -74,9 +74,9 @@ function sentenceOf(event: MessageEvent): string {
     case 'passed-over':
       return 'Passed over: it is addressed to others';
     case 'cached':
-      return 'In the message cache';
+      return 'Cached in memory, to be delivered without a read';
     case 'left-on-disk':
-      return 'Left on disk until its turn comes: the message cache is full';
+      return 'Not cached, as the message cache is full: it is read from disk when its turn comes';
     case 'read':
       return 'Read back from its partition';
     case 'delivered':
@@ -196,7 +196,7 @@ function readySentence({ reason, ahead }: Extract<MessageWhereabouts, { state: '
     case 'being-read':
       return 'Next of its shard, as soon as it is read from disk.';
     case 'no-consumer':
-      return 'Ready, and next of its shard: no consumer waits.';
+      return 'Ready and the next to be delivered of its shard, but no consumer asks for a message.';
     case 'next':
       return 'Next to be delivered to a consumer that waits.';
   }

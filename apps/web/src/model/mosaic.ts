@@ -1,6 +1,6 @@
 /** The claims of all documents as cells: what was found out about each, told by a mark, a word and a tone. */
 import type { ClaimLedgerEntry, StudyInfo, Verdict } from '@shardlab/contract';
-import { describeVerdictCount, verdictLabels } from './verdicts.ts';
+import { describeVerdictCount, verdictLabel, verdictLabelsAnywhere } from './verdicts.ts';
 
 export type CellState = Verdict | 'unjudged';
 
@@ -30,8 +30,9 @@ export const cellMarks: Readonly<Record<CellState, string>> = {
   unjudged: '',
 };
 
+/** Of the mosaic's legend, which counts what was found here and elsewhere. */
 export const cellLabels: Readonly<Record<CellState, string>> = {
-  ...verdictLabels,
+  ...verdictLabelsAnywhere,
   unjudged: 'Not judged yet',
 };
 
@@ -43,11 +44,11 @@ export const cellOf = ({ id, title, last }: ClaimLedgerEntry): ClaimCell => ({
   isRecorded: last !== null && last.recordedOn !== null,
 });
 
-/** "A1, holds here, provisional: Sharded dequeues scale in a straight line" */
+/** "A1, holds here, provisional: Sharded dequeues scale in a straight line", "A2, holds (recorded): …" */
 export function describeCell({ id, title, state, provisional, isRecorded }: ClaimCell): string {
-  const found = cellLabels[state].toLowerCase();
-  const doubts = `${provisional ? ', provisional' : ''}${isRecorded ? ', recorded elsewhere' : ''}`;
-  return `${id}, ${found}${doubts}: ${title}`;
+  const found =
+    state === 'unjudged' ? cellLabels[state] : verdictLabel({ verdict: state, provisional, isRecorded });
+  return `${id}, ${found.toLowerCase()}: ${title}`;
 }
 
 /** A row for each document, in the order of the studies; those without claims are left out. */
@@ -67,6 +68,8 @@ export interface CellCount {
   count: number;
   /** How many of them are provisional. */
   provisional: number;
+  /** How many of them were recorded on another machine. */
+  recorded: number;
 }
 
 /** How many cells are in each state, in the order of `cellLabels`; also those that none is in. */
@@ -74,7 +77,12 @@ export function countCells(rows: readonly MosaicRow[]): CellCount[] {
   const cells = rows.flatMap((row) => row.cells);
   return (Object.keys(cellLabels) as CellState[]).map((state) => {
     const ofState = cells.filter((cell) => cell.state === state);
-    return { state, count: ofState.length, provisional: ofState.filter((cell) => cell.provisional).length };
+    return {
+      state,
+      count: ofState.length,
+      provisional: ofState.filter((cell) => cell.provisional).length,
+      recorded: ofState.filter((cell) => cell.isRecorded).length,
+    };
   });
 }
 
@@ -91,7 +99,7 @@ export function moveInRow(index: number, key: string, count: number): number | n
 }
 
 /** "12 hold here (3 provisionally)", "4 not judged yet" */
-export const describeCellCount = ({ state, count, provisional }: CellCount): string =>
+export const describeCellCount = ({ state, ...counts }: CellCount): string =>
   state === 'unjudged'
-    ? `${count} not judged yet`
-    : describeVerdictCount({ verdict: state, count, provisional });
+    ? `${counts.count} not judged yet`
+    : describeVerdictCount({ verdict: state, ...counts });

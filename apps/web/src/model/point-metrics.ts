@@ -1,6 +1,14 @@
 /** The metrics that a scaling chart can show: the figures of a program, formatted by their units. */
 import type { FigureInfo, ProgramInfo } from '@shardlab/contract';
-import { formatAxisCount, formatCores, formatMicros, formatMs, formatRate, formatValue } from './format.ts';
+import {
+  formatAxisCount,
+  formatCores,
+  formatMicros,
+  formatMs,
+  formatNanos,
+  formatRate,
+  formatValue,
+} from './format.ts';
 
 /** What a metric reads. Measured points and simulated ones both have it. */
 export interface PointMetrics {
@@ -27,6 +35,7 @@ export interface Metric {
 
 const formats: Readonly<Record<FigureInfo['format'], (value: number) => string>> = {
   rate: formatRate,
+  nanoseconds: formatNanos,
   microseconds: formatMicros,
   milliseconds: formatMs,
   cores: formatCores,

@@ -6,7 +6,7 @@ const drainStateLabels: Readonly<Record<FlowMetrics['drainState'], string>> = {
   empty: 'empty',
   draining: 'draining',
   growing: 'growing',
-  steady: 'not draining',
+  steady: 'steady',
 };
 
 /** The time until the queue is empty; if it is not draining, its state. */

@@ -4,6 +4,7 @@ import { describeParameters } from './combination-words.ts';
 import { comparableEvidence, type Evidence } from './evidence.ts';
 import { formatCount, formatRate, formatValue } from './format.ts';
 import { integrityFaults } from './integrity-faults.ts';
+import { verdictsInWords } from './verdicts.ts';
 
 export interface Highlight {
   name: string;
@@ -13,13 +14,19 @@ export interface Highlight {
 }
 
 /** None before the first point. */
-export function runHighlights({ points, claims }: Pick<Run, 'points' | 'claims'>): Highlight[] {
+export function runHighlights({
+  points,
+  claims,
+  recordedOn,
+}: Pick<Run, 'points' | 'claims'> & { recordedOn?: string | undefined }): Highlight[] {
   if (points.length === 0) return [];
   const evidence = comparableEvidence(points);
   const faults = integrityFaults(points);
   return [
     ...(evidence === null ? [] : compared(evidence)),
-    ...(claims.length === 0 ? [] : [{ name: 'Claims that hold here', value: holdingInWords(claims) }]),
+    ...(claims.length === 0
+      ? []
+      : [{ name: 'Claims', value: verdictsInWords(claims, recordedOn !== undefined) }]),
     { name: 'Integrity faults', value: faults === 0 ? 'None' : formatCount(faults) },
   ];
 }
@@ -45,11 +52,4 @@ function compared({ sharded, unsharded, grouped, ratio }: Evidence): Highlight[]
           },
         ]),
   ];
-}
-
-/** "3 of 6", "3 of 6, provisionally" */
-function holdingInWords(claims: Run['claims']): string {
-  const holding = claims.filter(({ verdict }) => verdict === 'holds');
-  const isProvisional = holding.some(({ provisional }) => provisional);
-  return `${holding.length} of ${claims.length}${isProvisional ? ', provisionally' : ''}`;
 }

@@ -7,17 +7,17 @@ import type { ReportText } from './html-report.ts';
 import { runHighlights } from './run-highlights.ts';
 import {
   claimFigure,
-  countVerdicts,
   describeClause,
   describeGrade,
-  describeVerdictCount,
   judgedOn,
   verdictLabel,
+  verdictsInWords,
 } from './verdicts.ts';
 
 export function runReport(run: Run, program: ProgramInfo): ReportText[] {
   const { claims, status } = run;
-  const verdicts = countVerdicts(claims).map(describeVerdictCount).join(', ');
+  const isRecorded = run.recordedOn !== undefined;
+  const verdicts = verdictsInWords(claims, isRecorded);
   return [
     {
       title: 'Result',
@@ -29,7 +29,7 @@ export function runReport(run: Run, program: ProgramInfo): ReportText[] {
       ],
       items: [],
     },
-    ...claims.map(claimText),
+    ...claims.map((claim) => claimText(claim, isRecorded)),
     {
       title: 'Where the figures come from',
       facts: environmentFacts(run, program) ?? [],
@@ -39,23 +39,23 @@ export function runReport(run: Run, program: ProgramInfo): ReportText[] {
   ];
 }
 
-function claimText(claim: ClaimResult): ReportText {
+function claimText(claim: ClaimResult, isRecorded: boolean): ReportText {
   const { id, title, document, grade, reason, weak, clauses } = claim;
   return {
     title: `${id}: ${title}`,
     facts: [],
     paragraphs: [
-      `${verdictLabel(claim)}${figureInWords(claim)}. ${reason}`,
+      `${verdictLabel({ ...claim, isRecorded })}${figureInWords(claim)}. ${reason}`,
       `The document (${describeGrade(grade)}): ${document}`,
       ...(weak === null ? [] : [`Weak: ${weak}`]),
     ],
     // A single clause is the claim itself.
-    items: clauses.length < 2 ? [] : clauses.map(clauseInWords),
+    items: clauses.length < 2 ? [] : clauses.map((clause) => clauseInWords(clause, isRecorded)),
   };
 }
 
-const clauseInWords = (clause: ClaimClause): string =>
-  `${verdictLabel(clause)}: ${describeClause(clause)}${figureInWords(clause)}${clause.provenance === 'measured' ? '' : `, ${clause.provenance}`}`;
+const clauseInWords = (clause: ClaimClause, isRecorded: boolean): string =>
+  `${verdictLabel({ ...clause, isRecorded })}: ${describeClause(clause)}${figureInWords(clause)}${clause.provenance === 'measured' ? '' : `, ${clause.provenance}`}`;
 
 /** ": 0.89 × the best of several instances (0.81 to 0.97)"; empty if nothing was measured. */
 function figureInWords(judged: Pick<ClaimResult, 'value' | 'unit' | 'interval'>): string {

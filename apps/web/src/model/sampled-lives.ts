@@ -5,7 +5,7 @@ import type { Lane, LaneSpan, LaneTone } from './swimlanes.ts';
 
 export interface SampledLife {
   /** Among those that are known from enqueue to consumption. */
-  rank: 'slowest' | 'median' | 'fastest' | null;
+  rank: 'slowest' | 'middle' | 'fastest' | null;
   /** "Slowest, 12 ms" */
   label: string;
   message: SampledTrace;
@@ -38,11 +38,12 @@ export function sampledLives({ messages }: Pick<SampledTraces, 'messages'>): Sam
 /** An enqueue is stamped in whole milliseconds, so that a message may seem to be consumed at once. */
 const durationOf = (ms: number): string => (ms > 0 ? formatMs(ms) : '0');
 
+/** An even number has no single median: the faster one of the two in the middle is named. */
 function rankOf(index: number, count: number): SampledLife['rank'] {
   if (count === 1) return null;
   if (index === 0) return 'slowest';
   if (index === count - 1) return 'fastest';
-  return index === Math.floor(count / 2) ? 'median' : null;
+  return index === Math.floor(count / 2) ? 'middle' : null;
 }
 
 /** What a message is doing from its enqueue to its consumption. */
@@ -124,14 +125,14 @@ export function lifeLanes(lives: readonly SampledLife[]): Lane[] {
     }));
 }
 
-/** "The slowest of 8 messages took 12 ms, the median 3.1 ms, the fastest 900 µs. The slowest spent 9 ms of it waiting for a consumer." */
+/** "The slowest of 8 messages took 12 ms, one in the middle 3.1 ms, the fastest 900 µs. The slowest spent 9 ms of it waiting for a consumer." */
 export function livesInWords(lives: readonly SampledLife[]): string {
   const of = (rank: SampledLife['rank']) => lives.find((life) => life.rank === rank)?.message;
-  const [slowest, median, fastest] = [of('slowest'), of('median'), of('fastest')];
+  const [slowest, middle, fastest] = [of('slowest'), of('middle'), of('fastest')];
   if (slowest === undefined || fastest === undefined) return `${plural(lives.length, 'message')}.`;
   const took = [
     `The slowest of ${formatCount(lives.length)} messages took ${durationOf(slowest.endToEndMs!)}`,
-    ...(median === undefined ? [] : [`the median ${durationOf(median.endToEndMs!)}`]),
+    ...(middle === undefined ? [] : [`one in the middle ${durationOf(middle.endToEndMs!)}`]),
     `the fastest ${durationOf(fastest.endToEndMs!)}`,
   ].join(', ');
   const longest = longestPhase(spansOf(slowest));

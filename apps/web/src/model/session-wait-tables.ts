@@ -1,7 +1,7 @@
 /** What the sessions of a point waited for, as tables like those of the document that its study is about. */
 import { type DocumentTable, explainedShare, type Point, type SessionWaits } from '@shardlab/contract';
 import { rowsByName } from './document-tables.ts';
-import { formatMs } from './format.ts';
+import { formatMs, plural } from './format.ts';
 
 export interface WaitRow {
   event: string;
@@ -86,6 +86,17 @@ export function cpuInWords({ cpuMs, cpuOf, instanceCpuMs }: WaitTable): string {
   const whose = cpuOf === null ? '' : ` of ${cpuOf === 'server process' ? 'its' : 'the'} ${cpuOf}`;
   const instances = instanceCpuMs === null ? '' : `, ${formatMs(instanceCpuMs)} of the instances`;
   return `CPU ${formatMs(cpuMs)}${whose}${instances}`;
+}
+
+/**
+ * What was counted, and what was waited for: a call that is only staged leaves with the next one, but the emulated round trip is
+ * waited for before each call.
+ */
+export function roundTripsInWords({ roundTrips, rows }: WaitTable): string {
+  if (roundTrips === null) return '';
+  const waited = rows.find(({ event, emulated }) => event === 'client round trip' && emulated)?.waits ?? 0;
+  if (waited === roundTrips || waited === 0) return `, ${plural(roundTrips, 'round trip')}`;
+  return `: ${plural(roundTrips, 'request')} left the client; the emulated round trip is waited for before each of ${plural(waited, 'call')}`;
 }
 
 type Row = ReturnType<typeof rowsByName>[number];

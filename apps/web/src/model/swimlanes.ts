@@ -94,12 +94,21 @@ export function holdings(lanes: readonly Lane[], guard: 'mutex' | 'latch'): Hold
   });
 }
 
-/** "24 sessions woke, 23 for nothing, until 1.2 ms after the post. The mutex was held for 800 µs in all, and at most 7 waited for it at once." */
+/**
+ * "24 sessions woke, 23 for nothing, until 1.2 ms after the post. One got the message, 900 µs after the post. The mutex was held
+ * for 800 µs in all, and at most 7 waited for it at once."
+ */
 export function herdInWords(swimlanes: readonly Swimlane[]): string {
   const lanes = herdLanes(swimlanes);
   const woken = swimlanes.filter(({ outcome }) => outcome !== 'posted');
-  const idle = woken.filter(({ outcome }) => outcome === 'woke for nothing').length;
-  const end = Math.max(0, ...swimlanes.flatMap(({ spans }) => spans.map(({ endedUs }) => endedUs)));
+  const idle = woken.filter(({ outcome }) => outcome === 'woke for nothing');
+  const after = (us: number) => `${formatMs(us / 1_000)} after the post`;
+  const idleUntil =
+    idle.length === 0
+      ? ''
+      : `, until ${after(Math.max(0, ...idle.flatMap(({ spans }) => spans.map(({ endedUs }) => endedUs))))}`;
+  const delivered = swimlanes.flatMap(({ spans }) => spans).find(({ kind }) => kind === 'dequeued');
+  const gotIt = delivered === undefined ? '' : ` One got the message, ${after(delivered.endedUs)}.`;
   const held = lanes
     .flatMap(({ spans }) => spans.filter(({ name }) => name === 'holds the mutex'))
     .reduce((sum, { from, to }) => sum + to - from, 0);
@@ -110,7 +119,7 @@ export function herdInWords(swimlanes: readonly Swimlane[]): string {
     most === undefined || most.waiters === 0
       ? 'nobody waited for it'
       : `at most ${most.waiters} waited for it at once`;
-  return `${woken.length} ${woken.length === 1 ? 'session' : 'sessions'} woke, ${idle} for nothing, until ${formatMs(end / 1_000)} after the post. The mutex was held for ${formatMs(held / 1_000)} in all, and ${crowd}.`;
+  return `${woken.length} ${woken.length === 1 ? 'session' : 'sessions'} woke, ${idle.length} for nothing${idleUntil}.${gotIt} The mutex was held for ${formatMs(held / 1_000)} in all, and ${crowd}.`;
 }
 
 /** A period in which one instance owned a service. */

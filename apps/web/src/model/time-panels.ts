@@ -75,7 +75,7 @@ export const cpuPanel: TimePanelSpec = {
 export const waitPanel: TimePanelSpec = {
   id: 'waits',
   title: 'Waits by class',
-  unit: 'average active sessions, on CPU and waiting; without idle waits',
+  unit: 'average sessions on CPU or waiting; without idle waits and runnable sessions',
   scale: 'linear',
   showsCores: true,
   formatAxis: formatAxisCount,

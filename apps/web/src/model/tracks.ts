@@ -4,14 +4,14 @@ import type { ScenarioEntry } from '@shardlab/contract';
 export interface Tracks {
   /** Those that replay a figure of a document, by document and figure. */
   figures: ScenarioEntry[];
-  /** Faults, a conversion under load, a crash between two phases, a herd that wakes for one message. */
+  /** Faults, a conversion under load, a crash between two phases. */
   breaking: ScenarioEntry[];
   /** Uploaded to this server. */
   own: ScenarioEntry[];
 }
 
-/** What breaks a queue without a fault or a conversion in its scenario. */
-const breakingPrograms: readonly string[] = ['listen-herd', 'xa-crash', 'singleton'];
+/** Programs that cause faults themselves; a singleton does so unless its parameter says none. */
+const breakingPrograms: readonly string[] = ['xa-crash', 'singleton'];
 
 export function tracksOf(entries: readonly ScenarioEntry[]): Tracks {
   const builtIn = entries.filter(({ source }) => source === 'built-in');
@@ -20,8 +20,10 @@ export function tracksOf(entries: readonly ScenarioEntry[]): Tracks {
       .filter(({ scenario }) => scenario.figure !== undefined)
       .sort((a, b) => orderOf(a).localeCompare(orderOf(b), 'en', { numeric: true })),
     breaking: builtIn.filter(
-      ({ scenario: { faults, conversion, program } }) =>
-        faults !== undefined || conversion !== undefined || breakingPrograms.includes(program),
+      ({ scenario: { faults, conversion, program, parameters } }) =>
+        faults !== undefined ||
+        conversion !== undefined ||
+        (breakingPrograms.includes(program) && parameters?.fault !== 'none'),
     ),
     own: entries.filter(({ source }) => source === 'uploaded'),
   };

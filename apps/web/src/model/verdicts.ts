@@ -17,9 +17,24 @@ export const verdictLabels: Readonly<Record<Verdict, string>> = {
   'not-comparable': 'Not comparable',
 };
 
-/** "Holds here, provisional": fewer repeats than a verdict needs. */
-export const verdictLabel = ({ verdict, provisional }: { verdict: Verdict; provisional: boolean }): string =>
-  `${verdictLabels[verdict]}${provisional ? ', provisional' : ''}`;
+/** For verdicts of which some or all were not reached on this machine. */
+export const verdictLabelsAnywhere: Readonly<Record<Verdict, string>> = {
+  ...verdictLabels,
+  holds: 'Holds',
+  'does-not-hold': 'Does not hold',
+};
+
+export interface Judged {
+  verdict: Verdict;
+  /** Fewer repeats than a verdict needs. */
+  provisional: boolean;
+  /** Of a run that comes with the lab and was measured on another machine. */
+  isRecorded?: boolean;
+}
+
+/** "Holds here, provisional", "Holds (recorded)" */
+export const verdictLabel = ({ verdict, provisional, isRecorded = false }: Judged): string =>
+  `${isRecorded ? `${verdictLabelsAnywhere[verdict]} (recorded)` : verdictLabels[verdict]}${provisional ? ', provisional' : ''}`;
 
 /** "with a 1 ms round trip, emulated: the rate rises with threads" */
 export const describeClause = ({
@@ -65,24 +80,38 @@ export interface VerdictCount {
   count: number;
   /** How many of them are provisional. */
   provisional: number;
+  /** How many of them were recorded on another machine. */
+  recorded: number;
 }
 
 /** The number of claims for each verdict that occurs, in the order of `verdictLabels`. */
-export function countVerdicts(claims: readonly { verdict: Verdict; provisional: boolean }[]): VerdictCount[] {
+export function countVerdicts(claims: readonly Judged[]): VerdictCount[] {
   return (Object.keys(verdictLabels) as Verdict[])
     .map((verdict) => {
       const ofVerdict = claims.filter((claim) => claim.verdict === verdict);
       const provisional = ofVerdict.filter((claim) => claim.provisional).length;
-      return { verdict, count: ofVerdict.length, provisional };
+      const recorded = ofVerdict.filter((claim) => claim.isRecorded === true).length;
+      return { verdict, count: ofVerdict.length, provisional, recorded };
     })
     .filter(({ count }) => count > 0);
 }
 
-/** "4 hold here (3 provisionally)", "1 does not hold here", "2 inconclusive". */
-export function describeVerdictCount({ verdict, count, provisional }: VerdictCount): string {
-  const doubt =
-    provisional === 0 ? '' : provisional === count ? ' (provisionally)' : ` (${provisional} provisionally)`;
-  if (verdict === 'holds') return `${count} ${count === 1 ? 'holds' : 'hold'} here${doubt}`;
-  if (verdict === 'does-not-hold') return `${count} ${count === 1 ? 'does' : 'do'} not hold here${doubt}`;
-  return `${count} ${verdictLabels[verdict].toLowerCase()}${doubt}`;
+/** "4 hold here (3 provisionally)", "1 does not hold here", "2 inconclusive", "4 hold (recorded)", "5 hold (2 recorded)". */
+export function describeVerdictCount({ verdict, count, provisional, recorded }: VerdictCount): string {
+  const remark = (number: number, word: string) =>
+    number === 0 ? [] : [number === count ? word : `${number} ${word}`];
+  const remarks = [...remark(recorded, 'recorded'), ...remark(provisional, 'provisionally')];
+  const here = recorded === 0 ? ' here' : '';
+  const words: Partial<Record<Verdict, string>> = {
+    holds: `${count === 1 ? 'holds' : 'hold'}${here}`,
+    'does-not-hold': `${count === 1 ? 'does' : 'do'} not hold${here}`,
+  };
+  const rest = remarks.length === 0 ? '' : ` (${remarks.join(', ')})`;
+  return `${count} ${words[verdict] ?? verdictLabels[verdict].toLowerCase()}${rest}`;
 }
+
+/** "3 hold here, 2 inconclusive": all claims of one run. */
+export const verdictsInWords = (claims: readonly Judged[], isRecorded: boolean): string =>
+  countVerdicts(claims.map(({ verdict, provisional }) => ({ verdict, provisional, isRecorded })))
+    .map(describeVerdictCount)
+    .join(', ');

@@ -1,5 +1,6 @@
 /** What would make a wait shorter, and which sliders of the what-if page show it. */
 import { numberParam, type Point } from '@shardlab/contract';
+import { onCpu, type PointActivity, runnable } from './active-sessions.ts';
 import type { WhatIfSettings } from './what-if.ts';
 
 export interface Advice {
@@ -11,6 +12,7 @@ export interface Advice {
 type Advise = (settings: WhatIfSettings) => Advice[];
 
 const fasterSync: Advice = { text: 'A device that syncs faster', change: { syncUs: 20 } };
+const moreCores: Advice = { text: 'More cores', change: { cores: 16 } };
 const moreInstances = ({ instances }: WhatIfSettings): Advice => ({
   text: `Twice as many instances: ${instances * 2}`,
   change: { instances: instances * 2 },
@@ -28,11 +30,8 @@ const byEvent: Readonly<Record<string, Advise>> = {
     fasterSync,
   ],
   claim: () => [{ text: 'A sharded queue: a dequeue writes no claim', change: {} }],
-  'ready, waiting for a core': (settings) => [
-    { text: 'More cores', change: { cores: 16 } },
-    moreInstances(settings),
-  ],
-  'on CPU': (settings) => [moreInstances(settings), { text: 'More cores', change: { cores: 16 } }],
+  [runnable]: (settings) => [moreInstances(settings), moreCores],
+  [onCpu]: (settings) => [moreInstances(settings), moreCores],
   'client round trip': (settings) => [
     { text: 'A client that is closer', change: { roundTripMs: 0 } },
     moreOperations(settings),
@@ -104,12 +103,23 @@ type Preset = { [Name in keyof WhatIfSettings]?: number } & { threads?: number }
 export const isSimulated = ({ program }: Pick<Point, 'program'>): boolean =>
   program === 'queue' || program === 'topic';
 
+/** Less than this share of the cores in use: nobody waits for one, but for a thread that is busy or blocked. */
+const busyShareMin = 0.8;
+
 /**
- * Nothing for an event that is not known here. Of a program that the model does not simulate: what helps any program, such as
- * another machine, without a change that could be shown.
+ * Nothing for an event that is not known here. More cores help only where `cores`, those of the machine, are in use; null if they
+ * are unknown. Of a program that the model does not simulate: what helps any program, such as another machine, without a change
+ * that could be shown.
  */
-export function adviceFor(event: string, point: Point): Advice[] {
-  const advice = byEvent[event]?.(settingsOf(point)) ?? [];
+export function adviceFor(
+  event: string,
+  { point, coresBusy }: Pick<PointActivity, 'point' | 'coresBusy'>,
+  cores: number | null,
+): Advice[] {
+  const areCoresFree = coresBusy !== null && cores !== null && coresBusy < busyShareMin * cores;
+  const advice = (byEvent[event]?.(settingsOf(point)) ?? []).filter(
+    (each) => !(areCoresFree && each === moreCores),
+  );
   if (isSimulated(point)) return advice;
   return advice
     .filter(({ change }) => change === null || isOfMachine(change))
@@ -123,12 +133,13 @@ function isOfMachine(change: Partial<WhatIfSettings>): boolean {
 
 /** What the states of a session mean that are no wait events. */
 export const meaningOfState: Readonly<Record<string, { about: string; standsFor: string | null }>> = {
-  'on CPU': {
+  [onCpu]: {
     about: 'the session runs: its program, the engine, or SQLite on its thread',
     standsFor: 'DB CPU',
   },
-  'ready, waiting for a core': {
-    about: 'its wait has ended, but its thread is busy with other sessions, or has no core',
+  [runnable]: {
+    about:
+      'ready to go on: its wait has ended, but its thread is busy with other sessions or blocked by a sync, or has no core',
     standsFor: 'CPU queue (wait for CPU)',
   },
 };

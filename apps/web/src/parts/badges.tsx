@@ -1,5 +1,5 @@
 import type { Run, RunStatus, Verdict } from '@shardlab/contract';
-import { verdictLabel } from '../model/verdicts.ts';
+import { type Judged, verdictLabel } from '../model/verdicts.ts';
 import { useLostSince } from './use-lost-since.ts';
 
 const statusBadges: Readonly<Record<RunStatus, { label: string; tone: string }>> = {
@@ -46,7 +46,7 @@ const verdictTones: Readonly<Record<Verdict, string>> = {
 };
 
 /** A provisional verdict has an outline instead of a filled badge. */
-export function VerdictBadge({ verdict, provisional }: { verdict: Verdict; provisional: boolean }) {
+export function VerdictBadge({ verdict, provisional, isRecorded = false }: Judged) {
   return (
     <span
       className="badge"
@@ -54,7 +54,7 @@ export function VerdictBadge({ verdict, provisional }: { verdict: Verdict; provi
       data-provisional={provisional ? '' : undefined}
       title={provisional ? 'Fewer than five repeats, so there is no interval' : undefined}
     >
-      {verdictLabel({ verdict, provisional })}
+      {verdictLabel({ verdict, provisional, isRecorded })}
     </span>
   );
 }

@@ -13,7 +13,7 @@ import { RunButton } from './run-button.tsx';
 import { RunFigure } from './run-figure.tsx';
 import { useProgram } from './use-program.ts';
 
-/** What the document says, what was found here, and the run that found it. A claim that nobody judged offers its run. */
+/** What the document says, what was found, and the run that found it. A claim that nobody judged offers its run. */
 export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
   const { last } = entry;
   return (
@@ -25,7 +25,7 @@ export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
         <>
           <ClaimFigure claim={last} />
           {last.clauses.length < 2 ? <p>{last.reason}</p> : null}
-          <ClaimClauses clauses={last.clauses} />
+          <ClaimClauses clauses={last.clauses} isRecorded={last.recordedOn !== null} />
           <p className="small muted">
             {last.recordedOn === null
               ? ''
@@ -59,7 +59,13 @@ export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
 /** The badge of the best verdict, or that there is none. */
 export function ClaimStanding({ entry: { last } }: { entry: ClaimLedgerEntry }) {
   if (last === null) return <span className="badge">Not judged yet</span>;
-  return <VerdictBadge verdict={last.verdict} provisional={last.provisional} />;
+  return (
+    <VerdictBadge
+      verdict={last.verdict}
+      provisional={last.provisional}
+      isRecorded={last.recordedOn !== null}
+    />
+  );
 }
 
 /** "holds, holds, inconclusive, …" */

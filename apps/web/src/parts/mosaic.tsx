@@ -70,6 +70,7 @@ function Cell(props: { cell: ClaimCell; isSelected: boolean; isStop: boolean; on
       className="cell"
       data-state={cell.state}
       data-provisional={cell.provisional ? '' : undefined}
+      data-recorded={cell.isRecorded ? '' : undefined}
       aria-label={describeCell(cell)}
       aria-pressed={isSelected}
       title={describeCell(cell)}
@@ -87,6 +88,7 @@ function Cell(props: { cell: ClaimCell; isSelected: boolean; isStop: boolean; on
 function MosaicLegend({ rows }: { rows: readonly MosaicRow[] }) {
   const counts = countCells(rows);
   const provisional = counts.reduce((sum, count) => sum + count.provisional, 0);
+  const recorded = counts.reduce((sum, count) => sum + count.recorded, 0);
   return (
     <ul className="legend" aria-label="Verdicts">
       {counts.map(({ state, count }) => (
@@ -101,19 +103,27 @@ function MosaicLegend({ rows }: { rows: readonly MosaicRow[] }) {
           Dashed: provisional {provisional}
         </li>
       )}
+      {recorded === 0 ? null : (
+        <li>
+          <CellSample state="holds" recorded />
+          Dot: recorded on another machine {recorded}
+        </li>
+      )}
     </ul>
   );
 }
 
-function CellSample({ state, provisional = false }: { state: CellState; provisional?: boolean }) {
+function CellSample(props: { state: CellState; provisional?: boolean; recorded?: boolean }) {
+  const { state, provisional = false, recorded = false } = props;
   return (
     <span
       className="cell cell-sample"
       data-state={state}
       data-provisional={provisional ? '' : undefined}
+      data-recorded={recorded ? '' : undefined}
       aria-hidden="true"
     >
-      {provisional ? '' : cellMarks[state]}
+      {provisional || recorded ? '' : cellMarks[state]}
     </span>
   );
 }

@@ -23,6 +23,8 @@ export interface SampleChartProps<Sample extends { atMs: number }> {
   /** Epoch milliseconds of time 0, for an axis that shows the time of day. */
   startMs?: number;
   marks: TimeMarks;
+  /** Of the vertical axis; counts, such as 3k, if it is not given. */
+  formatAxis?(value: number): string;
   annotations?: readonly TimeAnnotation[];
   /** In the plot, while nothing was measured. */
   noValues?: string;
@@ -39,6 +41,7 @@ export interface SampleChartProps<Sample extends { atMs: number }> {
 /** One figure, or two of one unit, over time. */
 export function SampleChart<Sample extends { atMs: number }>(props: SampleChartProps<Sample>) {
   const { samples, range, startMs, marks, annotations = noAnnotations, noValues } = props;
+  const { formatAxis = formatAxisCount } = props;
   const [cursor] = useState(() => new TimeCursor());
   const { box, width } = useWidth();
   const create = useCallback(
@@ -57,9 +60,9 @@ export function SampleChart<Sample extends { atMs: number }>(props: SampleChartP
       scale: 'linear',
       reference: null,
       ...(noValues === undefined ? {} : { note: noValues }),
-      formatAxis: formatAxisCount,
+      formatAxis,
     }),
-    [width, range, startMs, marks, annotations, noValues],
+    [width, range, startMs, marks, annotations, noValues, formatAxis],
   );
   const { element, chart } = useChart<TimeChartData, TimeChart>(create, data);
   useEffect(() => cursor.subscribe(() => chart.current?.moveCursor(cursor.get())), [cursor, chart]);

@@ -2,7 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { waitsQuery } from '../api/queries.ts';
 import { atPlace } from '../model/combination-words.ts';
 import { formatCount, formatMs, formatValue } from '../model/format.ts';
-import { cpuInWords, type WaitTable, type WaitTables } from '../model/session-wait-tables.ts';
+import {
+  cpuInWords,
+  roundTripsInWords,
+  type WaitTable,
+  type WaitTables,
+} from '../model/session-wait-tables.ts';
 import { ScrollX } from './scroll-x.tsx';
 
 /** Of each session its wait table as databases print it, and of the document's run that of one session. */
@@ -41,13 +46,13 @@ const duration = (ms: number): string => (ms === 0 ? '< 5 ms' : formatMs(ms));
 
 function Waits(props: { table: WaitTable; where: string; standsFor(event: string): string | null }) {
   const { table, where, standsFor } = props;
-  const { title, transactions, elapsedMs, roundTrips, explained, rows } = table;
+  const { title, transactions, elapsedMs, explained, rows } = table;
   return (
     <article className="panel explain-panel" aria-label={`${where}: ${title}`}>
       <h3>{title}</h3>
       <p className="small muted">
         {where}: {formatCount(transactions)} transactions in {formatMs(elapsedMs)}
-        {roundTrips === null ? '' : `, ${formatCount(roundTrips)} round trips`}. {cpuInWords(table)}.
+        {roundTripsInWords(table)}. {cpuInWords(table)}.
         {explained === null
           ? ''
           : ` CPU, named waits and waiting for a thread explain ${formatValue(Math.round(explained * 1_000) / 10)} %.`}

@@ -2,7 +2,7 @@ import type { Run, SequenceLane } from '@shardlab/contract';
 import { useCallback, useMemo, useState } from 'react';
 import { createSequenceChart, sequenceHeight } from '../charts/sequence-chart.ts';
 import type { EventColor } from '../charts/waits-color.ts';
-import { onCpu } from '../model/active-sessions.ts';
+import { onCpu, runnable } from '../model/active-sessions.ts';
 import { atPlace } from '../model/combination-words.ts';
 import type { DataTable } from '../model/data-table.ts';
 import { formatMs } from '../model/format.ts';
@@ -17,7 +17,7 @@ const format = (us: number): string => (us === 0 ? '0' : formatMs(us / 1_000));
 /** Of what no point sums up as a wait; a wait event of the same name has its own. */
 const stateColors: readonly (readonly [string, EventColor])[] = [
   [onCpu, { fill: 'var(--wait-cpu)', opacity: 1 }],
-  ['runnable', { fill: 'var(--wait-cpu)', opacity: 0.45 }],
+  [runnable, { fill: 'var(--wait-cpu)', opacity: 0.45 }],
   ['other branch', { fill: 'var(--wait-configuration)', opacity: 0.55 }],
   ['unnamed', { fill: 'var(--line-strong)', opacity: 1 }],
 ];

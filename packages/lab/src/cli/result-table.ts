@@ -96,6 +96,7 @@ export function variedAndSorted(points: readonly Point[], { parameters }: Pick<P
 
 export const unitOf: Readonly<Record<FigureInfo['format'], string>> = {
   rate: ' /s',
+  nanoseconds: ' ns',
   microseconds: ' µs',
   milliseconds: ' ms',
   cores: '',

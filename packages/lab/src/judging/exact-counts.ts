@@ -1,5 +1,5 @@
 /** Statements about exact counts: a single repeat that is off refutes them. */
-import { type ClaimClause, figureOf, type Point } from '@shardlab/contract';
+import { type ClaimClause, type FigureInfo, figureOf, type Point } from '@shardlab/contract';
 import { clauseOf, failed } from './clause.ts';
 import { provenanceOfPoints } from './point-samples.ts';
 import { combined, sampleOf } from './sample.ts';
@@ -8,10 +8,15 @@ export interface ExactCounts {
   statement: string;
   /** By the name of the figure. */
   expected: Readonly<Record<string, number>>;
+  /** Of the program of the points, for their labels. */
+  figures: readonly FigureInfo[];
 }
 
 /** Over all points of one kind: those of a case, or of a method. Empty without points. */
-export function exactClauses(points: readonly Point[], { statement, expected }: ExactCounts): ClaimClause[] {
+export function exactClauses(
+  points: readonly Point[],
+  { statement, expected, figures }: ExactCounts,
+): ClaimClause[] {
   if (points.length === 0) return [];
   const names = Object.keys(expected);
   const wrong = points.map((point) =>
@@ -27,11 +32,17 @@ export function exactClauses(points: readonly Point[], { statement, expected }: 
     sample: combined(wrong, (values) => values.reduce((sum, value) => sum + value, 0)),
     under: 1,
     provenance: provenanceOfPoints(points),
-    numbers: `${points.map((point) => names.map((name) => `${name} ${figureOf(point, name)}`).join(', ')).join('; ')}.`,
+    numbers: `${points.map((point) => names.map((name) => countInWords(point, name, figures)).join(', ')).join('; ')}.`,
     digits: 0,
   });
   const isOff = wrong.some(({ repeats }) => repeats.some((value) => value > 0));
   return isOff ? [clause, failed(clause, `not in every repeat ${statement}`)] : [clause];
+}
+
+/** "Round trips 9" */
+export function countInWords(point: Point, name: string, figures: readonly FigureInfo[]): string {
+  const label = figures.find((info) => info.name === name)?.label ?? name;
+  return `${label} ${figureOf(point, name)}`;
 }
 
 /** As many as the figure with the most repeats has: one that is missing decides nothing. */

@@ -23,4 +23,5 @@ export const rate = inFormat('rate', 'messages per second');
 export const ratio = inFormat('ratio', 'ratio');
 export const cores = inFormat('cores', 'cores');
 export const milliseconds = inFormat('milliseconds', 'milliseconds');
+export const nanoseconds = inFormat('nanoseconds', 'nanoseconds');
 export const microseconds = inFormat('microseconds', 'microseconds');

@@ -109,10 +109,11 @@ const estimateMs = (program: Program, combinations: readonly Combination[], phas
 const killsMs = ({ kill }: Program, kills: ReadonlySet<Trial>, phases: Phases): number =>
   [...kills].reduce((sum, { params }) => sum + (kill?.estimateMs(params, phases) ?? 0), 0);
 
-/** "sharded, 1 ms round trip, 2 instances, 16 threads, repeat 2 of 3": what the sweep varies, in its order. */
+/** "Sharded queue, 1 ms round trip, 2 instances, 16 threads, repeat 2 of 3": what the sweep varies, in its order. */
 export function trialInWords(trial: Trial, { program, sweep, repeats }: RunPlan): string {
   const varied = program.parameters.filter(({ name }) => (sweep[name]?.length ?? 0) > 1);
   const parts = varied.map((parameter) => paramInWords(parameter, trial.params[parameter.name]!));
   const repeat = repeats > 1 ? [`repeat ${trial.repeat + 1} of ${repeats}`] : [];
-  return [trial.system, ...parts, ...repeat].join(', ');
+  const title = program.systems.find(({ id }) => id === trial.system)?.title ?? trial.system;
+  return [title, ...parts, ...repeat].join(', ');
 }

@@ -15,7 +15,7 @@ export async function makeScratchFolder(parent: string): Promise<string> {
     return folder;
   } catch (cause) {
     throw new LabError('DATA_FOLDER_UNUSABLE', {
-      message: `The folder for trials, ${parent}, cannot be created or written: ${(cause as Error).message}`,
+      message: `The folder for trials, “${parent}”, cannot be created or written: ${(cause as Error).message}`,
       details: { folder: parent },
       cause,
     });

@@ -151,7 +151,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
  */
 function errorBody(error: unknown, folder: string | null): ErrorBody {
   if (folder !== null && isOfFolder(error, folder)) {
-    const message = `The folder for trials, ${dirname(folder)}, cannot be used: ${error.message}`;
+    const message = `The folder for trials, “${dirname(folder)}”, cannot be used: ${error.message}`;
     return errorBody(new LabError('DATA_FOLDER_UNUSABLE', { message, cause: error }), null);
   }
   if (!(error instanceof LabError)) return { code: 'INTERNAL', message: String(error), retryable: false };

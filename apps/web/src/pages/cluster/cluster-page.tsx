@@ -37,7 +37,7 @@ function ClusterView({ followed }: { followed: FollowedCluster }) {
   const { cluster, load } = followed;
   return (
     <>
-      <LoadPanel load={load} events={cluster.events} />
+      <LoadPanel load={load} events={cluster.events} hasProcesses={cluster.placement === 'processes'} />
       <Processes followed={followed} />
       <Services events={cluster.events} nowMs={followed.atMs} />
       <EventLog events={cluster.events} instances={cluster.instances} />

@@ -14,7 +14,13 @@ const rates = ['100', '500', '2000'] as const;
 type Rate = (typeof rates)[number];
 
 /** Starts and stops a load on the cluster, and shows its counts. */
-export function LoadPanel({ load, events }: { load: ClusterLoad | null; events: readonly ClusterEvent[] }) {
+export function LoadPanel(props: {
+  load: ClusterLoad | null;
+  events: readonly ClusterEvent[];
+  /** Whether there are processes below, which can be killed. */
+  hasProcesses: boolean;
+}) {
+  const { load, events, hasProcesses } = props;
   const [rate, setRate] = useState<Rate>('500');
   const isOn = load !== null && load.state === 'running';
   const toggle = useMutation({
@@ -41,7 +47,7 @@ export function LoadPanel({ load, events }: { load: ClusterLoad | null; events: 
             disabled={toggle.isPending || load?.state === 'draining'}
             onChange={(on) => toggle.mutate(on)}
           >
-            {load?.state === 'draining' ? 'Draining' : isOn ? 'On' : 'Off'}
+            {load?.state === 'draining' ? 'Load draining' : isOn ? 'Load on' : 'Load off'}
           </Switch>
         </div>
       </div>
@@ -54,7 +60,8 @@ export function LoadPanel({ load, events }: { load: ClusterLoad | null; events: 
       {load === null ? (
         <p className="muted">
           Sessions of this server enqueue and consume durable messages on a separate queue, and every message
-          is tracked. Switch the load on, then kill a process below. It stops by itself after two minutes.
+          is tracked. {hasProcesses ? 'Switch the load on, then kill a process below. ' : ''}It stops by
+          itself after two minutes.
         </p>
       ) : (
         <>

@@ -108,7 +108,7 @@ function HostedInstance(props: {
       <dl className="hosted-figures">
         <Figure name="In" value={rates === undefined ? '–' : formatRate(rates.enqueuePerSec)} />
         <Figure name="Out" value={rates === undefined ? '–' : formatRate(rates.dequeuePerSec)} />
-        <Figure name="Backlog" value={formatCount(backlogOf(instance))} />
+        <Figure name="Backlog of all queues" value={formatCount(backlogOf(instance))} />
         <Figure name="Epoch" value={epoch === 0 ? '–' : formatCount(epoch)} />
         <Figure name="Lease ends in" value={lease === null ? '–' : formatMs(Math.round(lease.expiresInMs))} />
       </dl>

@@ -9,6 +9,7 @@ import type { DataTable } from '../../model/data-table.ts';
 import type { Metric } from '../../model/point-metrics.ts';
 import { describeSeries, findPoint, scalingSeries } from '../../model/scaling-series.ts';
 import { type SweepAxis, sweepAxis } from '../../model/sweep-axis.ts';
+import { systemInWords } from '../../model/system-words.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Choice } from '../../parts/choice.tsx';
 import { Legend } from '../../parts/legend-marks.tsx';
@@ -87,7 +88,7 @@ function Lines({ runs, program, metric, axis }: ComparedLinesProps & { axis: Swe
   const found = findPoint(series, cursor);
   const words =
     found === null
-      ? `${metric.label} of ${system} in ${runs.length} runs.`
+      ? `${metric.label} of ${systemInWords(system)} in ${runs.length} runs.`
       : `${describeSeries(found.series)}, ${axis.describe(found.point.x)}: ${metric.format(found.point.value)}`;
   return (
     <ChartFrame

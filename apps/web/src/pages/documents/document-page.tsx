@@ -2,7 +2,7 @@ import type { ClaimLedgerEntry, ScenarioEntry, StudyInfo } from '@shardlab/contr
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { claimsQuery, scenariosQuery, studiesQuery } from '../../api/queries.ts';
-import { documentNumbers } from '../../model/document-numbers.ts';
+import { claimRanges, documentNumbers } from '../../model/document-numbers.ts';
 import { describeGrade } from '../../model/verdicts.ts';
 import { ClaimEvidence, ClaimStanding } from '../../parts/claim-evidence.tsx';
 import { Quote } from '../../parts/document-words.tsx';
@@ -107,9 +107,7 @@ function DocumentHead({ study: { document, claims } }: { study: StudyInfo }) {
         </div>
         <div>
           <dt>Claims</dt>
-          <dd>
-            {claims[0]} to {claims.at(-1)}
-          </dd>
+          <dd>{claimRanges(claims)}</dd>
         </div>
         <div className="document-addresses">
           <dt>Addresses that it gives</dt>
@@ -170,14 +168,14 @@ function DocumentClaims(props: {
 
 const numberColumns = [
   { label: 'Claim' },
-  { label: 'Here', isNumber: true },
+  { label: 'Measured', isNumber: true },
   { label: 'Of what' },
   { label: 'Verdict' },
   { label: 'The document' },
   { label: 'Where' },
 ];
 
-/** The quantity of each claim: what the document states of it, and what was measured here. */
+/** The quantity of each claim: what the document states of it, and what was measured, here or on the machine of a recorded run. */
 function NumbersTable({ study, claims }: { study: StudyInfo; claims: readonly ClaimLedgerEntry[] }) {
   return (
     <ScrollX label="Numbers" framed>
@@ -189,7 +187,7 @@ function NumbersTable({ study, claims }: { study: StudyInfo; claims: readonly Cl
               <th scope="row">
                 <a href={`#${row.id}`}>{row.id}</a>
               </th>
-              <td className="number">{row.here ?? '–'}</td>
+              <td className="number">{row.measured ?? '–'}</td>
               <td className="document-unit small muted">{row.unit}</td>
               <td>
                 <ClaimStanding entry={row.entry} />

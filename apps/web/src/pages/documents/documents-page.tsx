@@ -18,7 +18,7 @@ export function DocumentsPage() {
         <h1>Documents</h1>
         <p className="lead">
           What was published about queues, taken apart into claims that a run can check. The lab compares
-          ratios and slopes, not absolute numbers from other hardware. A claim that does not hold here is a
+          ratios and slopes, not absolute numbers from other hardware. A claim that does not hold is a
           finding, not an error.
         </p>
       </header>

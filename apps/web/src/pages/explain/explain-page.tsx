@@ -177,7 +177,7 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
                   ]}
                 />
               )}
-              <WhatHelps at={at} event={event.name} runId={run.id} />
+              <WhatHelps at={at} event={event.name} runId={run.id} cores={run.environment?.cores ?? null} />
             </div>
           )}
           {event === undefined ? null : <HoldersOfEvent run={run} point={point} event={event.name} />}

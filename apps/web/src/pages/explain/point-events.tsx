@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { waitsQuery } from '../../api/queries.ts';
 import type { EventColor } from '../../charts/waits-color.ts';
 import { inUnit, type PointActivity } from '../../model/active-sessions.ts';
-import { formatCount, formatMs, formatSessions, formatValue } from '../../model/format.ts';
+import { formatCount, formatMs, formatSessions } from '../../model/format.ts';
 import { adviceFor, isSimulated, meaningOfState, presetOf } from '../../model/wait-advice.ts';
 import { Swatch } from '../../parts/legend-marks.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
@@ -74,7 +74,7 @@ export function PointEvents(props: {
               <td className="small event-oracle">{meaningOf(name)?.standsFor ?? 'none'}</td>
               <td className="number">{formatSessions(sessions)}</td>
               <td className="number">
-                {at.sessions > 0 ? `${formatValue((sessions / at.sessions) * 100)} %` : '–'}
+                {at.sessions > 0 ? `${((sessions / at.sessions) * 100).toFixed(1)} %` : '–'}
               </td>
               <td className="number">{formatMs(inUnit(sessions, 'us', at.messagesPerSec) / 1_000)}</td>
               <td className="number">{waits === null ? '–' : formatCount(waits)}</td>
@@ -89,8 +89,15 @@ export function PointEvents(props: {
 }
 
 /** What would make the event shorter, each with a link to the model at this point where it has a slider for that. */
-export function WhatHelps({ at, event, runId }: { at: PointActivity; event: string; runId: string }) {
-  const advice = adviceFor(event, at.point);
+export function WhatHelps(props: {
+  at: PointActivity;
+  event: string;
+  runId: string;
+  /** Of the machine; null if unknown. */
+  cores: number | null;
+}) {
+  const { at, event, runId, cores } = props;
+  const advice = adviceFor(event, at, cores);
   const simulated = isSimulated(at.point);
   return (
     <section className="panel explain-panel" aria-labelledby="what-helps">

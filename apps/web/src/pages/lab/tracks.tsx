@@ -18,7 +18,9 @@ export function Tracks({ scenarios }: { scenarios: readonly ScenarioEntry[] }) {
         </section>
         <section className="track panel" aria-labelledby="track-break">
           <h2 id="track-break">Break it</h2>
-          <p className="small muted">Faults under load; no acknowledged message may be lost.</p>
+          <p className="small muted">
+            Faults and a conversion under load; nothing that was acknowledged may be lost.
+          </p>
           <ScenarioLinks entries={breaking} />
           <Link to="/cluster" className="small">
             Kill processes by hand, under a load that counts its messages

@@ -8,6 +8,7 @@ import {
   formatMs,
   formatRate,
   formatTimeOfDay,
+  formatValue,
   plural,
 } from '../../model/format.ts';
 import { liveProvenance } from '../../model/provenance.ts';
@@ -75,7 +76,8 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
     <>
       {gaps === 0 ? null : (
         <p className="small muted">
-          {plural(gaps, 'gap')} in the lines: the server was not running then, or had no answer.
+          {plural(gaps, 'gap')} in the lines: the server was not running then, or had no answer. Latency also
+          has no line where nothing was delivered.
         </p>
       )}
       <SampleChart
@@ -114,6 +116,7 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
         title="Latency"
         unit={`milliseconds from the enqueue of a message to its first delivery, over ${formatDuration(everyMs)}; of the first message of each dequeue call, a sample of the calls at high rates`}
         fileName={`queue-${queue}-latency`}
+        formatAxis={formatValue}
         marks={latency}
         noValues="No delivery was measured"
         lines={{ primary: 'median', secondary: '99th percentile' }}
@@ -129,6 +132,7 @@ function Charts({ queue, kind, samples: read, everyMs }: ChartsProps) {
         title="Lag"
         unit={`seconds: age of the oldest ready message in a cache, read ${every}`}
         fileName={`queue-${queue}-lag`}
+        formatAxis={formatValue}
         marks={lag}
         noValues="The lag is not known"
         lines={{ primary: 'lag' }}

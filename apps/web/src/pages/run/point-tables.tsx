@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import { waitsQuery } from '../../api/queries.ts';
 import { formatCores, formatCount, formatMs, formatValue } from '../../model/format.ts';
 import { type Metric, metricsOf } from '../../model/point-metrics.ts';
+import { systemInWords } from '../../model/system-words.ts';
 import { topWaits } from '../../model/top-waits.ts';
 import { ScrollX } from '../../parts/scroll-x.tsx';
 
@@ -18,7 +19,7 @@ interface Column {
 function identityColumns({ parameters }: ProgramInfo, points: readonly Point[]): Column[] {
   const varied = parameters.filter(({ name }) => new Set(points.map(({ params }) => params[name])).size > 1);
   return [
-    { name: 'System', cell: (point) => point.system, isText: true },
+    { name: 'System', cell: (point) => systemInWords(point.system), isText: true },
     ...varied.map(
       ({ name, over, names }): Column => ({
         name: headingOf(over),

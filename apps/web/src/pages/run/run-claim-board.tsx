@@ -1,6 +1,6 @@
 import type { ClaimResult, RunStatus } from '@shardlab/contract';
-import { cellLabels, cellMarks } from '../../model/mosaic.ts';
-import { judgedOn } from '../../model/verdicts.ts';
+import { cellMarks } from '../../model/mosaic.ts';
+import { judgedOn, verdictLabel } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
 import { ClaimClauses } from '../../parts/claim-clauses.tsx';
 import { ClaimFigure } from '../../parts/claim-figure.tsx';
@@ -13,9 +13,11 @@ export function RunClaimBoard(props: {
   /** Id of the shown claim; null for the first that was decided. */
   selected: string | null;
   status: RunStatus;
+  /** See `Judged`. */
+  isRecorded: boolean;
   onSelect(id: string): void;
 }) {
-  const { claims, selected, status, onSelect } = props;
+  const { claims, selected, status, isRecorded, onSelect } = props;
   const claim =
     claims.find(({ id }) => id === selected) ??
     claims.find(({ verdict }) => verdict !== 'inconclusive') ??
@@ -32,7 +34,7 @@ export function RunClaimBoard(props: {
             data-state={verdict}
             data-provisional={provisional ? '' : undefined}
             aria-pressed={id === claim.id}
-            aria-label={`${id}, ${cellLabels[verdict].toLowerCase()}${provisional ? ', provisional' : ''}`}
+            aria-label={`${id}, ${verdictLabel({ verdict, provisional, isRecorded }).toLowerCase()}`}
             onClick={() => onSelect(id)}
           >
             <span aria-hidden="true">
@@ -46,12 +48,12 @@ export function RunClaimBoard(props: {
         <DocumentWords claim={claim} />
         <ClaimSlips claim={claim.id} />
         <div className="row" aria-live="polite">
-          <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} />
+          <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} isRecorded={isRecorded} />
           <span className="small muted">{judgedOn(status)}</span>
         </div>
         <ClaimFigure claim={claim} />
         {claim.clauses.length < 2 ? <p className="small">{claim.reason}</p> : null}
-        <ClaimClauses clauses={claim.clauses} />
+        <ClaimClauses clauses={claim.clauses} isRecorded={isRecorded} />
         {claim.weak === null ? null : <p className="small muted">Weak: {claim.weak}</p>}
       </section>
     </section>

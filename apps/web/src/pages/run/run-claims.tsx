@@ -7,7 +7,13 @@ import { ClaimSlips } from '../../parts/claim-slips.tsx';
 import { CodeText } from '../../parts/code-text.tsx';
 
 /** The claims that a run tests, each with its value, its verdict and the reason; clause by clause they are on the board. */
-export function RunClaims({ claims, status }: { claims: readonly ClaimResult[]; status: RunStatus }) {
+export function RunClaims(props: {
+  claims: readonly ClaimResult[];
+  status: RunStatus;
+  /** See `Judged`. */
+  isRecorded: boolean;
+}) {
+  const { claims, status, isRecorded } = props;
   return (
     <section className="section" aria-labelledby="claims">
       <div className="section-head">
@@ -21,7 +27,7 @@ export function RunClaims({ claims, status }: { claims: readonly ClaimResult[]; 
       ) : (
         <ul className="claims claims-pairs panel" aria-label="Claims">
           {claims.map((claim) => (
-            <Claim key={claim.id} claim={claim} />
+            <Claim key={claim.id} claim={claim} isRecorded={isRecorded} />
           ))}
         </ul>
       )}
@@ -29,12 +35,12 @@ export function RunClaims({ claims, status }: { claims: readonly ClaimResult[]; 
   );
 }
 
-function Claim({ claim }: { claim: ClaimResult }) {
+function Claim({ claim, isRecorded }: { claim: ClaimResult; isRecorded: boolean }) {
   return (
     <li className="claim">
       <div className="claim-head">
         <span className="tag">{claim.id}</span>
-        <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} />
+        <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} isRecorded={isRecorded} />
       </div>
       <h3>{claim.title}</h3>
       <ClaimFigure claim={claim} />

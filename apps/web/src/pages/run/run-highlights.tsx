@@ -3,8 +3,11 @@ import { useMemo } from 'react';
 import { runHighlights } from '../../model/run-highlights.ts';
 
 /** The most important results; nothing before the first point. */
-export function RunHighlights({ run: { points, claims } }: { run: Run }) {
-  const highlights = useMemo(() => runHighlights({ points, claims }), [points, claims]);
+export function RunHighlights({ run: { points, claims, recordedOn } }: { run: Run }) {
+  const highlights = useMemo(
+    () => runHighlights({ points, claims, recordedOn }),
+    [points, claims, recordedOn],
+  );
   if (highlights.length === 0) return null;
   return (
     <dl className="figures">

@@ -131,7 +131,7 @@ function LivesChart({ run, lives }: { run: Run; lives: readonly SampledLife[] })
       provenance={runProvenance(run)}
       lanes={lanes}
       title="Where their time went"
-      unit="time from the enqueue, which is known in whole milliseconds, to the consumption"
+      unit="time from the enqueue to the consumption, ± 1 ms: the enqueue is known in whole milliseconds"
       timeUnit="ms"
       fileName={`${run.scenario.id}-lives`}
       legend={legend}

@@ -98,6 +98,7 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
         claims={run.claims}
         selected={search.claim ?? null}
         status={run.status}
+        isRecorded={run.recordedOn !== undefined}
         onSelect={(claim) => onSearch({ claim })}
       />
     </div>
@@ -135,7 +136,7 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
       </div>
       <RunLives {...{ run, program, frames, selected, cursor, search, onSearch }} />
       <RunHighlights run={run} />
-      <RunClaims claims={run.claims} status={run.status} />
+      <RunClaims claims={run.claims} status={run.status} isRecorded={run.recordedOn !== undefined} />
       <RunPipelines run={run} program={program} selected={selected} />
       {hasTime ? (
         <>

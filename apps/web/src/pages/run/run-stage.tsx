@@ -12,6 +12,7 @@ import { type Frame, type Moment, momentsAt, positionOf, timeAt } from '../../mo
 import { formatClock, formatMs, formatRate, plural } from '../../model/format.ts';
 import { runProvenance } from '../../model/provenance.ts';
 import { isFinished } from '../../model/run-state.ts';
+import { systemInWords } from '../../model/system-words.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Legend } from '../../parts/legend-marks.tsx';
 import { moveTimeCursor, type TimeCursor, useCursorTime } from '../../parts/time-cursor.ts';
@@ -65,10 +66,10 @@ function Stage(props: RunStageProps) {
   const layout = useMemo(
     () =>
       layoutContention(
-        moments.map((moment, index) => sideOf(moment, systems[index]!, points)),
+        moments.map((moment, index) => sideOf(moment, { system: systems[index]!, points, isUnderWay })),
         width,
       ),
-    [moments, systems, points, width],
+    [moments, systems, points, width, isUnderWay],
   );
   const { element } = useChart(createContentionChart, layout);
   const legend = dotLegend(layout.perDot);
@@ -117,9 +118,22 @@ function shownSystems({ scenario, scale }: Run): string[] {
   return pair.length === 2 ? pair : systemsIn(planned.map((system) => ({ system }))).slice(0, 2);
 }
 
-function sideOf(moment: Moment | null, system: string, points: readonly Point[]): SideInput {
+function sideOf(
+  moment: Moment | null,
+  of: { system: string; points: readonly Point[]; isUnderWay: boolean },
+): SideInput {
+  const { system, points, isUnderWay } = of;
   const point = points.find((each) => each.system === system);
-  if (moment === null) return { system, title: system, when: '', isNow: false, sessions: null, gate: '' };
+  if (moment === null)
+    return {
+      system,
+      title: systemInWords(system),
+      when: '',
+      isNow: false,
+      sessions: null,
+      isUnderWay,
+      gate: '',
+    };
   const { tick, isNow } = moment;
   const place = describeCombination(tick);
   const when = isNow ? `${formatClock(tick.atMs)}, now` : `${formatClock(tick.atMs)}, as it was`;
@@ -129,6 +143,7 @@ function sideOf(moment: Moment | null, system: string, points: readonly Point[])
     when: `${when}${latencyOf(tick)}`,
     isNow,
     sessions: sessionsAt(tick),
+    isUnderWay,
     gate: gateOf(system, point),
   };
 }
@@ -211,7 +226,8 @@ function Filmstrip(props: {
         <svg ref={element} aria-hidden="true" />
       </div>
       <p className="small muted">
-        {plural(frames.length, 'trial')}, a frame each, as high as its rate. {dragging}
+        {plural(frames.length, 'trial')}
+        {isUnderWay ? ', the last one under way' : ''}: a frame each, as high as its rate. {dragging}
         {isUnderWay ? (
           <>
             {' '}

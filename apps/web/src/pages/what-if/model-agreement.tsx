@@ -1,5 +1,6 @@
 import { agreementAim, isWithinAim } from '@shardlab/model';
 import { formatRate } from '../../model/format.ts';
+import { systemInWords } from '../../model/system-words.ts';
 import { comparedFigures, type ModelError } from '../../model/what-if-series.ts';
 import { ScrollX } from '../../parts/scroll-x.tsx';
 
@@ -68,7 +69,7 @@ export function ModelAgreement({
           <tbody>
             {errors.map(({ system, threads, measured, simulated, error, misses: isMiss, others }) => (
               <tr key={`${system}/${threads}`}>
-                <th scope="row">{system}</th>
+                <th scope="row">{systemInWords(system)}</th>
                 <td className="number">{threads}</td>
                 <td className="number">{formatRate(measured)}</td>
                 <td className="number">{formatRate(simulated)}</td>

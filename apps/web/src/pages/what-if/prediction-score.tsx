@@ -18,6 +18,7 @@ import {
   workloadInWords,
 } from '../../model/prediction-score.ts';
 import { simulatedProvenance, utcMinute } from '../../model/provenance.ts';
+import { systemInWords } from '../../model/system-words.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Legend } from '../../parts/legend-marks.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
@@ -112,7 +113,10 @@ function ScoreChart({ machine, scored }: { machine: Hardware; scored: readonly S
     else return false;
     return true;
   };
-  const legend = systemsIn(points).map((system) => ({ label: system, color: systemColor(system) }));
+  const legend = systemsIn(points).map((system) => ({
+    label: systemInWords(system),
+    color: systemColor(system),
+  }));
   const newestMs = Math.max(0, ...scored.map(({ workload }) => workload.endedAtMs));
   return (
     <ChartFrame

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { systemColor } from '../../charts/visual-encoding.ts';
 import { plural } from '../../model/format.ts';
 import type { Metric } from '../../model/point-metrics.ts';
+import { systemInWords } from '../../model/system-words.ts';
 import { changeInWords, type SystemAnswer } from '../../model/what-if-answer.ts';
 import { type Limit, limitNames, removals } from '../../model/what-if-limits.ts';
 import { Swatch } from '../../parts/legend-marks.tsx';
@@ -81,7 +82,7 @@ function SystemWords(props: {
   return (
     <div className="what-if-system">
       <p>
-        <Swatch color={systemColor(system)} /> <b>{system}</b>{' '}
+        <Swatch color={systemColor(system)} /> <b>{systemInWords(system)}</b>{' '}
         <span className="what-if-value">{metric.format(value)}</span>{' '}
         <span className="small muted">at {plural(threads, 'thread')}</span>{' '}
         {change === null ? null : <span data-change="">{changeInWords(change)}</span>}

@@ -1,11 +1,11 @@
 /** The program `listen-cases`: two or three sessions, step by step, and the gets of one of them at each stage. */
 import { fileURLToPath } from 'node:url';
-import type { FigureInfo, Params } from '@shardlab/contract';
+import type { Params } from '@shardlab/contract';
 import Type from 'typebox';
 import { mergeLedgers } from '../../trial/ledger.ts';
 import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
-import { count, milliseconds } from '../figure-info.ts';
 import type { Parameter, Program } from '../program.ts';
+import { listenCaseFigures } from './case-figures.ts';
 import type { CaseJob, CaseResult } from './case-host.ts';
 import { type CaseName, caseNames, dequeueIdleMs, listenIdleMs } from './cases.ts';
 import { listenParameters } from './listen-params.ts';
@@ -48,35 +48,6 @@ const parameters: readonly Parameter[] = [
   },
 ];
 
-const stages = { waiting: ' while it waits', woken: ' after a wake-up for nothing', '': '' } as const;
-const counted = [
-  { name: 'locks', words: 'Locks of the metadata object' },
-  { name: 'pins', words: 'Pins of the metadata object' },
-  { name: 'latchGets', words: 'Gets of the latch' },
-  { name: 'mutexGets', words: 'Gets of the mutex' },
-] as const;
-
-const stageFigures = Object.entries(stages)
-  .toReversed()
-  .flatMap(([stage, when]) =>
-    counted.map(({ name, words }) =>
-      count(stage === '' ? name : `${stage}${name[0]!.toUpperCase()}${name.slice(1)}`, `${words}${when}`),
-    ),
-  );
-
-const figures: readonly FigureInfo[] = [
-  ...stageFigures,
-  count('falseWakeUps', 'Wake-ups for nothing'),
-  count('timedOut', 'Time-outs with LISTEN_TIMEOUT'),
-  count('told', 'Listens that named the subscriber'),
-  count('dequeuedNothing', 'Dequeues that found nothing of what a listen had named'),
-  milliseconds('listenPollMs', 'Time from poll to poll of a listen'),
-  milliseconds('dequeuePollMs', 'Time from poll to poll of a dequeue by name'),
-  count('temporaryMade', 'Temporary subscribers made'),
-  count('temporaryKept', 'Temporary subscribers kept'),
-  count('subscribersRefused', 'Subscribers past the limit that were refused'),
-];
-
 const startMs = 1_500;
 /** Three writes of the catalog and the instance's file for each temporary subscriber. */
 const subscribersMs = 15_000;
@@ -86,7 +57,7 @@ export const listenCasesProgram: Program = {
   id: 'listen-cases',
   title: 'Cases of a listen and a dequeue, step by step',
   parameters,
-  figures,
+  figures: listenCaseFigures,
   systems: [sharedTopic],
   check: () => [],
   estimateTrialMs({ params }) {

@@ -21,8 +21,8 @@ export const timeFigureInfos: readonly FigureInfo[] = [
     unit: ofTheirTime,
   }),
   ratio('timeIdle', 'Time of dequeuers without a message', { label: 'Idle', unit: ofTheirTime }),
-  ratio('timeRunnable', 'Time of dequeuers that are ready and wait for a core', {
-    label: 'Ready, waiting for a core',
+  ratio('timeRunnable', 'Time of dequeuers that are runnable: ready, and waiting for a core', {
+    label: 'Runnable',
     unit: ofTheirTime,
   }),
   ratio('runnableShare', 'Time ready and waiting for a core', {

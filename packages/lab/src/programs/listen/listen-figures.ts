@@ -1,7 +1,7 @@
 /** The figures of the program `listen`, from what sessions counted in the measured window. */
 import type { FigureInfo } from '@shardlab/contract';
 import type { GuardStatistics, ThreadSessionStatistics } from '@shardlab/engine';
-import { count, ratio } from '../figure-info.ts';
+import { count, nanoseconds, ratio } from '../figure-info.ts';
 import { dequeuerTimes, timeFigureInfos } from './dequeuer-times.ts';
 import type { ListenResult, Snapshot } from './listen-job.ts';
 
@@ -13,12 +13,11 @@ function guardFigures(guard: 'latch' | 'mutex', name: string): FigureInfo[] {
       label: `${name} gets`,
       unit: `gets ${perDequeue}`,
     }),
-    count(`${guard}NsPerGet`, `Time of a get of the ${guard}, until its release`, {
-      label: `ns a ${guard} get`,
-      unit: 'nanoseconds',
+    nanoseconds(`${guard}NsPerGet`, `Time of a get of the ${guard}, until its release`, {
+      label: `Time of a ${guard} get`,
     }),
-    count(`${guard}NsPerDequeue`, `Time in gets of the ${guard} for each dequeue`, {
-      label: `${name} ns`,
+    nanoseconds(`${guard}NsPerDequeue`, `Time in gets of the ${guard} for each dequeue`, {
+      label: `${name} time a dequeue`,
       unit: 'nanoseconds per dequeue',
     }),
     count(`${guard}Gets`, `Gets of the ${guard} by dequeuers`, {

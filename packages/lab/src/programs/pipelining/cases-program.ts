@@ -1,12 +1,12 @@
 /** The program `pipelining-cases`: one or two consumers, step by step, and what their pipelines did. */
 import { fileURLToPath } from 'node:url';
-import type { FigureInfo, Params } from '@shardlab/contract';
+import type { Params } from '@shardlab/contract';
 import Type from 'typebox';
 import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { countOf } from '../count-of.ts';
-import { count } from '../figure-info.ts';
 import { runHost } from '../listen/run-host.ts';
 import type { Parameter, Program } from '../program.ts';
+import { pipelineCaseFigures } from './case-figures.ts';
 import type { PipelineCaseJob, PipelineCaseResult } from './case-host.ts';
 import { type PipelineCaseName, pipelineCaseNames } from './cases.ts';
 import { pipeliningParameters, remoteTopic } from './pipelining-params.ts';
@@ -55,15 +55,6 @@ const parameters: readonly Parameter[] = [
   },
 ];
 
-const figures: readonly FigureInfo[] = [
-  count('deliveredBeforeUrgent', 'Messages before the urgent one', { unit: 'messages' }),
-  count('sortedBeforeLeaving', 'First messages that were the most urgent'),
-  count('refused', 'Calls refused with PREFETCH_ACTIVE'),
-  count('prefetching', 'Consumers that prefetch'),
-  count('inPipeline', 'Messages in the pipeline of a consumer that stopped', { unit: 'messages' }),
-  count('leftToAnother', 'Messages that another consumer was given meanwhile', { unit: 'messages' }),
-];
-
 const trialMs = 1_500;
 const fixedBytes = 256 * 1024 ** 2;
 
@@ -71,7 +62,7 @@ export const pipeliningCasesProgram: Program = {
   id: 'pipelining-cases',
   title: 'Cases of a pipeline, step by step',
   parameters,
-  figures,
+  figures: pipelineCaseFigures,
   systems: [remoteTopic],
   check: () => [],
   estimateTrialMs: () => trialMs,

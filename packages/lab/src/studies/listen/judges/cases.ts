@@ -4,6 +4,7 @@ import { clauseOf, needs } from '../../../judging/clause.ts';
 import { type ExactCounts, exactClauses } from '../../../judging/exact-counts.ts';
 import type { Judge } from '../../../judging/judgement.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
+import { listenCaseFigures } from '../../../programs/listen/case-figures.ts';
 import type { CaseName } from '../../../programs/listen/cases.ts';
 import { listenDocument } from '../document-figures.ts';
 import { casePoints } from './listen-points.ts';
@@ -23,7 +24,7 @@ const countsOf = (stages: Partial<Record<Stage, Counts>>) =>
   );
 
 const waiting: Counts = [2, 2, 1, 12];
-const fourCases: readonly (ExactCounts & { name: CaseName })[] = [
+const fourCases: readonly (Omit<ExactCounts, 'figures'> & { name: CaseName })[] = [
   {
     name: 'message-there',
     statement: 'case 1: 2 locks, 3 pins, 3 latch gets, 18 mutex gets',
@@ -50,7 +51,9 @@ const fourCases: readonly (ExactCounts & { name: CaseName })[] = [
 export const judgeL5: Judge = (all) => {
   if (fourCases.some(({ name }) => casePoints(all, name).length === 0))
     return needs('Needs points of all four cases.');
-  return fourCases.flatMap((each) => exactClauses(casePoints(all, each.name), each));
+  return fourCases.flatMap((each) =>
+    exactClauses(casePoints(all, each.name), { ...each, figures: listenCaseFigures }),
+  );
 };
 
 export const judgeL8: Judge = (all) => {
@@ -58,6 +61,7 @@ export const judgeL8: Judge = (all) => {
   const clauses = exactClauses(casePoints(all, 'unknown-recipients'), {
     statement: `${temporaryMade} temporary subscribers are made and ${temporaryKept} kept, and one subscriber too many is refused`,
     expected: { temporaryMade, temporaryKept, subscribersRefused: 1 },
+    figures: listenCaseFigures,
   });
   return clauses.length > 0 ? clauses : needs('Needs points with unknown recipients.');
 };
@@ -73,10 +77,12 @@ export const judgeL9: Judge = (all) => {
     ...exactClauses(others, {
       statement: "another's message wakes it for nothing",
       expected: { falseWakeUps: 1 },
+      figures: listenCaseFigures,
     }),
     ...exactClauses(uncommitted, {
       statement: 'it is told of a message that another has dequeued and not committed, and finds none',
       expected: { told: 1, dequeuedNothing: 1 },
+      figures: listenCaseFigures,
     }),
   ];
 };

@@ -5,6 +5,8 @@ import { exactClauses } from '../../../judging/exact-counts.ts';
 import { type Judge, type JudgeContext, percent } from '../../../judging/judgement.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { combined, ratioOf, type Sample, sampleOf } from '../../../judging/sample.ts';
+import { listenCaseFigures } from '../../../programs/listen/case-figures.ts';
+import { listenFigures } from '../../../programs/listen/listen-figures.ts';
 import { listenDocument } from '../document-figures.ts';
 import {
   casePoints,
@@ -44,10 +46,12 @@ export const judgeL4: Judge = (all, context) => {
     ...exactClauses(casePoints(all, 'ten-listens'), {
       statement: 'ten listens take 30 gets of the latch',
       expected: { latchGets: 30 },
+      figures: listenCaseFigures,
     }),
     ...exactClauses(casePoints(all, 'ten-dequeues-by-name'), {
       statement: 'ten dequeues by name take none',
       expected: { latchGets: 0 },
+      figures: listenCaseFigures,
     }),
     ...linesBy(all, 'method').flatMap((line) => compareMethods(line, context)),
   ];
@@ -69,6 +73,7 @@ function compareMethods(line: readonly Point[], context: JudgeContext): ClaimCla
   const latch = exactClauses([subscriber], {
     statement: 'dequeues by name take no latch',
     expected: { latchGets: 0 },
+    figures: listenFigures,
   }).map((clause) => ({ ...clause, condition }));
   if (!hasSleeps(listen)) return latch;
   const { listen: documentListen, subscriber: documentSubscriber } = listenDocument.report;
@@ -104,6 +109,7 @@ export const judgeL7: Judge = (all, context) => {
   const latch = exactClauses(subscribers, {
     statement: 'subscribers instead of listen remove the latch',
     expected: { latchGets: 0 },
+    figures: listenFigures,
   });
   return copies.length > 0 && latch.length > 0
     ? [...copies, ...latch]

@@ -1,8 +1,10 @@
 /** Judges of the claims that are about exact counts: D5, D6 and D8. */
-import { type ClaimClause, figureOf, numberParam, type Point } from '@shardlab/contract';
+import { type ClaimClause, numberParam, type Point } from '@shardlab/contract';
 import { clauseOf, failed, needs } from '../../../judging/clause.ts';
+import { countInWords } from '../../../judging/exact-counts.ts';
 import type { Judge } from '../../../judging/judgement.ts';
 import { combined } from '../../../judging/sample.ts';
+import { pipelineCaseFigures } from '../../../programs/pipelining/case-figures.ts';
 import type { PipelineCaseName } from '../../../programs/pipelining/cases.ts';
 import { casePoints, figureSample, provenanceOfPoints } from './pipelining-points.ts';
 import { starvationClauses } from './starvation.ts';
@@ -32,7 +34,7 @@ function exactClauses(all: readonly Point[], { name, statement, expected }: Exac
       sample: off,
       under: 1,
       provenance: provenanceOfPoints([point]),
-      numbers: `${ranges.map(([figure]) => `${figure} ${figureOf(point, figure)}`).join(', ')}.`,
+      numbers: `${ranges.map(([figure]) => countInWords(point, figure, pipelineCaseFigures)).join(', ')}.`,
       digits: 0,
     });
     return off.repeats.some((value) => value > 0)

@@ -79,7 +79,9 @@ export const judgeS2: Judge = (all) => {
         numbers: `Median ${Math.round(sample(point, 'gapMs').value)} ms. The document names no time; the bar is ours.`,
         digits: 0,
       }),
-    );
+    )
+    // The first of the clauses that decide gives the claim its number: the worst.
+    .toSorted((a, b) => (b.value ?? 0) - (a.value ?? 0));
   const present = new Set(servicePoints(all).map(faultOf));
   return present.has('stop') && present.has('kill') && clauses.length > 0
     ? clauses

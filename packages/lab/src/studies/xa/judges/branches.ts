@@ -5,6 +5,7 @@ import { exactClauses } from '../../../judging/exact-counts.ts';
 import type { Judge } from '../../../judging/judgement.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { combined, ratioOf } from '../../../judging/sample.ts';
+import { xaFigures } from '../../../programs/xa/xa-figures.ts';
 import { dfsWaitsOfTen, perInsertS, roundTripsOfXa, waitOf, xaDocument } from '../document-figures.ts';
 import { conditionOf, find, linesBy, perMessageInWords, type XaPoint, xaPoints } from './xa-points.ts';
 
@@ -160,10 +161,12 @@ export const judgeX5: Judge = (all) => {
       ...exactClauses([other.point], {
         statement: 'both prepares of a transaction are passed on from one instance to the other',
         expected: { preparesPassedOn: 2 },
+        figures: xaFigures,
       }),
       ...exactClauses([own.point], {
         statement: 'none is where each session prepares its own',
         expected: { preparesPassedOn: 0 },
+        figures: xaFigures,
       }),
     ];
   });
@@ -187,10 +190,12 @@ export const judgeX6: Judge = (all) => {
     ...exactClauses(atHome, {
       statement: `${roundTripsOfXa} calls for a transaction whose work is at one home instance`,
       expected: { callsPerTransaction: roundTripsOfXa },
+      figures: xaFigures,
     }),
     ...exactClauses(counted, {
       statement: `${roundTripsOfXa} requests left the client for each`,
       expected: { roundTripsPerTransaction: roundTripsOfXa },
+      figures: xaFigures,
     }),
     ...apart.map((point) =>
       clauseWithout('not-comparable', {
@@ -216,6 +221,7 @@ export const judgeX7: Judge = (all) => {
     ...exactClauses(tight, {
       statement: 'never two tightly coupled branches active at the same time',
       expected: { activeTogetherShare: 0 },
+      figures: xaFigures,
     }),
     ...loose.map((point) =>
       clauseOf({
