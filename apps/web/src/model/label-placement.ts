@@ -13,6 +13,12 @@ export interface LabelPlace {
   y: number;
 }
 
+/** In chart space. */
+export interface Position {
+  x: number;
+  y: number;
+}
+
 const lineHeightPx = 12;
 const insetPx = 6;
 /** Distance of the sampled positions along a drawn line. */
@@ -29,20 +35,8 @@ export function placeLabel(
   y: number,
   { series, geometry }: { series: readonly ScalingSeries[]; geometry: ScalingGeometry },
 ): LabelPlace {
-  const drawn = sampledPositions(series, geometry);
-  const { left, right, top, bottom } = geometry;
+  const { left, right } = geometry;
   const widthPx = right - left - 2 * insetPx;
-  const covered = ({ text, x, y: baseline }: LabelPlace): number => {
-    if (baseline - lineHeightPx < top || baseline > bottom) return Number.POSITIVE_INFINITY;
-    const to = x + textWidth(text);
-    return drawn.filter(
-      (position) =>
-        position.x > x - 4 &&
-        position.x < to + 4 &&
-        position.y > baseline - lineHeightPx &&
-        position.y < baseline + 4,
-    ).length;
-  };
   const places = texts
     .filter((text, index) => index === texts.length - 1 || textWidth(text) <= widthPx)
     .flatMap((text) => {
@@ -55,6 +49,47 @@ export function placeLabel(
         { text, x, y: y + insetPx + lineHeightPx - 3 },
       ]);
     });
+  return coveringLeast(places, sampledPositions(series, geometry), geometry);
+}
+
+/** The label of a line that rises from left to right: tries positions from its upper end on, below the line and above it. */
+export function placeOnRise(
+  text: string,
+  { x1, y1, x2, y2 }: { x1: number; y1: number; x2: number; y2: number },
+  { drawn, geometry }: { drawn: readonly Position[]; geometry: ScalingGeometry },
+): LabelPlace {
+  const widthPx = textWidth(text);
+  const places = Array.from({ length: candidates }, (_, n) => 1 - n / candidates).flatMap((share) => {
+    const at = { x: x1 + (x2 - x1) * share, y: y1 + (y2 - y1) * share };
+    const below = { text, x: at.x + insetPx, y: at.y + lineHeightPx };
+    const above = { text, x: at.x - 2 * insetPx - widthPx, y: at.y - insetPx };
+    return [
+      ...(below.x + widthPx + insetPx <= geometry.right ? [below] : []),
+      ...(above.x >= geometry.left ? [above] : []),
+    ];
+  });
+  return places.length === 0
+    ? { text, x: x2 - widthPx, y: y2 - insetPx }
+    : coveringLeast(places, drawn, geometry);
+}
+
+/** The first of the places that cover the least of what is drawn; those outside the plot last. */
+function coveringLeast(
+  places: readonly LabelPlace[],
+  drawn: readonly Position[],
+  { top, bottom }: ScalingGeometry,
+): LabelPlace {
+  const covered = ({ text, x, y: baseline }: LabelPlace): number => {
+    if (baseline - lineHeightPx < top || baseline > bottom) return Number.POSITIVE_INFINITY;
+    const to = x + textWidth(text);
+    return drawn.filter(
+      (position) =>
+        position.x > x - 4 &&
+        position.x < to + 4 &&
+        position.y > baseline - lineHeightPx &&
+        position.y < baseline + 4,
+    ).length;
+  };
   return places.reduce((best, place) => (covered(place) < covered(best) ? place : best));
 }
 
@@ -82,10 +117,10 @@ export function placeAtEnd(
 }
 
 /** Positions along the drawn lines, close enough together that no line passes unnoticed under a label. */
-function sampledPositions(
-  series: readonly ScalingSeries[],
-  { x, y }: ScalingGeometry,
-): { x: number; y: number }[] {
+export function sampledPositions(
+  series: readonly { readonly points: readonly { x: number; value: number }[] }[],
+  { x, y }: Pick<ScalingGeometry, 'x' | 'y'>,
+): Position[] {
   return series.flatMap(({ points }) =>
     points.flatMap((point, index) => {
       const to = { x: x(point.x), y: y(point.value) };
