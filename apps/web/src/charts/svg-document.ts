@@ -18,7 +18,9 @@ export function themeValue(value: string, theme: 'light' | 'dark'): string {
 }
 
 /** A piece of a line, `dash` as in SVG and null for a solid one; or the mark of a point. */
-export type LegendMark = { dash: string | null; isThin?: boolean; isRound?: boolean } | { shape: SymbolType };
+export type LegendMark =
+  | { dash: string | null; isThin?: boolean; isRound?: boolean }
+  | { shape: SymbolType; isHollow?: boolean };
 
 /** What a colour, a line or a mark of the drawing stands for. */
 export interface LegendItem {
@@ -107,7 +109,7 @@ function markOf({ color, opacity = 1, mark }: LegendItem, x: number, y: number):
   if (mark === undefined)
     return `<rect x="${x}" y="${y - 9}" width="${patchPx}" height="${patchPx}" rx="2" fill="${color}" fill-opacity="${opacity}"/>`;
   if ('shape' in mark)
-    return `<path d="${symbol(mark.shape, pointArea)()}" transform="translate(${x + patchPx / 2} ${y - 4})" fill="${color}" fill-opacity="${opacity}"/>`;
+    return `<path d="${symbol(mark.shape, pointArea)()}" transform="translate(${x + patchPx / 2} ${y - 4})" ${mark.isHollow === true ? `fill="none" stroke="${color}"` : `fill="${color}" fill-opacity="${opacity}"`}/>`;
   const { dash, isThin = false, isRound = false } = mark;
   const dashes = dash === null ? '' : ` stroke-dasharray="${dash}"`;
   return `<path d="M${x} ${y - 4}h${linePx}" fill="none" stroke="${color}" stroke-opacity="${opacity}" stroke-width="${isThin ? 1 : 2}"${dashes}${isRound ? ' stroke-linecap="round"' : ''}/>`;

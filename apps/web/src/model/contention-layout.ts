@@ -45,6 +45,8 @@ export interface ContentionSide {
   /** Below the title: the time. */
   when: string;
   isNow: boolean;
+  /** The name of the gate, which ends at `x`; null without a moment. */
+  gate: { x: number; y: number; label: string } | null;
   /** The number at the gate, and what it counts; null without a moment. */
   counter: { x: number; y: number; value: string; label: string } | null;
   lanes: Lane[];
@@ -72,12 +74,12 @@ export interface SideInput {
 
 const dotsMax = 96;
 const dotPx = 9;
-const headPx = 40;
+const headPx = 50;
 const footPx = 16;
 const sideGapPx = 18;
 /** Below this width the sides stand one above the other. */
 const besideMinPx = 560;
-const sideHeightPx = 162;
+const sideHeightPx = 168;
 /** Wider than this, dots and gate would be too far apart to be seen at once. */
 const sideWidthMax = 680;
 /** Width of a gate: room for all sessions of its lane, as far as the side allows. */
@@ -118,7 +120,7 @@ function layoutSide(input: SideInput, box: Box & { perDot: number }): Contention
   const { perDot, ...place } = box;
   const common = { system, title, when, isNow, ...place };
   if (sessions === null)
-    return { ...common, figure: 'not measured here', counter: null, lanes: [], dots: [] };
+    return { ...common, figure: 'not measured here', gate: null, counter: null, lanes: [], dots: [] };
   const figure = `${formatRate(sessions.dequeuePerSec)}`;
   const hasOneGate = system !== 'sharded';
   const groups = hasOneGate
@@ -165,6 +167,11 @@ function layoutSide(input: SideInput, box: Box & { perDot: number }): Contention
     figure,
     lanes,
     dots,
+    gate: {
+      x: gateX + gateWidth,
+      y: top - 4,
+      label: hasOneGate && input.gate !== 'each other' ? input.gate.replace(/^the /, '') : 'commit',
+    },
     counter: {
       x: gateX + gateWidth,
       y: place.y + place.height - 3,
@@ -218,7 +225,12 @@ function placeDots(
     x: fromX + Math.floor(index / rows) * step,
     y: startY + (index % rows) * dotPx,
   });
-  const away = { fromX: left + dotPx / 2, step: columnPx(paused + working + free, (lane.x - left) / 2) };
+  // From the middle to the left, so that they are seen together with the gate.
+  const middle = left + (lane.x - left) / 2;
+  const away = {
+    fromX: middle - dotPx / 2,
+    step: -columnPx(paused + working + free, (lane.x - left) / 2),
+  };
   const roles: { role: DotRole; count: number; fromX: number; step: number }[] = [
     {
       role: 'committing',

@@ -28,7 +28,7 @@ export function Legend({ items, label = 'Legend' }: { items: readonly LegendItem
 
 function LegendSample({ color, opacity = 1, mark }: LegendItem) {
   if (mark === undefined) return <Swatch color={color} opacity={opacity} />;
-  if ('shape' in mark) return <PointMark shape={mark.shape} color={color} />;
+  if ('shape' in mark) return <PointMark {...mark} color={color} />;
   const { dash, isThin = false, isRound = false } = mark;
   return <LineSample dash={dash} thin={isThin} round={isRound} color={color} opacity={opacity} />;
 }
@@ -62,10 +62,22 @@ export function LineSample({
   );
 }
 
-function PointMark({ shape, color }: { shape: SymbolType; color: string }) {
+function PointMark({
+  shape,
+  color,
+  isHollow = false,
+}: {
+  shape: SymbolType;
+  color: string;
+  isHollow?: boolean;
+}) {
   return (
     <svg width="14" height="14" viewBox="-7 -7 14 14" aria-hidden="true">
-      <path d={symbol(shape, pointArea)() ?? ''} fill={color} />
+      <path
+        d={symbol(shape, pointArea)() ?? ''}
+        fill={isHollow ? 'none' : color}
+        stroke={isHollow ? color : undefined}
+      />
     </svg>
   );
 }
