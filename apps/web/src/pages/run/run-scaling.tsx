@@ -12,6 +12,7 @@ import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { CombinationFigure } from '../../parts/combination-figure.tsx';
 import { Legend } from '../../parts/legend-marks.tsx';
 import { scalingTable } from '../../parts/run-figure.tsx';
+import { SelectChoice } from '../../parts/select-choice.tsx';
 import { useScalingChart } from '../../parts/use-scaling-chart.ts';
 import { useTables } from '../../parts/use-study.ts';
 import type { RunSearch } from './run-search.ts';
@@ -100,20 +101,12 @@ function MetricChoice({
   onSearch,
 }: Pick<RunScalingProps, 'program' | 'onSearch'> & { metric: Metric }) {
   return (
-    <label className="chart-choice small">
-      <span className="muted">Show</span>
-      <select
-        className="input"
-        value={metric.id}
-        onChange={(event) => onSearch({ metric: event.target.value })}
-      >
-        {metricsOf(program).map(({ id, label }) => (
-          <option key={id} value={id}>
-            {label}
-          </option>
-        ))}
-      </select>
-    </label>
+    <SelectChoice
+      label="Show"
+      value={metric.id}
+      options={metricsOf(program).map(({ id, label }) => ({ value: id, label }))}
+      onChange={(id) => onSearch({ metric: id })}
+    />
   );
 }
 
