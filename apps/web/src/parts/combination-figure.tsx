@@ -11,14 +11,14 @@ import {
   combinationTable,
   moveRow,
 } from '../model/combination-rows.ts';
-import { formatValue } from '../model/format.ts';
+import { formatValue, plural } from '../model/format.ts';
 import type { Metric } from '../model/point-metrics.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { usePointerChart, useWidth } from './use-chart.ts';
 
 export interface CombinationFigureProps {
   /** The points may be none: then the plan is shown. */
-  run: Pick<Run, 'scenario' | 'scale' | 'points'>;
+  run: Pick<Run, 'scenario' | 'scale' | 'points'> & Partial<Pick<Run, 'status'>>;
   program: ProgramInfo;
   metric: Metric;
   title: string;
@@ -37,7 +37,7 @@ export interface CombinationFigureProps {
 export function CombinationFigure(props: CombinationFigureProps) {
   const { run, program, metric, live, selected, onSelect } = props;
   const view = useMemo(() => combinationRows(run, { program, metric, live }), [run, program, metric, live]);
-  const { rows, references } = view;
+  const { rows, references, leftOut } = view;
   const [cursor, setCursor] = useState<string | null>(null);
   const { box, width: measured } = useWidth();
   const width = Math.max(measured, 240);
@@ -71,7 +71,11 @@ export function CombinationFigure(props: CombinationFigureProps) {
   return (
     <ChartFrame
       title={props.title}
-      unit={[metric.unit, ...(references.length > 0 ? ['wide pale lines: the document'] : [])].join('; ')}
+      unit={[
+        metric.unit,
+        ...(references.length > 0 ? ['wide pale lines: the document'] : []),
+        ...(leftOut > 0 ? [`${plural(leftOut, 'planned combination')} not measured`] : []),
+      ].join('; ')}
       fileName={`${run.scenario.id}-${metric.id}`}
       table={() => combinationTable(rows, `${metric.label} (${metric.unit})`)}
       svg={element}

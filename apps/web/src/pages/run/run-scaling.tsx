@@ -72,6 +72,9 @@ function Scaling(props: RunScalingProps & { metric: Metric; view: RunScalingView
       unit={[
         `${metric.unit}, logarithmic`,
         ...(hasDocument ? ['wide pale lines: the document'] : []),
+        ...(hasRanges(series)
+          ? ['vertical strokes: the 95 % interval; of fewer than five repeats, their range']
+          : []),
         ...(hint === '' ? [] : [hint]),
       ].join('; ')}
       fileName={`${run.scenario.id}-${metric.id}`}
@@ -94,6 +97,9 @@ function Scaling(props: RunScalingProps & { metric: Metric; view: RunScalingView
     />
   );
 }
+
+const hasRanges = (series: readonly ScalingSeries[]): boolean =>
+  series.some(({ points }) => points.some(({ range }) => range !== undefined && range[0] < range[1]));
 
 function MetricChoice({
   program,
