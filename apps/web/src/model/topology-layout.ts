@@ -178,8 +178,9 @@ const endOf = ({ cells, x, width }: ShardRow): number => {
 
 /** Moves the rows of a card that its partitions do not fill to its middle, all by the same distance. */
 function centre(rows: readonly ShardRow[], inner: number): void {
-  const byPx = (inner - Math.max(0, ...rows.map((row) => endOf(row) - row.x))) / 2;
-  for (const row of rows) {
+  const filled = rows.filter(({ cells }) => cells.length > 0);
+  const byPx = (inner - Math.max(0, ...filled.map((row) => endOf(row) - row.x))) / 2;
+  for (const row of filled) {
     row.x += byPx;
     for (const cell of row.cells) cell.x += byPx;
   }
