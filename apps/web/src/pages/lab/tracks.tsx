@@ -20,7 +20,7 @@ export function Tracks({ scenarios }: { scenarios: readonly ScenarioEntry[] }) {
           <div className="track-documents">
             {figures.map(({ study, entries }) => (
               <div key={study} className="track-document">
-                <h3>{data?.studies.find(({ id }) => id === study)?.document.kind ?? study}</h3>
+                <h3>{data?.studies.find(({ id }) => id === study)?.document.title ?? study}</h3>
                 <ScenarioLinks entries={entries} />
               </div>
             ))}
