@@ -98,6 +98,18 @@ describe('a run has no axis', () => {
 });
 
 describe('the rows of a run', () => {
+  test('are, once it is done, those that it measured', () => {
+    const planned = view().rows.length;
+    const { rows, leftOut } = combinationRows(
+      { ...run(), status: 'done' },
+      { program, metric: gap!, live: null },
+    );
+    expect(rows).toHaveLength(points.length);
+    expect(leftOut).toBe(planned - points.length);
+    const none = { ...run(), points: [], status: 'done' as const };
+    expect(combinationRows(none, { program, metric: gap!, live: null }).rows).toHaveLength(planned);
+  });
+
   test('are those of its plan, named by what varies, with the value of each measured point', () => {
     expect(view().rows.map(({ name, value, text }) => [name, value, text])).toEqual([
       ['loosely coupled, none, 1 instance', null, 'none'],
@@ -191,7 +203,7 @@ describe('the chart of combinations', () => {
     const rows = view().rows;
     createCombinationChart(element, { onCursor: () => {}, onSelect: () => {} }).update({
       width,
-      view: { rows, references, live: null },
+      view: { rows, leftOut: 0, references, live: null },
       color: systemColor,
       formatAxis: gap!.formatAxis,
       cursor: rows[3]!.key,

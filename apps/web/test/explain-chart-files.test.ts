@@ -104,6 +104,7 @@ test('a histogram of ours beside one of a document', async () => {
   createHistogramChart(element, noEvents).update({
     width: 520,
     height: 220,
+    axisTitle: 'time of a get',
     edges: Array.from({ length: count }, (_, index) => formatPowerNs(first + index)),
     series: [
       { label: 'here', shares: shares[0]!, color: 'var(--wait-concurrency)', drawnAs: 'bars' },

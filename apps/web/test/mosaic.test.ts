@@ -114,7 +114,7 @@ test('figures, faults and uploads are the three tracks', () => {
   ];
   const ids = (found: ScenarioEntry[]) => found.map((entry) => entry.scenario.id);
   const { figures, breaking, own } = tracksOf(entries);
-  expect(ids(figures)).toEqual(['figure-3', 'figure-10', 'plan-1']);
+  expect(figures.map(({ entries: found }) => ids(found))).toEqual([['figure-3', 'figure-10'], ['plan-1']]);
   expect(ids(breaking)).toEqual(['failover', 'conversion', 'moves']);
   expect(ids(own)).toEqual(['mine']);
 });

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { placeLabel, placeReferenceLabels } from '../src/model/label-placement.ts';
+import {
+  placeLabel,
+  placeOnRise,
+  placeReferenceLabels,
+  sampledPositions,
+} from '../src/model/label-placement.ts';
 import { placeLineLabels } from '../src/model/line-labels.ts';
 import {
   decadeDomain,
@@ -196,4 +201,23 @@ test('labels at the ends of lines keep their order, do not touch, and stay in th
     if (index > 0) expect(y - heights[index - 1]!).toBeGreaterThanOrEqual(12);
   expect(Math.min(...heights)).toBeGreaterThanOrEqual(geometry.top);
   expect(Math.max(...heights)).toBeLessThanOrEqual(geometry.bottom + 5);
+});
+
+test('the label of a single point stands beside it, unless it would cover a line there', () => {
+  const first = series.map((entry) => ({ ...entry, points: entry.points.slice(0, 1) }));
+  const beside = placeLineLabels(first.slice(0, 1), geometry);
+  expect(beside[0]!.x).toBeLessThan(geometry.x(1) + 20);
+  const [line] = series;
+  const through = { ...first[1]!, points: [{ ...line!.points[0]!, key: 'same' }] };
+  const labels = placeLineLabels([line!, through], geometry);
+  expect(labels.map(({ x }) => x)).toEqual([geometry.right + 8, geometry.right + 8]);
+});
+
+test('the label of the linear guide covers no line', () => {
+  const guide = linearGuide(geometry, series[0]!.points[0]!)!;
+  const drawn = sampledPositions(series, geometry);
+  const label = placeOnRise('linear', guide, { drawn, geometry });
+  const to = label.x + 6 * 5.6;
+  for (const { x, y } of drawn)
+    if (x > label.x && x < to) expect(Math.abs(y - (label.y - 4))).toBeGreaterThan(6);
 });

@@ -25,8 +25,11 @@ const dotColor: Readonly<Record<DotRole, string>> = {
   waiting: waitColor.concurrency!,
   paused: waitColor.configuration!,
   working: themeColor.text,
-  elsewhere: themeColor.strong,
+  elsewhere: themeColor.muted,
 };
+
+/** Sessions that do nothing: a ring. */
+const isHollow = (role: DotRole): boolean => role === 'elsewhere';
 
 const dotWords: readonly [DotRole, string][] = [
   ['waiting', 'waits for others'],
@@ -42,7 +45,11 @@ export const dotLegend = (perDot: number): LegendItem[] => [
     color: themeColor.muted,
     mark: { shape: symbolCircle },
   },
-  ...dotWords.map(([role, label]) => ({ label, color: dotColor[role] })),
+  ...dotWords.map(([role, label]) => ({
+    label,
+    color: dotColor[role],
+    mark: { shape: symbolCircle, isHollow: isHollow(role) },
+  })),
 ];
 
 /** Moves of dots are transitions of the style sheet (charts.css), so that reduced motion is its matter. */
@@ -82,6 +89,7 @@ function enterSide(side: Sides): Sides {
   text('title', 12.5).attr('font-weight', 600);
   text('figure', 15).attr('font-weight', 600).attr('text-anchor', 'end');
   text('when', 11).attr('fill', themeColor.muted);
+  text('gate', 11).attr('fill', themeColor.muted).attr('text-anchor', 'end');
   text('counter', 12).attr('text-anchor', 'end').attr('fill', themeColor.text);
   return side;
 }
@@ -105,6 +113,10 @@ function drawSide(element: SVGGElement, side: ContentionSide): void {
     .attr('x', px(side.x))
     .attr('y', px(side.y + 29))
     .text(side.when);
+  text('gate')
+    .attr('x', px(side.gate?.x ?? 0))
+    .attr('y', px(side.gate?.y ?? 0))
+    .text(side.gate?.label ?? '');
   text('counter')
     .attr('x', px(side.counter?.x ?? 0))
     .attr('y', px(side.counter?.y ?? 0))
@@ -118,8 +130,9 @@ function drawSide(element: SVGGElement, side: ContentionSide): void {
     .join('circle')
     .attr('class', 'session-dot')
     .attr('data-role', ({ role }) => role)
-    .attr('r', dotRadius)
-    .attr('fill', ({ role }) => dotColor[role])
+    .attr('r', ({ role }) => (isHollow(role) ? dotRadius - 0.5 : dotRadius))
+    .attr('fill', ({ role }) => (isHollow(role) ? themeColor.surface : dotColor[role]))
+    .attr('stroke', ({ role }) => (isHollow(role) ? dotColor[role] : null))
     .attr('cx', ({ x }) => px(x))
     .attr('cy', ({ y }) => px(y));
 }

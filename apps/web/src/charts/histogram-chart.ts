@@ -16,6 +16,8 @@ export interface HistogramSeries {
 export interface HistogramData extends Size {
   /** The buckets that are shown, from left to right: text at the left edge of each. */
   edges: readonly string[];
+  /** Of the horizontal axis. */
+  axisTitle: string;
   series: readonly HistogramSeries[];
   /** Index of a bucket. */
   cursor: number | null;
@@ -25,7 +27,7 @@ export interface HistogramEvents {
   onCursor(bucket: number | null): void;
 }
 
-const margin = { top: 8, right: 10, bottom: 26, left: 40 };
+const margin = { top: 8, right: 10, bottom: 40, left: 40 };
 
 export function createHistogramChart(
   element: SVGSVGElement,
@@ -123,7 +125,7 @@ function marksOf(data: HistogramData): Mark[] {
               attrs: {
                 x: left + bucket * step,
                 y: bottom + 16,
-                'text-anchor': bucket === 0 ? 'start' : 'middle',
+                'text-anchor': 'middle',
                 fill: themeColor.muted,
               },
               text: edge,
@@ -131,5 +133,11 @@ function marksOf(data: HistogramData): Mark[] {
           ]
         : [],
     ),
+    {
+      key: 'axis-title',
+      tag: 'text',
+      attrs: { x: width - margin.right, y: height - 6, 'text-anchor': 'end', fill: themeColor.muted },
+      text: data.axisTitle,
+    },
   ];
 }

@@ -9,6 +9,7 @@ import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
 import { type DocumentCurveLine, drawDocumentCurves } from './document-curve-lines.ts';
 import { followPointer, type PointerEvents } from './follow-pointer.ts';
+import { haloText } from './halo-text.ts';
 import { drawPlotNote } from './plot-note.ts';
 import { drawGuides, type ReferenceLine } from './scaling-guides.ts';
 import {
@@ -257,7 +258,7 @@ function drawLineLabels(group: Group, geometry: ScalingGeometry, series: readonl
     .data(placeLineLabels(series, geometry), (label) => label.id)
     .join('text')
     .attr('data-label', (label) => label.id)
-    .attr('font-size', 11)
+    .call(haloText)
     .attr('fill', lineColor)
     .attr('x', (label) => px(label.x))
     .attr('y', (label) => px(label.y))

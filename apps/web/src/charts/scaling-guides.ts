@@ -1,11 +1,21 @@
 /** What stands behind the lines of the scaling chart: a line of slope one, and values that a document states. */
 import type { Selection } from 'd3-selection';
-import { placeReferenceLabels } from '../model/label-placement.ts';
+import {
+  type LabelPlace,
+  type Position,
+  placeOnRise,
+  placeReferenceLabels,
+  sampledPositions,
+} from '../model/label-placement.ts';
 import { linearGuide, type ScalingGeometry } from '../model/scaling-geometry.ts';
 import type { ScalingSeries } from '../model/scaling-series.ts';
+import { textWidth } from '../model/text-lines.ts';
 import { px } from './axes.ts';
 import { haloText } from './halo-text.ts';
 import { documentLine, lineColor, themeColor } from './visual-encoding.ts';
+
+/** From the baseline of a text up to its middle. */
+const labelMiddlePx = 4;
 
 type Group = Selection<SVGGElement, unknown, null, undefined>;
 
@@ -28,6 +38,7 @@ interface GuideData {
 }
 
 export function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideData): void {
+  const labels = placeReferenceLabels(data.references, { series: data.series, geometry });
   const firstSharded = data.series.find((entry) => entry.system === 'sharded')?.points[0];
   const through = data.hasLinearGuide ? firstSharded : undefined;
   const guide = through === undefined ? null : linearGuide(geometry, through);
@@ -41,7 +52,7 @@ export function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideD
         .attr('stroke', themeColor.strong)
         .attr('stroke-dasharray', '1 4')
         .attr('stroke-width', 1.5);
-      entry.append('text').attr('fill', themeColor.muted).attr('font-size', 11);
+      entry.append('text').attr('fill', themeColor.muted).call(haloText);
       return entry;
     });
   slopes
@@ -53,10 +64,10 @@ export function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideD
     .attr('stroke-linecap', 'round');
   slopes
     .select('text')
-    .attr('text-anchor', (d) => (d.x2 > geometry.right - 50 ? 'end' : 'start'))
-    .attr('x', (d) => px(d.x2 > geometry.right - 50 ? d.x2 - 12 : d.x2 + 6))
-    .attr('y', (d) => px(d.x2 > geometry.right - 50 ? d.y2 - 6 : d.y2 + 11))
-    .text('linear');
+    .datum((d) => placeOnRise('linear', d, { drawn: drawnBefore(data, labels, geometry), geometry }))
+    .attr('x', (label) => px(label.x))
+    .attr('y', (label) => px(label.y))
+    .text((label) => label.text);
 
   const references = group
     .selectAll<SVGGElement, ReferenceLine>('g[data-reference]')
@@ -77,7 +88,6 @@ export function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideD
     .attr('x2', geometry.right)
     .attr('y1', (d) => px(geometry.y(d.value)))
     .attr('y2', (d) => px(geometry.y(d.value)));
-  const labels = placeReferenceLabels(data.references, { series: data.series, geometry });
   references
     .select('text')
     .data(labels)
@@ -85,4 +95,26 @@ export function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideD
     .attr('x', (label) => px(label.x))
     .attr('y', (label) => px(label.y))
     .text((label) => label.text);
+}
+
+/** Where lines and labels of references are, and the lines of the series. */
+function drawnBefore(
+  { series, references }: GuideData,
+  labels: readonly LabelPlace[],
+  geometry: ScalingGeometry,
+): Position[] {
+  const [low, high] = geometry.x.domain() as [number, number];
+  const lines = references.map(({ value }) => ({
+    points: [
+      { x: low, value },
+      { x: high, value },
+    ],
+  }));
+  const texts = labels.flatMap(({ text, x, y }) =>
+    Array.from({ length: text.length }, (_, index) => ({
+      x: x + (index / text.length) * textWidth(text),
+      y: y - labelMiddlePx,
+    })),
+  );
+  return [...sampledPositions([...series, ...lines], geometry), ...texts];
 }

@@ -46,9 +46,12 @@ export const herdLegend: readonly LegendItem[] = [
     mark: { shape: symbolCircle, isHollow: true },
   },
 ];
+/** Of a name on a bar. */
+const spanTextColor = (tone: LaneTone): string =>
+  tone === 'works' ? 'var(--on-wait-commit)' : themeColor.surface;
 
 const laneHeight = 20;
-const barHeight = 11;
+const barHeight = 14;
 const axisHeight = 28;
 const spanMin = 1;
 /** Room that the label of a tick needs on each side: nearer to the edge it ends at its tick. */
@@ -149,7 +152,7 @@ function laneOf(lane: Lane, row: number, data: SwimlaneData): Mark[] {
     ...lane.spans.flatMap((span, index): Mark[] => {
       const width = Math.max(spanMin, x(span.to) - x(span.from));
       const isThin = span.tone === 'waits' || span.tone === 'gap';
-      const height = isThin ? barHeight / 2.4 : barHeight;
+      const height = isThin ? barHeight / 3 : barHeight;
       const label = fitText(span.name, width - 6);
       const bar: Mark = {
         key: key(index),
@@ -167,7 +170,7 @@ function laneOf(lane: Lane, row: number, data: SwimlaneData): Mark[] {
       const text: Mark = {
         key: key(`${index}-name`),
         tag: 'text',
-        attrs: { x: x(span.from) + 4, y: middle + 3.5, 'font-size': '9.5', fill: themeColor.surface },
+        attrs: { x: x(span.from) + 4, y: middle + 4, fill: spanTextColor(span.tone) },
         text: label,
       };
       return [bar, text];

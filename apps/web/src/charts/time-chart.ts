@@ -244,8 +244,8 @@ function drawLines(group: Group, x: Scale, y: Scale, { lines }: TimeMarks): void
     .join('path')
     .attr('data-line', (entry) => entry.id)
     .attr('stroke', (entry) => systemColor(entry.system))
-    .attr('stroke-width', (entry) => (entry.role === 'primary' ? 1.75 : 1))
-    .attr('stroke-opacity', (entry) => (entry.role === 'primary' ? 1 : 0.55))
+    .attr('stroke-width', (entry) => (entry.role === 'primary' ? 1.75 : 1.5))
+    .attr('stroke-opacity', (entry) => (entry.role === 'primary' ? 1 : 0.8))
     .attr('stroke-dasharray', (entry) => roundTripDash(entry.roundTripMs))
     .attr('stroke-linejoin', 'round')
     .attr('d', (entry) => path(widenSingle(entry.points)));

@@ -193,12 +193,18 @@ function drawFlows(flows: Selection<SVGLineElement, Flow, SVGGElement, InstanceC
     .attr('y2', (d) => px(d.y2));
 }
 
+/** "shard 100: 20 waiting" */
+function shardText({ label, backlog, hidden }: ShardRow): string {
+  const waiting = backlog === null ? '' : `: ${formatCount(backlog)} waiting`;
+  return `${label}${waiting}${hidden > 0 ? `, ${hidden} older` : ''}`;
+}
+
 function drawShards(rows: Selection<SVGGElement, ShardRow, SVGGElement, InstanceCard>, color: string): void {
   rows
     .select('text')
     .attr('x', (d) => px(d.x))
     .attr('y', (d) => px(d.y + 11))
-    .text((d) => `${d.label}: ${formatCount(d.backlog)}${d.hidden > 0 ? `, ${d.hidden} older` : ''}`);
+    .text(shardText);
   const cells = rows
     .selectAll<SVGGElement, PartitionCell>('g')
     .data(

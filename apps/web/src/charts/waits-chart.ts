@@ -74,7 +74,7 @@ function axesOf(panel: PlacedPanel, { format }: WaitsChartData): Mark[] {
     {
       key: key('title'),
       tag: 'text',
-      attrs: { x: left, y: plotTop - 10, fill: themeColor.text, 'font-weight': '600' },
+      attrs: { x: left, y: plotTop - 16, fill: themeColor.text, 'font-weight': '600' },
       text: fitText(title, plotRight - left),
     },
     ...ticks.flatMap((tick): Mark[] => [

@@ -40,6 +40,8 @@ export interface CombinationRow {
 
 export interface CombinationView {
   rows: CombinationRow[];
+  /** Planned combinations without a row: a run that is done has none for what it did not measure. */
+  leftOut: number;
   /** Values that a document states. */
   references: { label: string; value: number; system: string }[];
   /** Where the trial under way is; null for nowhere. */
@@ -48,14 +50,16 @@ export interface CombinationView {
 
 /** `live`: the newest tick of a run under way; null for none. */
 export function combinationRows(
-  run: Pick<Run, 'scenario' | 'scale' | 'points'>,
+  run: Pick<Run, 'scenario' | 'scale' | 'points'> & Partial<Pick<Run, 'status'>>,
   options: { program: ProgramInfo; metric: Metric; live: Tick | null },
 ): CombinationView {
   const { program, metric, live } = options;
   const varied = variedParameters(plannedSweep(run), program);
-  const planned = plannedCombinations(run, program);
   const isAt = (plan: PlannedCombination, { system, params }: Pick<Point | Tick, 'system' | 'params'>) =>
     system === plan.system && varied.every(({ name }) => params[name] === plan.params[name]);
+  const combinations = plannedCombinations(run, program);
+  const measured = combinations.filter((plan) => run.points.some((point) => isAt(plan, point)));
+  const planned = run.status === 'done' && measured.length > 0 ? measured : combinations;
   const rows = planned.map((plan): CombinationRow => {
     const name = combinationName(run, program, plan);
     const point = run.points.find((each) => isAt(plan, each));
@@ -73,6 +77,7 @@ export function combinationRows(
     live === null || metric.id !== liveMetric ? -1 : planned.findIndex((plan) => isAt(plan, live));
   return {
     rows,
+    leftOut: combinations.length - planned.length,
     references: (run.scenario.references ?? [])
       .filter(({ figure }) => figure === metric.id)
       .map(({ label, value, system }) => ({ label, value, system })),

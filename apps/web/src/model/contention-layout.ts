@@ -47,6 +47,8 @@ export interface ContentionSide {
   /** Below the title: the time. */
   when: string;
   isNow: boolean;
+  /** The name of the gate, which ends at `x`; null without a moment. */
+  gate: { x: number; y: number; label: string } | null;
   /** The number at the gate, and what it counts; null without a moment. */
   counter: { x: number; y: number; value: string; label: string } | null;
   lanes: Lane[];
@@ -76,7 +78,7 @@ export interface SideInput {
 
 const dotsMax = 96;
 const dotPx = 9;
-const headPx = 40;
+const headPx = 50;
 /** Estimated width of a letter: of a title at 12.5 px, and of a figure at 15 px, both half bold. */
 export const titleLetterPx = 6.8;
 const figureLetterPx = 8.4;
@@ -85,7 +87,7 @@ const footPx = 16;
 const sideGapPx = 18;
 /** Below this width the sides stand one above the other. */
 const besideMinPx = 560;
-const sideHeightPx = 162;
+const sideHeightPx = 168;
 /** Wider than this, dots and gate would be too far apart to be seen at once. */
 const sideWidthMax = 680;
 /** Width of a gate: room for all sessions of its lane, as far as the side allows. */
@@ -134,7 +136,7 @@ function layoutSide(input: SideInput, box: Box & { perDot: number }): Contention
   const headWidth = title.length * titleLetterPx + figureGapPx + figure.length * figureLetterPx;
   const figureIsBelow = headWidth > place.width;
   const common = { system, title, figure, figureIsBelow, when, isNow, ...place };
-  if (sessions === null) return { ...common, counter: null, lanes: [], dots: [] };
+  if (sessions === null) return { ...common, gate: null, counter: null, lanes: [], dots: [] };
   const hasOneGate = system !== 'sharded';
   const groups = hasOneGate
     ? [{ id: 'all', sessions: summed(sessions.instances) }]
@@ -179,6 +181,11 @@ function layoutSide(input: SideInput, box: Box & { perDot: number }): Contention
     ...common,
     lanes,
     dots,
+    gate: {
+      x: gateX + gateWidth,
+      y: top - 4,
+      label: hasOneGate && input.gate !== 'each other' ? input.gate.replace(/^the /, '') : 'commit',
+    },
     counter: {
       x: gateX + gateWidth,
       y: place.y + place.height - 3,
@@ -232,7 +239,12 @@ function placeDots(
     x: fromX + Math.floor(index / rows) * step,
     y: startY + (index % rows) * dotPx,
   });
-  const away = { fromX: left + dotPx / 2, step: columnPx(paused + working + free, (lane.x - left) / 2) };
+  // From the middle to the left, so that they are seen together with the gate.
+  const middle = left + (lane.x - left) / 2;
+  const away = {
+    fromX: middle - dotPx / 2,
+    step: -columnPx(paused + working + free, (lane.x - left) / 2),
+  };
   const roles: { role: DotRole; count: number; fromX: number; step: number }[] = [
     {
       role: 'committing',

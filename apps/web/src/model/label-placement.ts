@@ -12,6 +12,12 @@ export interface LabelPlace {
   y: number;
 }
 
+/** In chart space. */
+export interface Position {
+  x: number;
+  y: number;
+}
+
 const lineHeightPx = 12;
 const insetPx = 6;
 /** Distance of the sampled positions along a drawn line. */
@@ -60,7 +66,7 @@ export function placeLabel(texts: readonly string[], y: number, { series, geomet
         { text, x, y: y + insetPx + lineHeightPx - 3 },
       ]);
     });
-  return leastCovered(places, { series, geometry });
+  return leastCovered(places, sampledPositions(series, geometry), geometry);
 }
 
 /**
@@ -80,14 +86,38 @@ export function placeOnCurve(text: string, curve: Line['points'], { series, geom
       { text, x, y: Math.max(...ys) + insetPx + lineHeightPx },
     ];
   });
-  return leastCovered(places, { series, geometry });
+  return leastCovered(places, sampledPositions(series, geometry), geometry);
 }
 
-/** A place that is not within the plot is taken last. */
-function leastCovered(places: readonly LabelPlace[], { series, geometry }: Drawing): LabelPlace {
-  const drawn = sampledPositions(series, geometry);
+/** The label of a line that rises from left to right: tries positions from its upper end on, below the line and above it. */
+export function placeOnRise(
+  text: string,
+  { x1, y1, x2, y2 }: { x1: number; y1: number; x2: number; y2: number },
+  { drawn, geometry }: { drawn: readonly Position[]; geometry: ScalingGeometry },
+): LabelPlace {
+  const widthPx = textWidth(text);
+  const places = Array.from({ length: candidates }, (_, n) => 1 - n / candidates).flatMap((share) => {
+    const at = { x: x1 + (x2 - x1) * share, y: y1 + (y2 - y1) * share };
+    const below = { text, x: at.x + insetPx, y: at.y + lineHeightPx };
+    const above = { text, x: at.x - 2 * insetPx - widthPx, y: at.y - insetPx };
+    return [
+      ...(below.x + widthPx + insetPx <= geometry.right ? [below] : []),
+      ...(above.x >= geometry.left ? [above] : []),
+    ];
+  });
+  return places.length === 0
+    ? { text, x: x2 - widthPx, y: y2 - insetPx }
+    : leastCovered(places, drawn, geometry);
+}
+
+/** The first of the places that cover the least of what is drawn. A place that is not within the plot is taken last. */
+function leastCovered(
+  places: readonly LabelPlace[],
+  drawn: readonly Position[],
+  { top, bottom }: ScalingGeometry,
+): LabelPlace {
   const covered = ({ text, x, y: baseline }: LabelPlace): number => {
-    if (baseline - lineHeightPx < geometry.top || baseline > geometry.bottom) return Number.POSITIVE_INFINITY;
+    if (baseline - lineHeightPx < top || baseline > bottom) return Number.POSITIVE_INFINITY;
     const to = x + textWidth(text);
     return drawn.filter(
       (position) =>
@@ -101,7 +131,10 @@ function leastCovered(places: readonly LabelPlace[], { series, geometry }: Drawi
 }
 
 /** Positions along the drawn lines, close enough together that no line passes unnoticed under a label. */
-function sampledPositions(lines: readonly Line[], { x, y }: ScalingGeometry): { x: number; y: number }[] {
+export function sampledPositions(
+  lines: readonly Line[],
+  { x, y }: Pick<ScalingGeometry, 'x' | 'y'>,
+): Position[] {
   return lines.flatMap(({ points }) =>
     points.flatMap((point, index) => {
       const to = { x: x(point.x), y: y(point.value) };

@@ -1,8 +1,9 @@
 /**
- * Names of lines, and their labels at the right ends of the lines, moved apart vertically where they would touch. Positions are CSS
- * pixels in chart space.
+ * Names of lines, and their labels at the right of the plot, beside the mark where a line has a single point. They are moved apart
+ * vertically where they would touch. Positions are CSS pixels in chart space.
  */
 import { plural } from './format.ts';
+import { sampledPositions } from './label-placement.ts';
 import type { ScalingGeometry } from './scaling-geometry.ts';
 import type { ScalingSeries } from './scaling-series.ts';
 import { textWidth, wrapText } from './text-lines.ts';
@@ -26,6 +27,10 @@ const gapPx = 8;
 /** Of labels, the gap included: one width for most charts, and a limit for names that are longer, which wrap. */
 const labelWidths = { min: 86, max: 160 };
 const labelLinesMax = 2;
+/** Between two labels of which one has several lines: without it their lines would be one block. */
+const labelGapPx = 3;
+/** From a point to the label beside it: beyond the ring of a trial under way. */
+const besidePx = 13;
 /** From the middle of a line of text to its baseline. */
 const baselinePx = 4;
 
@@ -59,27 +64,66 @@ const labelLines = (name: string): string[] => wrapText(name, labelWidths.max - 
 
 /** What the labels of all lines of a plot take at its right, and from top to bottom. */
 export function labelRoom(names: readonly string[]): { width: number; height: number } {
-  const lines = names.flatMap(labelLines);
+  const labels = names.map(labelLines);
+  const lines = labels.flat();
   const widest = Math.max(0, ...lines.map(textWidth));
+  const gaps = labels.some(({ length }) => length > 1) ? labels.length - 1 : 0;
   return {
     width: Math.min(labelWidths.max, Math.max(labelWidths.min, gapPx + widest)),
-    height: lines.length * labelLinePx,
+    height: lines.length * labelLinePx + gaps * labelGapPx,
   };
 }
 
-/** In the order of the series. Labels keep the order of the lines' ends, and stay within the plot's height if they fit. */
+interface LineEnd {
+  entry: ScalingSeries;
+  lines: string[];
+  /** Half of the height of the label. */
+  half: number;
+  /** Where the label begins. */
+  x: number;
+  /** Of the last point. */
+  y: number;
+}
+
+/** Labels in the same column keep the order of the lines' ends, and stay within the plot's height if they fit. */
 export function placeLineLabels(
   series: readonly ScalingSeries[],
-  { x, y, right, top, bottom }: Pick<ScalingGeometry, 'x' | 'y' | 'right' | 'top' | 'bottom'>,
+  geometry: Pick<ScalingGeometry, 'x' | 'y' | 'right' | 'top' | 'bottom'>,
 ): LineLabel[] {
-  const ends = series.flatMap((entry) => {
+  const { x, y, right } = geometry;
+  const ends = series.flatMap((entry): LineEnd[] => {
     const last = entry.points.at(-1);
+    if (last === undefined) return [];
     const lines = labelLines(entry.name ?? entry.system);
-    return last === undefined
-      ? []
-      : [{ entry, lines, half: (lines.length * labelLinePx) / 2, x: x(last.x), y: y(last.value) }];
+    const half = (lines.length * labelLinePx) / 2;
+    return [{ entry, lines, half, x: right + gapPx, y: y(last.value) }];
   });
-  const sorted = ends.sort((a, b) => a.y - b.y);
+  // Beside its point a label must cover no line of the others.
+  const drawn = sampledPositions(series, { x, y });
+  const besides = ends.map((end): LineEnd => {
+    const [only, ...more] = end.entry.points;
+    if (only === undefined || more.length > 0) return end;
+    const from = x(only.x) + besidePx;
+    const to = from + Math.max(...end.lines.map(textWidth));
+    const covers = drawn.some(
+      (at) => at.x > from - gapPx && at.x < to && Math.abs(at.y - end.y) < end.half + labelLinePx,
+    );
+    return covers || to > right + gapPx ? end : { ...end, x: from };
+  });
+  return [...new Set(besides.map((end) => end.x))].flatMap((column) =>
+    placeColumn(
+      besides.filter((end) => end.x === column),
+      geometry,
+    ),
+  );
+}
+
+function placeColumn(
+  ends: readonly LineEnd[],
+  { top, bottom }: Pick<ScalingGeometry, 'top' | 'bottom'>,
+): LineLabel[] {
+  const sorted = ends.toSorted((a, b) => a.y - b.y);
+  const gap = sorted.some(({ lines }) => lines.length > 1) ? labelGapPx : 0;
   /** Middles of the labels. */
   const placed: number[] = [];
   const firstPx = labelLinePx / 2;
@@ -88,7 +132,7 @@ export function placeLineLabels(
     placed.push(
       Math.max(
         end.y,
-        above === undefined ? top + end.half - firstPx : placed[index - 1]! + above.half + end.half,
+        above === undefined ? top + end.half - firstPx : placed[index - 1]! + above.half + end.half + gap,
       ),
     );
   });
@@ -96,15 +140,16 @@ export function placeLineLabels(
   for (let index = placed.length - 1; index >= 0; index--) {
     const { half } = sorted[index]!;
     const below = sorted[index + 1];
-    const limit = below === undefined ? bottom - half + firstPx : placed[index + 1]! - below.half - half;
+    const limit =
+      below === undefined ? bottom - half + firstPx : placed[index + 1]! - below.half - half - gap;
     placed[index] = Math.min(placed[index]!, limit);
   }
-  return sorted.map(({ entry: { id, system, color }, lines, half }, index) => ({
+  return sorted.map(({ entry: { id, system, color }, lines, half, x }, index) => ({
     id,
     system,
     color,
     lines,
-    x: right + gapPx,
+    x,
     y: placed[index]! - half + firstPx + baselinePx,
   }));
 }

@@ -41,7 +41,7 @@ export function bucketsFrom(rows: readonly { from: number; count: number }[]): n
   return buckets;
 }
 
-/** "512 ns", "1.02 µs", "1.05 ms" of a power of two of nanoseconds. */
+/** "512 ns", "1 µs", "1 ms" of a power of two of nanoseconds: a unit stands for 1,024 of the one before. */
 export function formatPowerNs(bucket: number): string {
   const units = ['ns', 'µs', 'ms', 's'] as const;
   const power = Math.min(3, Math.floor(bucket / 10));

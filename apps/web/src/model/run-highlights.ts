@@ -11,6 +11,8 @@ export interface Highlight {
   value: string;
   /** The system whose figure it is. */
   system?: 'sharded' | 'unsharded' | 'grouped';
+  /** Where the others were measured, rather than a figure. */
+  isCondition?: true;
 }
 
 /** None before the first point. */
@@ -34,7 +36,7 @@ export function runHighlights({
 function compared({ sharded, unsharded, grouped, ratio }: Evidence): Highlight[] {
   const dequeuesOf = (point: Point) => figureOf(point, 'dequeuePerSec');
   return [
-    { name: 'Compared at', value: describeParameters(sharded.params) },
+    { name: 'Compared at', value: describeParameters(sharded.params), isCondition: true },
     { name: 'Sharded dequeue rate', value: formatRate(dequeuesOf(sharded)), system: 'sharded' },
     { name: 'Unsharded dequeue rate', value: formatRate(dequeuesOf(unsharded)), system: 'unsharded' },
     { name: 'Sharded vs. unsharded', value: `${formatValue(ratio)} ×` },

@@ -21,7 +21,8 @@ export interface PartitionCell extends Box {
 
 export interface ShardRow extends Box {
   label: string;
-  backlog: number;
+  /** Waiting messages; null before anything is measured. */
+  backlog: number | null;
   cells: PartitionCell[];
   /** Number of partitions that do not fit into the row. */
   hidden: number;
@@ -142,7 +143,11 @@ function placeCard(
         return placeShard({ x: left, y, width: inner, height: rowHeight }, shard);
       })
     : [];
-  const ends = shards.length > 0 ? shards : [{ y: box.y + headHeight, height: flowRowHeight }];
+  centre(shards, inner);
+  const ends =
+    shards.length > 0
+      ? shards.map((row) => ({ ...row, from: row.x, to: endOf(row) }))
+      : [{ y: box.y + headHeight, height: flowRowHeight, from: left, to: left + inner }];
   const perSec = { enqueue: enqueuePerSec / ends.length, dequeue: dequeuePerSec / ends.length };
   const flows = ends.flatMap((row, index) => {
     const y = row.y + row.height - cellHeight / 2;
@@ -152,11 +157,11 @@ function placeCard(
       flow(`${instance}/${index}/in`, 'enqueue', perSec.enqueue, options.rateMax, {
         ...common,
         x1: box.x + pad,
-        x2: left - 6,
+        x2: row.from - 6,
       }),
       flow(`${instance}/${index}/out`, 'dequeue', perSec.dequeue, options.rateMax, {
         ...common,
-        x1: right - flowAreaWidth + 6,
+        x1: row.to + 6,
         x2: right,
       }),
     ];
@@ -164,6 +169,21 @@ function placeCard(
   const cpuShare = Math.min(1, cpu / Math.max(1, options.cores));
   const cpuBar = box.width >= 220 ? 56 : 0;
   return { ...box, instance, cpu, cpuShare, cpuBar, enqueuePerSec, dequeuePerSec, shards, flows };
+}
+
+const endOf = ({ cells, x, width }: ShardRow): number => {
+  const last = cells.at(-1);
+  return last === undefined ? x + width : last.x + last.width;
+};
+
+/** Moves the rows of a card that its partitions do not fill to its middle, all by the same distance. */
+function centre(rows: readonly ShardRow[], inner: number): void {
+  const filled = rows.filter(({ cells }) => cells.length > 0);
+  const byPx = (inner - Math.max(0, ...filled.map((row) => endOf(row) - row.x))) / 2;
+  for (const row of filled) {
+    row.x += byPx;
+    for (const cell of row.cells) cell.x += byPx;
+  }
 }
 
 function flow(

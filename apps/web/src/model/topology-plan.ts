@@ -77,6 +77,7 @@ export function layoutPlan(plan: PlannedTopology, width: number): TopologyLayout
   const cards = layout.cards.map((card, index) => ({
     ...card,
     cpuBar: 0,
+    shards: card.shards.map((shard) => ({ ...shard, backlog: null })),
     words: {
       cpu: '',
       in: `${plural(sessionsOn(index, enqueuers, instances), 'enqueuer')}`,

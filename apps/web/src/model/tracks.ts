@@ -2,8 +2,8 @@
 import type { ScenarioEntry } from '@shardlab/contract';
 
 export interface Tracks {
-  /** Those that replay a figure of a document, by document and figure. */
-  figures: ScenarioEntry[];
+  /** Those that replay a figure of a document, by document, in the order of its figures. */
+  figures: { study: string; entries: ScenarioEntry[] }[];
   /** Faults, a conversion under load, a crash between two phases. */
   breaking: ScenarioEntry[];
   /** Uploaded to this server. */
@@ -16,9 +16,11 @@ const breakingPrograms: readonly string[] = ['xa-crash', 'singleton'];
 export function tracksOf(entries: readonly ScenarioEntry[]): Tracks {
   const builtIn = entries.filter(({ source }) => source === 'built-in');
   return {
-    figures: builtIn
-      .filter(({ scenario }) => scenario.figure !== undefined)
-      .sort((a, b) => orderOf(a).localeCompare(orderOf(b), 'en', { numeric: true })),
+    figures: byDocument(
+      builtIn
+        .filter(({ scenario }) => scenario.figure !== undefined)
+        .sort((a, b) => orderOf(a).localeCompare(orderOf(b), 'en', { numeric: true })),
+    ),
     breaking: builtIn.filter(
       ({ scenario: { faults, conversion, program, parameters } }) =>
         faults !== undefined ||
@@ -27,6 +29,15 @@ export function tracksOf(entries: readonly ScenarioEntry[]): Tracks {
     ),
     own: entries.filter(({ source }) => source === 'uploaded'),
   };
+}
+
+function byDocument(entries: readonly ScenarioEntry[]): Tracks['figures'] {
+  const documents = new Map<string, ScenarioEntry[]>();
+  for (const entry of entries) {
+    const study = entry.scenario.study ?? '';
+    documents.set(study, [...(documents.get(study) ?? []), entry]);
+  }
+  return [...documents].map(([study, ofStudy]) => ({ study, entries: ofStudy }));
 }
 
 /** The white paper first: its figures are what this lab was built for. */

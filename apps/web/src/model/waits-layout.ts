@@ -42,14 +42,14 @@ export interface PlacedPanel {
   ticks: number[];
 }
 
-const titleHeight = 24;
+const titleHeight = 30;
 const plotHeight = 168;
 const axisHeight = 26;
 const axisTitleHeight = 18;
 const gap = 18;
 const axisWidth = 44;
 const barStepMin = 26;
-const barStepMax = 110;
+const barWidthMax = 96;
 
 export interface WaitsLayout {
   panels: PlacedPanel[];
@@ -73,7 +73,9 @@ export function layoutWaits(
   // Rows of about the same length: 3 and 3 rather than 5 and 1.
   const columns = Math.max(1, Math.ceil(panels.length / Math.ceil(panels.length / columnsMax)));
   const panelWidth = (width + gap) / columns - gap;
-  const step = Math.min(barStepMax, (panelWidth - axisWidth) / most);
+  // One step in all panels, so that the same position in two of them is the same bar.
+  const step = (panelWidth - axisWidth) / most;
+  const barWidth = Math.min(barWidthMax, step * 0.72);
   const rowHeight = titleHeight + plotHeight + axisHeight + gap;
   const placed = panels.map((panel, index): PlacedPanel => {
     const left = (index % columns) * (panelWidth + gap);
@@ -87,13 +89,13 @@ export function layoutWaits(
       left,
       top: rowTop,
       plotLeft,
-      plotRight: Math.min(left + panelWidth, plotLeft + Math.max(3, panel.bars.length) * step),
+      plotRight: left + panelWidth,
       plotTop,
       plotBottom,
       bars: panel.bars.map((bar, at) => ({
         ...bar,
-        x: plotLeft + at * step + step * 0.14,
-        width: step * 0.72,
+        x: plotLeft + at * step + (step - barWidth) / 2,
+        width: barWidth,
         total: totalOf(bar),
       })),
       y,

@@ -11,7 +11,7 @@ import {
   combinationTable,
   moveRow,
 } from '../model/combination-rows.ts';
-import { formatValue } from '../model/format.ts';
+import { formatValue, plural } from '../model/format.ts';
 import type { Metric } from '../model/point-metrics.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { usePointerChart, useWidth } from './use-chart.ts';
@@ -19,7 +19,7 @@ import { useChartHint } from './use-chart-hint.ts';
 
 export interface CombinationFigureProps {
   /** The points may be none: then the plan is shown. */
-  run: Pick<Run, 'scenario' | 'scale' | 'points'>;
+  run: Pick<Run, 'scenario' | 'scale' | 'points'> & Partial<Pick<Run, 'status'>>;
   program: ProgramInfo;
   metric: Metric;
   title: string;
@@ -38,7 +38,7 @@ export interface CombinationFigureProps {
 export function CombinationFigure(props: CombinationFigureProps) {
   const { run, program, metric, live, selected, onSelect } = props;
   const view = useMemo(() => combinationRows(run, { program, metric, live }), [run, program, metric, live]);
-  const { rows, references } = view;
+  const { rows, references, leftOut } = view;
   const [cursor, setCursor] = useState<string | null>(null);
   const pointing = useChartHint('Point at a row or use the arrow keys.', 'Touch a row to see its values.');
   const { box, width: measured } = useWidth();
@@ -73,7 +73,11 @@ export function CombinationFigure(props: CombinationFigureProps) {
   return (
     <ChartFrame
       title={props.title}
-      unit={[metric.unit, ...(references.length > 0 ? ['wide pale lines: the document'] : [])].join('; ')}
+      unit={[
+        metric.unit,
+        ...(references.length > 0 ? ['wide pale lines: the document'] : []),
+        ...(leftOut > 0 ? [`${plural(leftOut, 'planned combination')} not measured`] : []),
+      ].join('; ')}
       fileName={`${run.scenario.id}-${metric.id}`}
       table={() => combinationTable(rows, `${metric.label} (${metric.unit})`)}
       svg={element}

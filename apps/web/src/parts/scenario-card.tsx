@@ -71,7 +71,7 @@ export function ScenarioRuns({ entry }: { entry: ScenarioEntry }) {
     <div className="scenario-runs">
       {button('quick', 'Run quick', entry.plans.quick)}
       {button('full', 'Run full', entry.plans.full)}
-      <p className="small">
+      <p className="small scenario-edit">
         <Link to="/editor" search={{ scenario: entry.scenario.id }}>
           {entry.source === 'uploaded' ? 'Edit' : 'Copy and edit'}
         </Link>
@@ -87,7 +87,7 @@ function RecordedRun({ scenarioId }: { scenarioId: string }) {
   const recorded = data?.runs.find((run) => run.scenarioId === scenarioId);
   if (recorded === undefined) return null;
   return (
-    <p className="small muted">
+    <p className="small muted scenario-recorded">
       <Link to="/runs/$runId" params={{ runId: recorded.id }}>
         Recorded full run
       </Link>

@@ -68,7 +68,7 @@ export function ComparedFigures({ runs, program }: { runs: readonly Run[]; progr
         ))}
       </ul>
       {rows.length === 0 ? null : (
-        <div className="split split-even">
+        <div className="split split-even compare-figures">
           <Ratios
             runs={runs}
             metric={metric}

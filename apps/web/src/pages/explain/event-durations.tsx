@@ -1,12 +1,13 @@
 import type { Run } from '@shardlab/contract';
 import { useCallback, useMemo, useState } from 'react';
 import { createHistogramChart, type HistogramSeries } from '../../charts/histogram-chart.ts';
+import type { LegendItem } from '../../charts/svg-document.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import { formatValue } from '../../model/format.ts';
 import { middleBucket, type PowerBuckets, sharesOf } from '../../model/power-buckets.ts';
 import { runProvenance } from '../../model/provenance.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
-import { Swatch } from '../../parts/legend-marks.tsx';
+import { Legend } from '../../parts/legend-marks.tsx';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
 
 export interface DistributionSeries extends Omit<HistogramSeries, 'shares'> {
@@ -18,12 +19,13 @@ export function DistributionChart(props: {
   run: Run;
   title: string;
   unit: string;
+  axisTitle: string;
   fileName: string;
   series: readonly DistributionSeries[];
   /** The lower edge of bucket 0 is 0; of bucket i it is 2^(i-1) or 2^i of the unit. */
   formatEdge(bucket: number): string;
 }) {
-  const { run, title, unit, fileName, series, formatEdge } = props;
+  const { run, title, unit, axisTitle, fileName, series, formatEdge } = props;
   const [cursor, setCursor] = useState<number | null>(null);
   const { box, width } = useWidth();
   const create = useCallback((svg: SVGSVGElement) => createHistogramChart(svg, { onCursor: setCursor }), []);
@@ -32,18 +34,23 @@ export function DistributionChart(props: {
     () => Array.from({ length: count }, (_, index) => formatEdge(first + index)),
     [count, first, formatEdge],
   );
-  const height = 220;
+  const height = 234;
   const data = useMemo(
     () => ({
       width: Math.max(width, 220),
       height,
       edges,
+      axisTitle,
       series: series.map((each, index) => ({ ...each, shares: shares[index]! })),
       cursor,
     }),
-    [width, edges, series, shares, cursor],
+    [width, edges, axisTitle, series, shares, cursor],
   );
   const { element } = useChart(create, data);
+  const legend = series.map(
+    ({ label, color, drawnAs }): LegendItem =>
+      drawnAs === 'outline' ? { label, color, mark: { dash: null } } : { label, color },
+  );
   const words =
     cursor === null
       ? mediansInWords(data.series, edges)
@@ -76,19 +83,10 @@ export function DistributionChart(props: {
       box={box}
       height={height}
       saved={{
-        legend: series.map(({ label, color }) => ({ label, color })),
+        legend,
         provenance: runProvenance(run),
       }}
-      legend={
-        <ul className="legend" aria-label="Legend">
-          {series.map(({ label, color }) => (
-            <li key={label}>
-              <Swatch color={color} />
-              {label}
-            </li>
-          ))}
-        </ul>
-      }
+      legend={<Legend items={legend} />}
       readout={words}
       spoken={words}
       cursor={{ now: cursor ?? 0, max: Math.max(1, count - 1), onKey }}

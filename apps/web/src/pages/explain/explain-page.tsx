@@ -11,8 +11,8 @@ import {
   busiestPoint,
   whyInWords,
 } from '../../model/active-sessions.ts';
-import { formatMs } from '../../model/format.ts';
 import { toHgrm } from '../../model/hgrm.ts';
+import { formatPowerNs } from '../../model/power-buckets.ts';
 import { runProvenance } from '../../model/provenance.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { ActiveSessions } from '../../parts/active-sessions-chart.tsx';
@@ -164,7 +164,8 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
                 <DistributionChart
                   run={run}
                   title={`Durations of ${event.name}`}
-                  unit="share of waits, by powers of two"
+                  unit="share of waits, by powers of two: 1 ms stands for 1,024 µs"
+                  axisTitle="duration of a wait"
                   fileName={`${run.scenario.id}-${event.name.replaceAll(/\W+/g, '-')}`}
                   formatEdge={formatWaitEdge}
                   series={[
@@ -239,4 +240,4 @@ function SavePercentiles({ run, point }: { run: Run; point: Point }) {
 }
 
 /** Lower edge of a bucket of a wait's durations: bucket 0 is up to 1 µs, bucket i from 2^(i-1) µs. */
-const formatWaitEdge = (bucket: number): string => (bucket === 0 ? '0' : formatMs(2 ** (bucket - 1) / 1_000));
+const formatWaitEdge = (bucket: number): string => (bucket === 0 ? '0' : formatPowerNs(bucket - 1 + 10));

@@ -63,7 +63,7 @@ function EventTable({
 }) {
   return (
     <ScrollX label={label}>
-      <table className="table">
+      <table className="table table-dense event-table">
         <caption className="small muted">{caption}</caption>
         <thead>
           <tr>
@@ -78,16 +78,14 @@ function EventTable({
               Mean
             </th>
             <th scope="col" className="number">
-              Share of time
+              Share
             </th>
           </tr>
         </thead>
         <tbody>
           {events.map(({ event, waits, seconds, share }) => (
             <tr key={event}>
-              <th scope="row" className="event-oracle">
-                {event}
-              </th>
+              <th scope="row">{event}</th>
               <td className="number">{waits === null ? '–' : formatCount(waits)}</td>
               <td className="number">{formatMs(seconds * 1_000)}</td>
               <td className="number">

@@ -39,7 +39,7 @@ export function PointEvents(props: {
               Share
             </th>
             <th scope="col" className="number">
-              A message
+              Per message
             </th>
             <th scope="col" className="number">
               Waits

@@ -83,6 +83,7 @@ export function StudyFigures({
                 run={run}
                 title={`Nanoseconds of a get of the ${guard}`}
                 unit="share of gets, by powers of two: 1 µs stands for 1,024 ns"
+                axisTitle="time of a get"
                 fileName={`${run.scenario.id}-${guard}-ns`}
                 formatEdge={formatPowerNs}
                 series={seriesOf(point, guard, histograms)}

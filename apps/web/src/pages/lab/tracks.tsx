@@ -1,5 +1,7 @@
 import type { ScenarioEntry } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { studiesQuery } from '../../api/queries.ts';
 import { formatDuration } from '../../model/format.ts';
 import { tracksOf } from '../../model/tracks.ts';
 import { ScenarioCard } from '../../parts/scenario-card.tsx';
@@ -8,13 +10,21 @@ import { ScenarioUpload } from './scenario-upload.tsx';
 /** Where to go on: the documents' figures, what breaks a queue, and a workload of one's own. */
 export function Tracks({ scenarios }: { scenarios: readonly ScenarioEntry[] }) {
   const { figures, breaking, own } = tracksOf(scenarios);
+  const { data } = useQuery(studiesQuery);
   return (
     <>
       <div className="tracks">
         <section className="track track-wide panel" aria-labelledby="track-figures">
           <h2 id="track-figures">The documents’ figures</h2>
           <p className="small muted">Each measured here, beside what the document says.</p>
-          <ScenarioLinks entries={figures} />
+          <div className="track-documents">
+            {figures.map(({ study, entries }) => (
+              <div key={study} className="track-document">
+                <h3>{data?.studies.find(({ id }) => id === study)?.document.title ?? study}</h3>
+                <ScenarioLinks entries={entries} />
+              </div>
+            ))}
+          </div>
         </section>
         <section className="track panel" aria-labelledby="track-break">
           <h2 id="track-break">Break it</h2>

@@ -26,6 +26,11 @@ const kinds: readonly { value: Kind; label: string }[] = [
   { value: 'sharded', label: 'Sharded' },
   { value: 'unsharded', label: 'Unsharded' },
 ];
+const kindNotes: Readonly<Record<Kind, string>> = {
+  sharded: 'Each instance has shards of its own.',
+  unsharded: 'All instances share one table.',
+  'unsharded-grouped': 'All instances share one table, which one elected writer changes.',
+};
 const durabilityLabels: Readonly<Record<Durability, string>> = {
   durable: 'Durable',
   relaxed: 'Relaxed',
@@ -96,7 +101,16 @@ export function CreateQueueForm() {
         <p className="small muted">{typeNotes[type]}</p>
       </div>
       {has('unshardedQueues') ? (
-        <Choice<Kind> label="Kind" value={kind} options={kinds} fault={fault('kind')} onChange={setKind} />
+        <div className="choice-note">
+          <Choice<Kind>
+            label="Sharding"
+            value={kind}
+            options={kinds}
+            fault={fault('kind')}
+            onChange={setKind}
+          />
+          <p className="small muted">{kindNotes[kind]}</p>
+        </div>
       ) : null}
       <div className="choice-note">
         <Choice<Durability>

@@ -22,7 +22,7 @@ export function MetricTable<Row>(props: {
     <div className="section">
       <h3>{title}</h3>
       <ScrollX label={title} framed>
-        <table className="table">
+        <table className="table table-dense">
           <thead>
             <tr>
               {columns.map(({ name, isText }) => (

@@ -55,7 +55,7 @@ const subscriberColumns: readonly MetricColumn<RowOfInstance<SubscriberMetrics>>
       lastDequeueAtMs === null ? '–' : formatAgo(lastDequeueAtMs, asOfMs),
   },
   {
-    name: 'Oldest message age',
+    name: 'Oldest',
     cell: ({ oldestReadyAtMs, asOfMs }) =>
       oldestReadyAtMs === null ? '–' : formatMs(Math.max(1, asOfMs - oldestReadyAtMs)),
   },

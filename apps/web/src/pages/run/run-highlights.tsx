@@ -9,14 +9,23 @@ export function RunHighlights({ run: { points, claims, recordedOn } }: { run: Ru
     [points, claims, recordedOn],
   );
   if (highlights.length === 0) return null;
+  const conditions = highlights.filter(({ isCondition }) => isCondition);
+  const figures = highlights.filter(({ isCondition }) => !isCondition);
   return (
-    <dl className="figures">
-      {highlights.map(({ name, value, system }) => (
-        <div key={name}>
-          <dt className="figure-name">{name}</dt>
-          <dd className={system === undefined ? 'figure-value' : `figure-value ink-${system}`}>{value}</dd>
-        </div>
+    <div className="highlights">
+      {conditions.map(({ name, value }) => (
+        <p key={name} className="small muted">
+          {name} {value}
+        </p>
       ))}
-    </dl>
+      <dl className="figures">
+        {figures.map(({ name, value, system }) => (
+          <div key={name}>
+            <dt className="figure-name">{name}</dt>
+            <dd className={system === undefined ? 'figure-value' : `figure-value ink-${system}`}>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
   );
 }

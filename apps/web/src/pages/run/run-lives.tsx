@@ -23,10 +23,10 @@ import {
   type SampledLife,
   sampledLives,
 } from '../../model/sampled-lives.ts';
-import { Choice } from '../../parts/choice.tsx';
 import { LaneChart } from '../../parts/lane-chart.tsx';
 import { LifeEvents } from '../../parts/life-events.tsx';
 import { PointSelect } from '../../parts/point-select.tsx';
+import { SelectChoice } from '../../parts/select-choice.tsx';
 import { type TimeCursor, useCursorTime } from '../../parts/time-cursor.ts';
 import type { RunSearch } from './run-search.ts';
 
@@ -103,7 +103,7 @@ function Lives(props: {
     <div className="split split-even run-lives">
       <LivesChart run={run} lives={lives} />
       <section className="panel message-life" aria-label="Event by event">
-        <Choice
+        <SelectChoice
           label="Message"
           value={shown.message.id}
           options={lives.map(({ label, message }) => ({ value: message.id, label }))}

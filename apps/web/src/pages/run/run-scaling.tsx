@@ -13,6 +13,7 @@ import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { CombinationFigure } from '../../parts/combination-figure.tsx';
 import { Legend } from '../../parts/legend-marks.tsx';
 import { scalingTable } from '../../parts/run-figure.tsx';
+import { SelectChoice } from '../../parts/select-choice.tsx';
 import { useChartHint } from '../../parts/use-chart-hint.ts';
 import { useScalingChart } from '../../parts/use-scaling-chart.ts';
 import { useTables } from '../../parts/use-study.ts';
@@ -77,6 +78,9 @@ function Scaling(props: RunScalingProps & { metric: Metric; view: RunScalingView
       unit={[
         `${metric.unit}, logarithmic`,
         ...(hasDocument ? ['wide pale lines: the document'] : []),
+        ...(hasRanges(series)
+          ? ['vertical strokes: the 95 % interval; of fewer than five repeats, their range']
+          : []),
         ...(hint === '' ? [] : [hint]),
       ].join('; ')}
       fileName={`${run.scenario.id}-${metric.id}`}
@@ -100,26 +104,21 @@ function Scaling(props: RunScalingProps & { metric: Metric; view: RunScalingView
   );
 }
 
+const hasRanges = (series: readonly ScalingSeries[]): boolean =>
+  series.some(({ points }) => points.some(({ range }) => range !== undefined && range[0] < range[1]));
+
 function MetricChoice({
   program,
   metric,
   onSearch,
 }: Pick<RunScalingProps, 'program' | 'onSearch'> & { metric: Metric }) {
   return (
-    <label className="chart-choice small">
-      <span className="muted">Show</span>
-      <select
-        className="input"
-        value={metric.id}
-        onChange={(event) => onSearch({ metric: event.target.value })}
-      >
-        {metricsOf(program).map(({ id, label }) => (
-          <option key={id} value={id}>
-            {label}
-          </option>
-        ))}
-      </select>
-    </label>
+    <SelectChoice
+      label="Show"
+      value={metric.id}
+      options={metricsOf(program).map(({ id, label }) => ({ value: id, label }))}
+      onChange={(id) => onSearch({ metric: id })}
+    />
   );
 }
 

@@ -81,7 +81,7 @@ export function WhatIfControls(props: WhatIfControlsProps) {
             onChange={(isOn) => onRemove(limit, isOn)}
           >
             <span>
-              {limitNames[limit]} <span className="muted">{removals[limit]}</span>
+              {limitNames[limit]}: <span className="muted">{removals[limit]}</span>
             </span>
           </Switch>
         ))}

@@ -17,8 +17,8 @@ import {
 import { answersOf, differenceInWords } from '../../model/what-if-answer.ts';
 import type { Limit } from '../../model/what-if-limits.ts';
 import { modelErrors, simulatedFigures } from '../../model/what-if-series.ts';
-import { Choice } from '../../parts/choice.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
+import { SelectChoice } from '../../parts/select-choice.tsx';
 import { useProgram } from '../../parts/use-program.ts';
 import { useTitle } from '../../parts/use-title.ts';
 import { CalibrateHere } from './calibrate-here.tsx';
@@ -144,7 +144,7 @@ function WhatIfView({ machines, program }: { machines: readonly Hardware[]; prog
               })}
               note={noteOf(machine, run, measured.length, settings.subscribers)}
               controls={
-                <Choice
+                <SelectChoice
                   label="Show"
                   value={metric.id}
                   options={metrics.map(({ id, label }) => ({ value: id, label }))}
