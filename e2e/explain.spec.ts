@@ -388,7 +388,7 @@ test('a run shows the life of some of its messages, event by event since the enq
   await expect(section.getByText(/^The slowest of \d messages took/)).toBeVisible();
   const events = section.getByRole('list', { name: 'Events, oldest first' }).getByRole('listitem');
   await expect(events.first()).toContainText(/^0.*Enqueued by session/);
-  const chosen = section.getByLabel('Message', { exact: true });
+  const chosen = section.getByRole('combobox', { name: 'Message' });
   await chosen.selectOption({
     label: (await chosen.getByRole('option', { name: /^Fastest/ }).textContent())!,
   });
