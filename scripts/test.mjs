@@ -1,8 +1,8 @@
 /**
  * `npm test`: installs what is missing, then runs everything that continuous integration runs. Tests of instances and processes
- * wait for a good part of their time. What they leave goes to the journeys on a freshly built dashboard and to the fast tests, which
- * give way to them: else tests of processes that hang or end in time would exceed their limits on two cores. Types and lint come
- * last, as they use all cores that are left then. The last line counts the tests of all steps.
+ * wait for a good part of their time. What they leave goes to what only computes (types, lint, fast tests), then to the journeys
+ * on a freshly built dashboard. Both give way to them: else tests of processes that hang or end in time would exceed their limits
+ * on two cores. The last line counts the tests of all steps.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { useBundles } from './bundles/use-bundles.mjs';
@@ -34,8 +34,8 @@ const started = Date.now();
 ensureInstalled();
 for (const report of [...testReports, journeyReport]) rmSync(report, { force: true });
 const bundled = useBundles();
-/** Of what gives way to the tests of instances and processes. Journeys wait too, so that they need their turns soonest. */
-const niceness = { journeys: 3, computing: 5 };
+/** Of what gives way to the tests of instances and processes. */
+const niceness = 5;
 
 /** @type {import('./steps.mjs').Step} */
 const journeys = {
@@ -45,16 +45,13 @@ const journeys = {
   env: { ...bundled, PLAYWRIGHT_JSON_OUTPUT_FILE: journeyReport },
 };
 
-async function takeJourneysThenTypes() {
-  const ok = await take({ ...journeys, niceness: niceness.journeys });
-  return (await takeAll(typesAndLint.map((step) => ({ ...step, niceness: niceness.computing })))) && ok;
+async function takeYielding() {
+  const computing = [{ ...fastTests, env: bundled }, ...typesAndLint];
+  const computed = await takeAll(computing.map((step) => ({ ...step, niceness })));
+  return (await take({ ...journeys, niceness })) && computed;
 }
 
-const passedAll = await Promise.all([
-  take({ ...restTests, env: bundled }),
-  take({ ...fastTests, env: bundled, niceness: niceness.computing }),
-  takeJourneysThenTypes(),
-]);
+const passedAll = await Promise.all([take({ ...restTests, env: bundled }), takeYielding()]);
 const ok = passedAll.every((each) => each);
 const { passed, failed } = count();
 console.log(`\n── all: ${ok ? 'passed' : 'failed'} in ${seconds(started)}${cpuOfChildren()}`);
