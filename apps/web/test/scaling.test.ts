@@ -156,16 +156,23 @@ test('lines of one chart are named alike: all in the short form if one label doe
     { label: long, shortLabel: 'short', value: 76_000 },
     { label: 'fits', shortLabel: 'brief', value: 8_000 },
   ];
-  const textsAt = (width: number) => {
-    const at = scalingGeometry([], {
+  const geometryAt = (width: number) =>
+    scalingGeometry([], {
       frame: { ...frame, width },
       xs: [1, 32],
       references: lines.map(({ value }) => value),
     });
-    return placeReferenceLabels(lines, { series: [], geometry: at }).map(({ text }) => text);
-  };
-  expect(textsAt(200)).toEqual(['short', 'brief']);
-  expect(textsAt(500)).toEqual([long, 'fits']);
+  const textsIn = (...widths: number[]) =>
+    placeReferenceLabels(
+      lines,
+      widths.map((width) => ({ series: [], geometry: geometryAt(width) })),
+    ).map((labels) => labels.map(({ text }) => text));
+  expect(textsIn(200)).toEqual([['short', 'brief']]);
+  expect(textsIn(500)).toEqual([[long, 'fits']]);
+  expect(textsIn(500, 200), 'in the panels of one chart too').toEqual([
+    ['short', 'brief'],
+    ['short', 'brief'],
+  ]);
 });
 
 test('the planned axis is of whole decades, so that points hardly ever move it', () => {

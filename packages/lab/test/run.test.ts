@@ -110,13 +110,13 @@ describe('a small run of both queues on two instances, with and without a round 
 
   test('streams ticks of every instance with its shards', () => {
     const ticks = events.flatMap((event) => (event.type === 'tick' ? [event.tick] : []));
-    expect(new Set(ticks.map((tick) => tick.trial)).size).toBe(4);
-    for (const tick of ticks) {
-      expect(tick.instances).toHaveLength(2);
-      for (const { instance, shards } of tick.instances) {
-        expect([1, 2]).toContain(instance);
-        expect(shards.length).toBeGreaterThan(0);
-      }
+    const byTrial = Map.groupBy(ticks, (tick) => tick.trial);
+    expect(byTrial.size).toBe(4);
+    for (const ofTrial of byTrial.values()) {
+      // A tick does not wait for an instance that a busy machine lets report too late.
+      const samples = ofTrial.flatMap((tick) => tick.instances);
+      expect(new Set(samples.map(({ instance }) => instance))).toEqual(new Set([1, 2]));
+      for (const { shards } of samples) expect(shards.length).toBeGreaterThan(0);
     }
     expect(ticks.map((tick) => tick.atMs)).toEqual(ticks.map((tick) => tick.atMs).sort((a, b) => a - b));
   });
@@ -141,7 +141,7 @@ test('a run shows durability by a kill, and rates as a share of the raw limit, w
     onEvent: (event) => event.type === 'progress' && said.push(event.progress.current ?? ''),
   });
   expect(run.error).toBeNull();
-  expect(said).toContain('sharded, durable, killed to show its durability');
+  expect(said).toContain('Sharded queue, durable, killed to show its durability');
   const [durable, memory] = run.points;
   expect(durable!.killed).toMatchObject({ durability: 'durable', lost: 0, duplicated: 0, damaged: 0 });
   expect(durable!.killed!.enqueued).toBeGreaterThan(0);

@@ -1,6 +1,7 @@
 /** The log-log chart of a metric over threads or another parameter, with a line for each series. */
 import { type Selection, select } from 'd3-selection';
 import { line, symbol } from 'd3-shape';
+import { type LabelPlace, placeReferenceLabels } from '../model/label-placement.ts';
 import { type LineLabel, labelLinePx, placeLineLabels } from '../model/line-labels.ts';
 import { nearestPoint, type ScalingGeometry, scalingGeometry } from '../model/scaling-geometry.ts';
 import { findPoint, type ScalingPoint, type ScalingSeries } from '../model/scaling-series.ts';
@@ -72,7 +73,7 @@ export function createScalingChart(element: SVGSVGElement, events: PointerEvents
     .attr('text-anchor', 'end')
     .attr('fill', themeColor.muted)
     .attr('font-size', 11);
-  let drawn: { panel: ScalingPanel; geometry: ScalingGeometry }[] = [];
+  let drawn: PanelDrawing[] = [];
 
   const keyAt = (x: number, y: number): string | null => {
     for (const { panel, geometry } of drawn) {
@@ -87,13 +88,22 @@ export function createScalingChart(element: SVGSVGElement, events: PointerEvents
     update(data) {
       const { width, height } = data;
       svg.attr('viewBox', `0 0 ${width} ${height}`).attr('width', width).attr('height', height);
-      drawn = data.panels.map((panel, index) => ({ panel, geometry: geometryOf(data, index) }));
+      const geometries = data.panels.map((_, index) => geometryOf(data, index));
+      const labels = placeReferenceLabels(
+        data.references,
+        data.panels.map(({ series }, index) => ({ series, geometry: geometries[index]! })),
+      );
+      drawn = data.panels.map((panel, index) => ({
+        panel,
+        geometry: geometries[index]!,
+        labels: labels[index]!,
+      }));
       panels
         .selectAll<SVGGElement, (typeof drawn)[number]>('g[data-panel]')
         .data(drawn, ({ panel }) => panel.id)
         .join((enter) => enterPanel(enter.append('g')))
-        .each(function ({ panel, geometry }) {
-          drawPanel(select(this), { panel, geometry, data });
+        .each(function (drawing) {
+          drawPanel(select(this), { ...drawing, data });
         });
       axisTitle
         .attr('x', px(drawn.at(-1)!.geometry.right))
@@ -167,11 +177,13 @@ function enterPanel(panel: Selection<SVGGElement, PanelDrawing, SVGGElement, unk
 interface PanelDrawing {
   panel: ScalingPanel;
   geometry: ScalingGeometry;
+  /** Of the references. */
+  labels: readonly LabelPlace[];
 }
 
 function drawPanel(
   group: Selection<SVGGElement, unknown, null, undefined>,
-  { panel, geometry, data }: PanelDrawing & { data: ScalingChartData },
+  { panel, geometry, labels, data }: PanelDrawing & { data: ScalingChartData },
 ): void {
   const part = (name: string): Group => group.select<SVGGElement>(`[data-part=${name}]`);
   const isFirst = data.panels.indexOf(panel) % columnsOf(data) === 0;
@@ -191,7 +203,7 @@ function drawPanel(
     { values: geometry.xTicks, position: geometry.x, format: data.axis.format },
     { bottom },
   );
-  drawGuides(part('guides'), geometry, { ...data, ...panel });
+  drawGuides(part('guides'), geometry, { ...data, ...panel, labels });
   drawDocumentCurves(part('guides'), geometry, { curves: data.curves ?? [], series: panel.series });
   drawRanges(part('ranges'), geometry, panel.series);
   drawLines(part('lines').attr('fill', 'none'), geometry, panel.series);

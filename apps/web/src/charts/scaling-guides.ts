@@ -1,12 +1,6 @@
 /** What stands behind the lines of the scaling chart: a line of slope one, and values that a document states. */
 import type { Selection } from 'd3-selection';
-import {
-  type LabelPlace,
-  type Position,
-  placeOnRise,
-  placeReferenceLabels,
-  sampledPositions,
-} from '../model/label-placement.ts';
+import { type LabelPlace, type Position, placeOnRise, sampledPositions } from '../model/label-placement.ts';
 import { linearGuide, type ScalingGeometry } from '../model/scaling-geometry.ts';
 import type { ScalingSeries } from '../model/scaling-series.ts';
 import { textWidth } from '../model/text-lines.ts';
@@ -33,12 +27,14 @@ export interface ReferenceLine {
 interface GuideData {
   series: readonly ScalingSeries[];
   references: readonly ReferenceLine[];
+  /** Of the references, in their order. */
+  labels: readonly LabelPlace[];
   /** Whether to draw a line of slope one. */
   hasLinearGuide: boolean;
 }
 
 export function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideData): void {
-  const labels = placeReferenceLabels(data.references, { series: data.series, geometry });
+  const { labels } = data;
   const firstSharded = data.series.find((entry) => entry.system === 'sharded')?.points[0];
   const through = data.hasLinearGuide ? firstSharded : undefined;
   const guide = through === undefined ? null : linearGuide(geometry, through);

@@ -34,17 +34,21 @@ interface Line {
   points: readonly { x: number; value: number }[];
 }
 
-/** The labels of horizontal lines: all in their short form if one needs it, so that like lines have like names. */
+/**
+ * The labels of horizontal lines, which are in each of a chart's panels: all in their short form if one needs it, so that like lines
+ * have like names. By panel.
+ */
 export function placeReferenceLabels(
   lines: readonly { label: string; shortLabel: string; value: number }[],
-  drawing: Drawing,
-): LabelPlace[] {
-  const { y } = drawing.geometry;
-  const places = lines.map(({ label, shortLabel, value }) =>
-    placeLabel([label, shortLabel], y(value), drawing),
-  );
-  if (places.every(({ text }, index) => text === lines[index]!.label)) return places;
-  return lines.map(({ shortLabel, value }) => placeLabel([shortLabel], y(value), drawing));
+  panels: readonly Drawing[],
+): LabelPlace[][] {
+  const placed = (textsOf: (line: (typeof lines)[number]) => readonly string[]) =>
+    panels.map((panel) =>
+      lines.map((line) => placeLabel(textsOf(line), panel.geometry.y(line.value), panel)),
+    );
+  const places = placed(({ label, shortLabel }) => [label, shortLabel]);
+  const allFit = places.every((labels) => labels.every(({ text }, index) => text === lines[index]!.label));
+  return allFit ? places : placed(({ shortLabel }) => [shortLabel]);
 }
 
 /**

@@ -29,7 +29,7 @@ export interface RunScalingProps {
 }
 
 /** So that the first screen of the page also holds what explains the lines. */
-const labelledPx = [230, 310] as const;
+const labelledPx = [216, 310] as const;
 const withLegendPx = 280;
 
 /**
