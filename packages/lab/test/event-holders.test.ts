@@ -114,12 +114,17 @@ describe('a trial', () => {
       const { samples, sessions, everyMs, holds, heldMs } = record!;
       expect(record!.instance).toBeNull();
       expect(samples).toHaveLength(2_000 / everyMs);
+      let ofTwo = 0;
       for (const { holder, waiters, waiting } of samples) {
         expect(waiting).toHaveLength(sessions.length);
         expect(waiting.replaceAll('0', '')).toHaveLength(waiters);
         if (typeof holder === 'number') expect(waiting[holder], sessions[holder]).toBe('0');
-        else expect([null, 'the instance itself']).toContain(holder); // and never two of them
+        else if (holder?.includes(' and ')) ofTwo += 1;
+        else expect([null, 'the instance itself']).toContain(holder);
       }
+      // A process notes the end of a hold when SQLite has returned, so that it seems to hold the lock still if it loses its core in
+      // between; two at any other time would be a lock that is none.
+      expect(ofTwo).toBeLessThanOrEqual(instances === 1 ? 0 : 0.05 * samples.length);
       // Those that held it are sessions of all instances.
       const holding = new Set(
         samples.map(({ holder }) => (typeof holder === 'number' ? sessions[holder] : holder)),

@@ -47,7 +47,7 @@ function merge(of: readonly InstanceSeries[], instance: number | null): EventHol
         const sample = one.series.samples[index];
         return sample === undefined ? [] : [{ one, sample }];
       });
-      // There is one at most. If the processes contradict each other, the sample shows it.
+      // One at most, unless a process lost its core before it noted the end of its hold: then the sample shows both.
       const holders = parts
         .flatMap(({ one, sample: { holder } }) => {
           if (holder === null) return [];
