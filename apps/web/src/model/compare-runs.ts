@@ -3,6 +3,7 @@ import { type Params, type Point, type ProgramInfo, paramInWords, type Run } fro
 import { type Interval, median, welchRatioInterval } from '@shardlab/model';
 import { runProvenance } from './provenance.ts';
 import { settingsOf } from './run-settings.ts';
+import { systemInWords } from './system-words.ts';
 
 export interface ConfigDifference {
   name: string;
@@ -71,7 +72,7 @@ export function comparedPoints(
     if (present.length < 2) return [];
     const [first] = present;
     const words = [
-      first!.system,
+      systemInWords(first!.system),
       ...varied.flatMap((parameter) => {
         const value = first!.params[parameter.name];
         return value === undefined ? [] : [paramInWords(parameter, value)];

@@ -2,6 +2,7 @@ import { numberParam } from '@shardlab/contract';
 import { sessionsAt } from './contention.ts';
 import type { DataTable } from './data-table.ts';
 import type { Moment } from './filmstrip.ts';
+import { systemInWords } from './system-words.ts';
 
 /** The sessions of each instance at the shown moments, a row for each. */
 export function contentionTable(moments: readonly (Moment | null)[]): DataTable {
@@ -23,7 +24,7 @@ export function contentionTable(moments: readonly (Moment | null)[]): DataTable 
       const { tick } = moment;
       const now = sessionsAt(tick);
       return now.instances.map((each) => [
-        tick.system,
+        systemInWords(tick.system),
         each.instance,
         numberParam(tick.params, 'threads'),
         tick.atMs / 1000,

@@ -113,7 +113,7 @@ function Lines({ runs, program, metric, axis }: ComparedLinesProps & { axis: Swe
           <Choice
             label="System"
             value={system}
-            options={systems.map((value) => ({ value, label: value }))}
+            options={systems.map((value) => ({ value, label: systemInWords(value) }))}
             onChange={setChosen}
           />
         ) : undefined

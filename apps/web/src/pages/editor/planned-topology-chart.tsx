@@ -3,6 +3,7 @@ import { createTopologyChart } from '../../charts/topology-chart.ts';
 import { systemColor } from '../../charts/visual-encoding.ts';
 import { plannedProvenance } from '../../model/provenance.ts';
 import type { JsonObject } from '../../model/scenario-draft.ts';
+import { systemInWords } from '../../model/system-words.ts';
 import {
   layoutPlan,
   type PlannedTopology,
@@ -57,7 +58,7 @@ function PlanView(props: {
       box={box}
       height={layout.height}
       saved={{
-        legend: [{ label: system, color: systemColor(system) }],
+        legend: [{ label: systemInWords(system), color: systemColor(system) }],
         provenance: `${planInWords(plan)}. ${plannedProvenance(nameOf(draft))}`,
       }}
       controls={
@@ -65,7 +66,7 @@ function PlanView(props: {
           <Choice
             label="System"
             value={system}
-            options={systems.map((value) => ({ value, label: value }))}
+            options={systems.map((value) => ({ value, label: systemInWords(value) }))}
             onChange={onSystem}
           />
         )
