@@ -50,3 +50,21 @@ test('a page that is too wide, or cuts off a number, is not whole', async ({ pag
   );
   await expectWholeAtAllWidths(page);
 });
+
+test('a text that can hardly be read is found in the theme and at the size that show it', async ({
+  page,
+}) => {
+  const pageWith = (style: string) => async () =>
+    page.setContent(
+      `<html lang="en"><title>A page</title><style>p { color: black; background: white } ${style}</style>` +
+        '<main><h1>A page</h1><p>a text</p><p class="other">another text</p></main></html>',
+    );
+  await expectReadableEverywhere(page, pageWith(''));
+  for (const style of [
+    '.other { color: silver }',
+    '@media (prefers-color-scheme: dark) { .other { color: silver } }',
+    '.other { color: silver } @media (max-width: 600px) { .other { display: none } }',
+    '@media (prefers-color-scheme: dark) { .other { color: silver } } @media (max-width: 600px) { .other { display: none } }',
+  ])
+    await expect(expectReadableEverywhere(page, pageWith(style)), style).rejects.toThrow('color-contrast');
+});

@@ -1,7 +1,7 @@
 /** What every page is held to, in both themes and two sizes. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type JSHandle, type Page, test } from '@playwright/test';
 import type { RunOptions, run as runAxe } from 'axe-core';
 
 export const themes = ['light', 'dark'] as const;
@@ -27,10 +27,12 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/
 
 /** What depends on colours, in which alone the themes differ. */
 const rulesOfColours = ['color-contrast', 'link-in-text-block'];
+const withoutColours = Object.fromEntries(rulesOfColours.map((rule) => [rule, { enabled: false }]));
 
 /**
  * Holds a page to it in both themes, on a phone and on a desktop. `load` opens it, on the phone: the other journeys open all that
  * they use on a desktop, so that it is loaded at both sizes, and here follows the window as it grows. `check`: what else must hold.
+ * Colours of a text are judged once in each theme, at the size that shows it first: they take most of the time.
  */
 export async function expectReadableEverywhere(page: Page, load: () => Promise<void>, check = () => {}) {
   await showIn(page, themes[0], sizes[0]);
@@ -40,15 +42,18 @@ export async function expectReadableEverywhere(page: Page, load: () => Promise<v
       await test.step(`in ${theme} on a ${size}`, async () => {
         await showIn(page, theme, size);
         await drawn(page);
-        await expectReadable(page, theme);
+        await expectReadable(page, { theme, newTextsOnly: size !== sizes[0] });
         check();
       });
     }
   }
 }
 
-/** Never wider than the screen, and without what Axe reports; in the second theme it is asked about colours only. */
-export async function expectReadable(page: Page, theme: (typeof themes)[number] = themes[0]) {
+/**
+ * Never wider than the screen, and without what Axe reports; in the second theme it is asked about colours only. `newTextsOnly`:
+ * about the colours of those texts that it was not asked about before in this theme.
+ */
+export async function expectReadable(page: Page, { theme = themes[0], newTextsOnly = false }: Asked = {}) {
   const { scrollWidth, clientWidth } = await page
     .locator('html')
     .evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
@@ -59,21 +64,52 @@ export async function expectReadable(page: Page, theme: (typeof themes)[number] 
       (tab) => document.getElementById(tab.getAttribute('aria-controls')!) !== null,
     ),
   );
-  expect(await axeViolations(page, theme === themes[0] ? {} : { runOnly: rulesOfColours })).toEqual([]);
+  // Axe's builder for Playwright would load it into the page anew each time, and into a second page, which takes longer than the check.
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axeSource);
+  const newTexts = await page.evaluateHandle(takeNewTexts, theme);
+  const found = [
+    await violations(newTextsOnly ? newTexts : null, { runOnly: rulesOfColours }),
+    theme === themes[0] ? await violations(null, { rules: withoutColours }) : [],
+  ];
+  expect(found.flat()).toEqual([]);
+
+  /** In the whole page, or in the given elements of it. */
+  function violations(within: JSHandle<Element[]> | null, options: RunOptions): Promise<string[]> {
+    return page.evaluate(runAxeIn, { within, options: { ...options, resultTypes: ['violations' as const] } });
+  }
 }
 
-/**
- * Runs Axe in the page, which has no frames. Its builder for Playwright would load it into the page anew each time, and into a
- * second page, which takes longer than the check.
- */
-async function axeViolations(page: Page, options: RunOptions): Promise<string[]> {
-  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axeSource);
-  return page.evaluate(
-    async (options) => {
-      const { axe } = globalThis as unknown as { axe: { run: typeof runAxe } };
-      const { violations } = await axe.run(document, options);
-      return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
-    },
-    { ...options, resultTypes: ['violations' as const] },
+interface Asked {
+  theme?: (typeof themes)[number];
+  newTextsOnly?: boolean;
+}
+
+/** Runs in the page: the visible elements with text that were not taken in this theme since the page was loaded. */
+function takeNewTexts(theme: string): Element[] {
+  const inPage = globalThis as { takenTexts?: Partial<Record<string, WeakSet<Element>>> };
+  inPage.takenTexts ??= {};
+  inPage.takenTexts[theme] ??= new WeakSet();
+  const taken = inPage.takenTexts[theme];
+  const hasText = (element: Element) =>
+    element.matches('input, textarea, select') ||
+    [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.nodeValue!.trim() !== '');
+  const texts = [...document.body.querySelectorAll('*')].filter(
+    (element) => !taken.has(element) && hasText(element) && element.checkVisibility(),
   );
+  for (const text of texts) taken.add(text);
+  return texts;
+}
+
+/** Runs in the page, which has no frames. */
+async function runAxeIn({
+  within,
+  options,
+}: {
+  within: Element[] | null;
+  options: RunOptions;
+}): Promise<string[]> {
+  if (within !== null && within.length === 0) return [];
+  const { axe } = globalThis as unknown as { axe: { run: typeof runAxe } };
+  const { violations } = await axe.run(within === null ? document : { include: within }, options);
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
 }

@@ -1,4 +1,4 @@
-/** A part of `npm run conformance`: few requests for each operation. */
+/** A part of `npm run conformance`: a request or two for each operation. */
 import { describe, expect, it } from 'vitest';
 import { installSchemathesis } from './conformance/install-schemathesis.ts';
 import { runConformance } from './conformance/run-conformance.ts';
@@ -13,10 +13,10 @@ describe.skipIf('missing' in installed)(`the server${reason}`, () => {
       program,
       seed: 1,
       phases: ['fuzzing'],
-      casesPerOperation: 2,
+      casesPerOperation: 1,
       msMax: 200_000,
     });
     expect(ok, output).toBe(true);
-    expect(cases).toBeGreaterThan(100);
+    expect(cases).toBeGreaterThan(50);
   }, 240_000);
 });
