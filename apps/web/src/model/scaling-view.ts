@@ -34,7 +34,7 @@ export interface RunScalingView {
 export interface ScalingViewPanel {
   id: string;
   title: string;
-  /** In the place of lines that will not come; empty where there are points, or may be some later. */
+  /** Instead of lines that will not come; empty where there are points, or may be some later. */
   note: string;
   series: ScalingSeries<RunPoint>[];
   live: ({ x: number; value: number } & LineKind) | null;

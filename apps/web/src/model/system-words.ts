@@ -2,6 +2,6 @@
 
 const words: Readonly<Record<string, string>> = { 'unsharded-grouped': 'grouped unsharded' };
 
-/** "sharded", "grouped unsharded", "shared topic", "xa remote" */
+/** "sharded", "grouped unsharded", "shared topic", "XA remote" */
 export const systemInWords = (system: string): string =>
   words[system] ?? system.replaceAll('-', ' ').replace(/^(xa|rest) /, (prefix) => prefix.toUpperCase());

@@ -59,6 +59,26 @@ export function NumberField(props: Valued & { placeholder?: string }) {
   );
 }
 
+/** What narrows a list while one types. `className`: of the label with its input. */
+export function SearchField(
+  props: Omit<Valued, 'fault'> & { placeholder: string; maxLength?: number; className?: string },
+) {
+  const { label, value, placeholder, maxLength, className = '', onChange } = props;
+  return (
+    <label className={`field ${className}`.trimEnd()}>
+      <span>{label}</span>
+      <input
+        className="input"
+        type="search"
+        value={value}
+        maxLength={maxLength}
+        placeholder={placeholder}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </label>
+  );
+}
+
 export function TextField(props: Valued & { required?: boolean; maxLength?: number; placeholder?: string }) {
   const { label, value, required, maxLength, placeholder, fault, onChange } = props;
   return (

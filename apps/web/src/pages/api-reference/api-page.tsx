@@ -4,6 +4,7 @@ import { useDeferredValue, useMemo, useState } from 'react';
 import { openApiQuery, sessionQuery } from '../../api/queries.ts';
 import { type ApiGroup, apiGroups, countCalls, type OpenApi, searchApi } from '../../model/api-reference.ts';
 import { plural } from '../../model/format.ts';
+import { SearchField } from '../../parts/field.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { useTitle } from '../../parts/use-title.ts';
 import { CallDetails } from './call-details.tsx';
@@ -48,19 +49,15 @@ function Reference({ api, hasKey }: { api: OpenApi; hasKey: boolean }) {
       </header>
       <div className="api">
         <div className="api-index">
-          <label className="field">
-            <span>Search</span>
-            <input
-              className="input"
-              type="search"
-              value={typed}
-              placeholder="path, field or word"
-              onChange={(event) => {
-                setTyped(event.target.value);
-                go({ text: event.target.value });
-              }}
-            />
-          </label>
+          <SearchField
+            label="Search"
+            value={typed}
+            placeholder="path, field or word"
+            onChange={(text) => {
+              setTyped(text);
+              go({ text });
+            }}
+          />
           <p className="small muted" role="status">
             {plural(countCalls(found), 'call')}
             {searched === '' ? '' : ` of ${countCalls(groups)}`}

@@ -4,6 +4,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useDeferredValue, useState } from 'react';
 import { runPagesQuery } from '../../api/queries.ts';
 import { EditRunDialog } from '../../parts/edit-run-dialog.tsx';
+import { SearchField } from '../../parts/field.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { RunTable } from '../../parts/run-table.tsx';
 import { useTitle } from '../../parts/use-title.ts';
@@ -133,17 +134,14 @@ function RunFilters(props: {
   const { search, typed, onTyped, onSearch } = props;
   return (
     <div className="run-filters">
-      <label className="field run-filter-text">
-        <span>Filter</span>
-        <input
-          className="input"
-          type="search"
-          value={typed}
-          maxLength={runLabelLimits.textMax}
-          placeholder="Name, note, scenario or id"
-          onChange={(event) => onTyped(event.target.value)}
-        />
-      </label>
+      <SearchField
+        className="run-filter-text"
+        label="Filter"
+        value={typed}
+        maxLength={runLabelLimits.textMax}
+        placeholder="Name, note, scenario or id"
+        onChange={onTyped}
+      />
       <FilterSelect
         label="Status"
         value={search.status}

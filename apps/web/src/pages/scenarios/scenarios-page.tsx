@@ -4,6 +4,7 @@ import { useDeferredValue, useState } from 'react';
 import { scenariosQuery, studiesQuery } from '../../api/queries.ts';
 import { plural } from '../../model/format.ts';
 import { findsScenario, scenarioGroups } from '../../model/scenario-groups.ts';
+import { SearchField } from '../../parts/field.tsx';
 import { JumpLinks } from '../../parts/jump-links.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { ScenarioCard } from '../../parts/scenario-card.tsx';
@@ -36,16 +37,13 @@ function Groups({ scenarios }: Pick<ScenarioList, 'scenarios'>) {
   return (
     <>
       <div className="section">
-        <label className="field scenario-filter">
-          <span>Filter</span>
-          <input
-            className="input"
-            type="search"
-            value={typed}
-            placeholder="Title, question, id or claim"
-            onChange={(event) => setTyped(event.target.value)}
-          />
-        </label>
+        <SearchField
+          className="scenario-filter"
+          label="Filter"
+          value={typed}
+          placeholder="Title, question, id or claim"
+          onChange={setTyped}
+        />
         <p className="small muted" role="status">
           {text === ''
             ? plural(scenarios.length, 'scenario')
