@@ -196,6 +196,20 @@ export const figureOf = (
   name: string,
 ): number => figures[name]?.value ?? 0;
 
+/**
+ * Cores that all its instances together kept busy, the mean over the repeats by their time. From repeat to repeat another instance can be the
+ * busy one, as where one of them is elected to write, so the sum of their medians would leave it out.
+ */
+export function coresBusyOf({ repeats, byInstance }: Pick<Point, 'repeats' | 'byInstance'>): number {
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const told = repeats.flatMap(({ measuredMs, byInstance: { cpuShare } }) =>
+    cpuShare === undefined ? [] : [{ measuredMs, cores: sum(cpuShare) }],
+  );
+  const measuredMs = sum(told.map((repeat) => repeat.measuredMs));
+  if (measuredMs === 0) return sum(byInstance.cpuShare ?? []);
+  return sum(told.map(({ cores, measuredMs: ms }) => (cores * ms) / measuredMs));
+}
+
 /** Where the figures of a point come from. */
 export const provenanceOf = ({ figures }: Pick<Point, 'figures'>): Provenance =>
   Object.values(figures)[0]?.provenance ?? 'measured';

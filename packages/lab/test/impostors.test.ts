@@ -205,7 +205,13 @@ describe('a system that does what the document says', () => {
         'of their time',
         (point) => ({ ...point, waits: point.waits.map((wait) => ({ ...wait, totalMs: wait.totalMs * 3 })) }),
       ],
-      ['cores', (point) => ({ ...point, byInstance: { ...point.byInstance, cpuShare: [0.001] } })],
+      [
+        'cores',
+        (point) => ({
+          ...point,
+          repeats: point.repeats.map((repeat) => ({ ...repeat, byInstance: { cpuShare: [0.001] } })),
+        }),
+      ],
       ['processes wrote 0.00 MiB', (point) => withFigure(point, 'writtenBytesPerSec', 0)],
       ['threads blocked 0 times', (point) => withFigure(point, 'blocksPerSec', 0)],
       ['the kernel counted 3.00', (point) => withFigure(point, 'kernelCores', 3)],
@@ -243,5 +249,22 @@ describe('a system that does what the document says', () => {
     expect(judgedWith('not shown')).toBe('inconclusive');
     expect(judgedWith('not sampled')).toBe('inconclusive');
     expect(judgedWith('not promised')).toBe('holds');
+  });
+
+  test('agrees with itself where another instance is the busy one in each repeat, as where a writer is elected', () => {
+    const { scenario } = full.find(({ claims }) => claims.includes('A7'))!;
+    const points = measure({ scenario, scale: 'full', systems: reference, seed: 1 });
+    const cores = (point: Point, instance: number) =>
+      point.byInstance.cpuShare!.reduce((sum, share) => sum + share, 0) * (instance === 0 ? 1 : 0);
+    const elected = points.map((point) => ({
+      ...point,
+      byInstance: { ...point.byInstance, cpuShare: point.byInstance.cpuShare!.map(() => 0) },
+      repeats: point.repeats.map((repeat, index) => {
+        const shares = point.byInstance.cpuShare!;
+        const cpuShare = shares.map((_, instance) => cores(point, (instance + index) % shares.length));
+        return { ...repeat, byInstance: { ...repeat.byInstance, cpuShare } };
+      }),
+    }));
+    expect(elected.map((point) => contradictionOf(queuePointOf(point), 2))).toEqual(elected.map(() => null));
   });
 });

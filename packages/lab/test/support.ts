@@ -158,9 +158,12 @@ export function point(facts: PointFacts): Point {
     },
     waits: all,
     integrity: { lost: facts.lost ?? 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
-    repeats: rounds.map((share) => ({
+    repeats: rounds.map((share, repeat) => ({
       measuredMs: 1000,
-      byInstance: { dequeuePerSec: shares.map((each) => each * deq * share) },
+      byInstance: {
+        cpuShare: facts.cores ?? shares.map((each) => (each * deq * share * of(cpuUs, repeat)) / 1e6),
+        dequeuePerSec: shares.map((each) => each * deq * share),
+      },
       waitMs: Object.fromEntries(all.map(({ event, totalMs }) => [event, totalMs / rounds.length])),
     })),
   };

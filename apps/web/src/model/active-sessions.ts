@@ -3,6 +3,7 @@
  * active sessions by wait event. Points take the place of the wall clock, because a point is one load and one system.
  */
 import {
+  coresBusyOf,
   figureOf,
   numberParam,
   type Point,
@@ -76,8 +77,11 @@ export function activityOf(point: Point): Omit<PointActivity, 'label' | 'words'>
   const ofSessions = point.waits.filter(({ event }) => !background.includes(event));
   const waits = ofSessions.filter((wait) => wait.class !== 'idle');
   const coresBusy =
-    point.byInstance.cpuShare?.reduce((sum, cores) => sum + cores, 0) ??
-    (point.figures.cpuCores === undefined ? null : figureOf(point, 'cpuCores'));
+    point.byInstance.cpuShare !== undefined
+      ? coresBusyOf(point)
+      : point.figures.cpuCores === undefined
+        ? null
+        : figureOf(point, 'cpuCores');
   const activities: Activity[] = [
     ...timesWithoutWait(point, mean(sum(ofSessions.map(({ totalMs }) => totalMs))), coresBusy ?? 0).map(
       (each) => ({

@@ -2,7 +2,14 @@
  * What the sessions of a queue do: on a core, or waiting, by class (at a moment) or by event (over a point). Averages:
  * time waited ÷ time elapsed.
  */
-import { numberParam, type Params, type Point, type Tick, type WaitClass } from '@shardlab/contract';
+import {
+  coresBusyOf,
+  numberParam,
+  type Params,
+  type Point,
+  type Tick,
+  type WaitClass,
+} from '@shardlab/contract';
 import { holdersOf, meanHoldMs } from './event-holders.ts';
 import { formatCount, formatMs, formatValue, plural } from './format.ts';
 import { systemInWords } from './system-words.ts';
@@ -32,7 +39,7 @@ export interface QueueSessions {
 /** Over the measured window of a point, all repeats together. */
 export function queueSessions(point: Pick<Point, 'waits' | 'repeats' | 'byInstance'>): QueueSessions {
   const measuredMs = point.repeats.reduce((sum, repeat) => sum + repeat.measuredMs, 0);
-  const cores = (point.byInstance.cpuShare ?? []).reduce((sum, share) => sum + share, 0);
+  const cores = coresBusyOf(point);
   const waits = point.waits
     .filter((wait) => wait.class !== 'idle' && !imposed.includes(wait.event) && wait.event !== enclosing)
     .map((wait) => ({

@@ -4,6 +4,7 @@
  * of its own that agree; it cannot forge what the kernel counted of its processes.
  */
 import type { Point } from '@shardlab/contract';
+import { median } from '@shardlab/model';
 import { isQueuePoint, type QueuePoint } from '../programs/queue/queue-point.ts';
 import { sharesOneTable } from '../programs/queue/queue-systems.ts';
 import { percent } from './judgement.ts';
@@ -66,14 +67,14 @@ export function contradictionOf(point: QueuePoint, cores: number | null): string
   const sessionMs = threads * (1 + subscribers) * measuredMs;
   const waiting = waits.reduce((sum, wait) => sum + wait.totalMs, 0) / sessionMs;
   if (waiting > waitingShareMax) return `its sessions waited ${percent(waiting)} of their time`;
-  const busyCores = (point.cpuUsPerMessage * dequeuePerSec) / 1e6;
+  const busyCores =
+    repeats.reduce((sum, repeat) => sum + coresOfMessages(repeat) * repeat.measuredMs, 0) / measuredMs;
   const explained = waiting + (busyCores * measuredMs) / sessionMs;
   if (isDurable && explained < explainedShareMin)
     return `waits and CPU explain ${percent(explained)} of its sessions' time`;
 
-  const measuredCores = point.cpuShareByInstance.reduce((sum, share) => sum + share, 0);
-  if (Math.abs(busyCores - measuredCores) > cpuAgreement * Math.max(busyCores, measuredCores))
-    return `its messages took ${busyCores.toFixed(2)} cores, of which its processes used ${measuredCores.toFixed(2)}`;
+  if (Math.abs(busyCores - point.coresBusy) > cpuAgreement * Math.max(busyCores, point.coresBusy))
+    return `its messages took ${busyCores.toFixed(2)} cores, of which its processes used ${point.coresBusy.toFixed(2)}`;
   if (cores !== null && busyCores > cores * (1 + cpuAgreement))
     return `its messages took ${busyCores.toFixed(2)} cores of ${cores}`;
 
@@ -85,6 +86,10 @@ export function contradictionOf(point: QueuePoint, cores: number | null): string
     ? (syncContradiction(point) ?? kernelContradiction(point))
     : kernelContradiction(point);
 }
+
+/** By what the system says of a repeat. The product of a point's medians is another quantity: its repeats may differ in both. */
+const coresOfMessages = ({ cpuUsPerMessage, dequeuePerSec }: QueuePoint['repeats'][number]): number =>
+  (cpuUsPerMessage * dequeuePerSec) / 1e6;
 
 /** Between the waits of sessions and the times of their writers. */
 function syncContradiction({ system, params, waits, syncWaitOfWrite: multiple }: QueuePoint): string | null {
@@ -103,7 +108,7 @@ function syncContradiction({ system, params, waits, syncWaitOfWrite: multiple }:
 
 /** Between what the system says and what the kernel counted of its processes. */
 function kernelContradiction(point: QueuePoint): string | null {
-  const { kernel, params, enqueuePerSec, dequeuePerSec } = point;
+  const { kernel, params, enqueuePerSec, dequeuePerSec, repeats } = point;
   if (kernel === null) return null;
   const { threads, subscribers = 1, operationsPerTransaction, durability, payloadBytes } = params;
   const bytesPerSec = enqueuePerSec * payloadBytes;
@@ -117,7 +122,7 @@ function kernelContradiction(point: QueuePoint): string | null {
     kernel.blocksPerSec < blocksPerSyncMin * syncsPerSec
   )
     return `its threads blocked ${inThousands(kernel.blocksPerSec)} times a second, and its commits need ${inThousands(syncsPerSec)} syncs a second or more`;
-  const cores = (point.cpuUsPerMessage * dequeuePerSec) / 1e6;
+  const cores = median(repeats.map(coresOfMessages));
   if (Math.abs(cores - kernel.cores) > cpuAgreement * Math.max(cores, kernel.cores) + kernelCoresNoise)
     return `its messages took ${cores.toFixed(2)} cores, of which the kernel counted ${kernel.cores.toFixed(2)}`;
   return null;

@@ -1,4 +1,11 @@
-import { distributionOf, type Point, type ProgramInfo, pointKey, provenanceOf } from '@shardlab/contract';
+import {
+  coresBusyOf,
+  distributionOf,
+  type Point,
+  type ProgramInfo,
+  pointKey,
+  provenanceOf,
+} from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -41,7 +48,7 @@ function headingOf(over: string): string {
 
 const cpuColumn: Column = {
   name: 'CPU, all instances',
-  cell: ({ byInstance: { cpuShare = [] } }) => formatCores(cpuShare.reduce((sum, cores) => sum + cores, 0)),
+  cell: (point) => formatCores(coresBusyOf(point)),
 };
 
 const integrityColumns: readonly Column[] = [

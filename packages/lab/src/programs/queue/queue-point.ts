@@ -1,5 +1,6 @@
 /** A point of the programs `queue` and `topic` with its parameters and figures as fields, for judges and tables. */
 import {
+  coresBusyOf,
   distributionOf,
   figureOf,
   type LatencyMs,
@@ -40,7 +41,9 @@ export interface QueuePoint extends Pick<Point, 'program' | 'system' | 'waits' |
   syncWaitOfWrite: number | undefined;
   /** What the kernel counted of its processes; null where the platform does not tell. */
   kernel: { writtenBytesPerSec: number; blocksPerSec: number; cores: number } | null;
-  /** Cores that each instance kept busy. */
+  /** Cores that all instances together kept busy. */
+  coresBusy: number;
+  /** Cores that each instance kept busy, medians: if another one is busy in each repeat, their sum is less than `coresBusy`. */
   cpuShareByInstance: number[];
   dequeuePerSecByInstance: number[];
   repeats: QueueRepeat[];
@@ -70,6 +73,7 @@ export function queuePointOf(point: Point): QueuePoint {
             cores: figureOf(point, 'kernelCores'),
           },
     syncWaitOfWrite: figures.syncWaitOfWrite?.value,
+    coresBusy: coresBusyOf(point),
     cpuShareByInstance: byInstance.cpuShare ?? [],
     dequeuePerSecByInstance: byInstance.dequeuePerSec ?? [],
     waits,

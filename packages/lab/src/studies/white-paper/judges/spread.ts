@@ -77,8 +77,7 @@ export const judgeA10: QueueJudge = (points, { cores }) => {
     return needs(
       'Needs sharded points that differ only in being durable or relaxed, so that the time of a sync varies.',
     );
-  const busy = top.cpuShareByInstance.reduce((sum, share) => sum + share, 0);
-  const ofCores = cores === null ? '' : `; ${fixed(busy)} of ${cores} cores are busy`;
+  const ofCores = cores === null ? '' : `; ${fixed(top.coresBusy)} of ${cores} cores are busy`;
   const provenance = provenanceOf(durable);
   const gain = combined(
     pairs.map(({ synced, unsynced }) => ratioOf(dequeues(unsynced), dequeues(synced))),
@@ -119,8 +118,12 @@ export const judgeA10: QueueJudge = (points, { cores }) => {
       numbers: `Commits and partition maintenance take ${percent(1 - 1 / possible.value)} of the sessions' time.`,
     }),
   ];
-  if (cores === null || busy < cpuFull * cores || clauses.every(({ verdict }) => verdict === 'holds'))
+  if (
+    cores === null ||
+    top.coresBusy < cpuFull * cores ||
+    clauses.every(({ verdict }) => verdict === 'holds')
+  )
     return clauses;
-  const reason = `${fixed(busy)} of ${cores} cores are busy at the best point, so the CPU is the limit here; the document's systems used ${percent(0.1)} of theirs.`;
+  const reason = `${fixed(top.coresBusy)} of ${cores} cores are busy at the best point, so the CPU is the limit here; the document's systems used ${percent(0.1)} of theirs.`;
   return clauses.map((clause) => ({ ...clause, verdict: 'not-comparable', reason }));
 };
