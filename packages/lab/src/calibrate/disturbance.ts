@@ -36,11 +36,18 @@ export interface Slice<T> {
   disturbance: number;
 }
 
-/** Returns the `slices` least disturbed measurements. */
-export async function leastDisturbed<T>(count: number, slice: () => Promise<T>): Promise<Slice<T>[]> {
+/** Of a shorter slice the system's clocks cannot tell how much others disturbed it: it is not repeated. */
+const judgedMsMin = 40;
+
+/** Measures slices of `ms` milliseconds; returns the `count` least disturbed ones. */
+export async function leastDisturbed<T>(
+  { count, ms }: { count: number; ms: number },
+  slice: () => Promise<T>,
+): Promise<Slice<T>[]> {
   const slices: Slice<T>[] = [];
   const quietOnes = () => slices.filter(({ disturbance }) => disturbance <= quietDisturbanceMax).length;
-  while (quietOnes() < count && slices.length < count * patience) {
+  const slicesMax = ms < judgedMsMin ? count : count * patience;
+  while (quietOnes() < count && slices.length < slicesMax) {
     const before = readCpu();
     const result = await slice();
     slices.push({ result, disturbance: disturbanceSince(before) });

@@ -41,8 +41,8 @@ export interface SliceOptions extends Omit<MicroOptions, 'instance'> {
   onDone?: (share: number) => void;
 }
 
-/** Messages preloaded for a dequeuing workload, which ends when they are consumed. */
-const preloadMessages = 24_000;
+/** Messages preloaded for a dequeuing workload, which ends when they are consumed: more than a machine dequeues in a millisecond. */
+const preloadedPerMs = 300;
 const preloadBatch = 2_000;
 /** The warm-up may consume only a small part of the preloaded messages. */
 const warmRoundsMax = 8;
@@ -54,7 +54,15 @@ export async function runMicroWorkload(work: MicroWorkload, options: MicroOption
   const { instance, payloadBytes, ms } = options;
   const payload = Buffer.alloc(payloadBytes, 0x5a);
   const sessions = Array.from({ length: work.sessions }, () => instance.openSession());
-  if (work.direction === 'out') await preload(instance, work.queue, payload);
+  if (work.direction === 'out') {
+    const roundsMessages = (warmRoundsMax + roundsMin) * work.sessions * work.operationsPerTransaction;
+    await preload({
+      instance,
+      queue: work.queue,
+      payload,
+      messages: Math.max(preloadedPerMs * ms, roundsMessages),
+    });
+  }
   const rounds: Round[] = [];
   const warmUntil = performance.now() + ms / 4;
   let more = true;
@@ -130,10 +138,18 @@ async function dequeueMessages(work: MicroWorkload, session: Session): Promise<b
   return true;
 }
 
-async function preload(instance: Instance, queue: string, payload: Buffer): Promise<void> {
+interface Preload {
+  instance: Instance;
+  queue: string;
+  payload: Buffer;
+  messages: number;
+}
+
+async function preload({ instance, queue, payload, messages }: Preload): Promise<void> {
   const session = instance.openSession();
-  for (let message = 0; message < preloadMessages; message += preloadBatch) {
-    for (let each = 0; each < preloadBatch; each++) session.enqueue(queue, { payload });
+  for (let enqueued = 0; enqueued < messages; ) {
+    const batchEnd = Math.min(enqueued + preloadBatch, messages);
+    for (; enqueued < batchEnd; enqueued++) session.enqueue(queue, { payload });
     await session.commit();
   }
   await session.close();

@@ -91,7 +91,7 @@ export async function measureSharded(instance: Instance, options: SliceOptions):
   await instance.createQueue({ name: relaxedQueue, durability: 'relaxed' });
   const rows: Row[] = [];
   for (const work of workloads) {
-    const slices = await leastDisturbed(options.rounds, () =>
+    const slices = await leastDisturbed({ count: options.rounds, ms: options.ms }, () =>
       runMicroWorkload(work, { ...options, instance }),
     );
     rows.push({

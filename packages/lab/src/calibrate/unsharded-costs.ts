@@ -67,7 +67,9 @@ async function measure(
   options: SliceOptions,
 ): Promise<TransactionTime> {
   const work = { queue, direction, sessions: 1, operationsPerTransaction: operations };
-  const slices = await leastDisturbed(options.rounds, () => runMicroWorkload(work, { ...options, instance }));
+  const slices = await leastDisturbed({ count: options.rounds, ms: options.ms }, () =>
+    runMicroWorkload(work, { ...options, instance }),
+  );
   const middle = (of: (result: MicroResult) => number) => median(slices.map(({ result }) => of(result)));
   return {
     operations,
