@@ -167,7 +167,7 @@ test('a run that other work disturbed says so above its figures; one that was no
   const banner = page.getByText('Measured on a busy machine:');
   await page.goto(`/runs/${await importOnce(request, 'figure-3')}`);
   await expect(banner).toContainText(/other work disturbed 9 of 9 points, and \d were not steady/);
-  await expect(banner).toContainText('A run on a quiet machine may find something else.');
+  await expect(banner).toContainText('Another run may find something else.');
   await expectReadable(page);
   await page.goto(`/runs/${await importOnce(request, 'listen-hot-copies')}`);
   await expect(statusOf(page)).toHaveText('Done');

@@ -60,7 +60,7 @@ const conditions = (notSteady: number, disturbed: number) => ({ notSteady, distu
 test('a quiet run of five repeats is trusted, in words', () => {
   const points = [{ ...point(), conditions: conditions(0, 0) }];
   expect(trustOf({ environment, points, watched: false }, 5)).toEqual({
-    isNoisy: false,
+    doubt: null,
     repeats: '5 repeats',
     load: 'load 0.2 before the run, on 2 cores',
     noise: 'its one point steady and undisturbed',
@@ -81,12 +81,15 @@ test.each([
     noise: 'other work disturbed 1 of 3 points, and 2 were not steady',
   },
   { what: 'a load before it began', rates: [null], loadAverage: 1.5, noise: expect.any(String) },
-])('a run with $what is noisy', ({ rates, loadAverage, noise }) => {
+])('a run with $what is doubted', ({ what, rates, loadAverage, noise }) => {
   const points = rates.map((each) =>
     each === null ? point() : { ...point(), conditions: conditions(each[0]!, each[1]!) },
   );
   const trust = trustOf({ environment: { ...environment, loadAverage }, points, watched: false }, 1);
-  expect(trust).toMatchObject({ isNoisy: true, noise });
+  expect(trust).toMatchObject({
+    doubt: what === 'unsteady repeats' ? 'Not all rates were steady' : 'Measured on a busy machine',
+    noise,
+  });
   expect(trust.repeats).toContain('provisional');
 });
 
@@ -118,5 +121,5 @@ test('the run of a headline is done, at full scale before quick, then the newest
 test('a load before the run is no noise where each repeat was watched and nothing disturbed it', () => {
   const points = [{ ...point(), conditions: conditions(0, 0) }];
   const run = { environment: { ...environment, loadAverage: 1.8 }, points, watched: false };
-  expect(trustOf(run, 5)).toMatchObject({ isNoisy: false, load: 'load 1.8 before the run, on 2 cores' });
+  expect(trustOf(run, 5)).toMatchObject({ doubt: null, load: 'load 1.8 before the run, on 2 cores' });
 });

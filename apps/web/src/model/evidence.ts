@@ -53,8 +53,8 @@ function ratioOf({ sharded, unsharded }: Pick<Evidence, 'sharded' | 'unsharded'>
 
 /** How well a run can be trusted, in short sentences. */
 export interface Trust {
-  /** Other work or unsteady repeats may explain what the figures show. */
-  isNoisy: boolean;
+  /** What besides the systems may explain what the figures show: other work, or else repeats that were not steady; null if neither. */
+  doubt: 'Measured on a busy machine' | 'Not all rates were steady' | null;
   repeats: string;
   load: string;
   noise: string;
@@ -74,9 +74,13 @@ export function trustOf(run: Pick<Run, 'environment' | 'points' | 'watched'>, re
   const isWatched = points.length > 0 && points.every(({ conditions }) => conditions !== undefined);
   const wasBusy =
     !isWatched && environment !== null && environment.loadAverage > busyShare * environment.cores;
-  const isSteady = disturbed === 0 && unsteady === 0;
   return {
-    isNoisy: !isSteady || wasBusy,
+    doubt:
+      disturbed > 0 || wasBusy
+        ? 'Measured on a busy machine'
+        : unsteady > 0
+          ? 'Not all rates were steady'
+          : null,
     repeats:
       repeats >= repeatsMin
         ? `${repeats} repeats`
@@ -88,7 +92,7 @@ export function trustOf(run: Pick<Run, 'environment' | 'points' | 'watched'>, re
     noise:
       points.length === 0
         ? 'no points'
-        : isSteady
+        : disturbed + unsteady === 0
           ? `${points.length === 1 ? 'its one point' : `all ${points.length} points`} steady and undisturbed`
           : noiseInWords({ points: points.length, disturbed, unsteady }),
   };

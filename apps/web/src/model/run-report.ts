@@ -67,5 +67,5 @@ function figureInWords(judged: Pick<ClaimResult, 'value' | 'unit' | 'interval'>)
 function noiseOf(run: Run): string[] {
   if (run.points.length === 0) return [];
   const trust = trustOf(run, Math.min(...run.points.map(({ repeats }) => repeats.length)));
-  return trust.isNoisy ? [`Measured on a busy machine: ${trust.load}; ${trust.noise}.`] : [];
+  return trust.doubt !== null ? [`${trust.doubt}: ${trust.load}; ${trust.noise}.`] : [];
 }

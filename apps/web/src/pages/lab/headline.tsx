@@ -91,9 +91,8 @@ function Result({ run, evidence }: { run: Run; evidence: Evidence }) {
           </>
         )}
       </p>
-      <p className="trust small" data-noisy={trust.isNoisy ? '' : undefined}>
-        <strong>{trust.isNoisy ? 'Measured on a busy machine' : 'How far to trust it'}</strong>:{' '}
-        {trust.repeats}
+      <p className="trust small" data-noisy={trust.doubt === null ? undefined : ''}>
+        <strong>{trust.doubt ?? 'How far to trust it'}</strong>: {trust.repeats}
         {interval === null
           ? ''
           : ` (95 % interval ${formatValue(interval[0])} to ${formatValue(interval[1])} times)`}

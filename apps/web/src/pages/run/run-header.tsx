@@ -168,11 +168,10 @@ function Interruption({ run, onResumed }: { run: Run; onResumed(): void }) {
 function Noise({ run }: { run: Run }) {
   const repeats = Math.min(...run.points.map((point) => point.repeats.length));
   const trust = trustOf(run, Number.isFinite(repeats) ? repeats : 0);
-  if (!trust.isNoisy || run.points.length === 0) return null;
+  if (trust.doubt === null || run.points.length === 0) return null;
   return (
     <p className="notice trust small" data-noisy="">
-      Measured on a busy machine: {trust.load}; {trust.noise}. A run on a quiet machine may find something
-      else.
+      {trust.doubt}: {trust.load}; {trust.noise}. Another run may find something else.
     </p>
   );
 }
