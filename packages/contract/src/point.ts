@@ -197,8 +197,8 @@ export const figureOf = (
 ): number => figures[name]?.value ?? 0;
 
 /**
- * Cores that all its instances together kept busy, the mean over the repeats by their time. From repeat to repeat another instance can be the
- * busy one, as where one of them is elected to write, so the sum of their medians would leave it out.
+ * Cores that all instances of a point together kept busy: summed within each repeat, then the mean by time. An elected writer can be another
+ * instance in each repeat, so a sum of medians by instance would leave its CPU out.
  */
 export function coresBusyOf({ repeats, byInstance }: Pick<Point, 'repeats' | 'byInstance'>): number {
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

@@ -59,24 +59,24 @@ export function NumberField(props: Valued & { placeholder?: string }) {
   );
 }
 
-/** What narrows a list while one types. `className`: of the label with its input. */
-export function SearchField(
-  props: Omit<Valued, 'fault'> & { placeholder: string; maxLength?: number; className?: string },
+/** A label around its input, for values that are never wrong by themselves. `className`: of the label. */
+function LabelledInput(
+  props: Omit<InputHTMLAttributes<HTMLInputElement>, 'onChange'> & Omit<Valued, 'fault'>,
 ) {
-  const { label, value, placeholder, maxLength, className = '', onChange } = props;
+  const { label, className = '', onChange, ...attributes } = props;
   return (
     <label className={`field ${className}`.trimEnd()}>
       <span>{label}</span>
-      <input
-        className="input"
-        type="search"
-        value={value}
-        maxLength={maxLength}
-        placeholder={placeholder}
-        onChange={(event) => onChange(event.target.value)}
-      />
+      <input className="input" {...attributes} onChange={(event) => onChange(event.target.value)} />
     </label>
   );
+}
+
+/** What narrows a list while one types. */
+export function SearchField(
+  props: Omit<Valued, 'fault'> & { placeholder: string; maxLength?: number; className?: string },
+) {
+  return <LabelledInput {...props} type="search" />;
 }
 
 export function TextField(props: Valued & { required?: boolean; maxLength?: number; placeholder?: string }) {
@@ -132,22 +132,8 @@ export function FieldFault({ id, fault }: { id: string; fault: string | undefine
 }
 
 /** For a secret that a password manager may keep. */
-export function PasswordField(props: Valued & { required?: boolean; maxLength?: number }) {
-  const { label, value, required, maxLength, onChange } = props;
-  return (
-    <label className="field">
-      <span>{label}</span>
-      <input
-        className="input"
-        type="password"
-        value={value}
-        required={required}
-        maxLength={maxLength}
-        autoComplete="current-password"
-        onChange={(event) => onChange(event.target.value)}
-      />
-    </label>
-  );
+export function PasswordField(props: Omit<Valued, 'fault'> & { required?: boolean; maxLength?: number }) {
+  return <LabelledInput {...props} type="password" autoComplete="current-password" />;
 }
 
 export function SelectField(props: Valued & { options: readonly string[] }) {

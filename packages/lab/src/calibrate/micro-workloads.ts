@@ -41,7 +41,7 @@ export interface SliceOptions extends Omit<MicroOptions, 'instance'> {
   onDone?: (share: number) => void;
 }
 
-/** Messages preloaded for a dequeuing workload, which ends when they are consumed: more than a machine dequeues in a millisecond. */
+/** Preloaded for each millisecond of a dequeuing workload, which ends when all are consumed: more than it can dequeue in that time. */
 const preloadedPerMs = 300;
 const preloadBatch = 2_000;
 /** The warm-up may consume only a small part of the preloaded messages. */
