@@ -15,6 +15,7 @@ import {
   scalingGeometry,
   stepDown,
   stepUp,
+  timesCovered,
 } from '../src/model/scaling-geometry.ts';
 import {
   describeSeries,
@@ -110,6 +111,14 @@ test('the nearest point is found only within the given distance', () => {
   const position = { x: geometry.x(target.x) + 3, y: geometry.y(target.value) - 2, withinPx: 10 };
   expect(nearestPoint(series, geometry, position)?.key).toBe(target.key);
   expect(nearestPoint(series, geometry, { x: 60, y: 420, withinPx: 5 })).toBeNull();
+});
+
+test('of marks at one place each is covered by those drawn after it', () => {
+  const here = { x: 10, y: 10 };
+  const near = { x: 11, y: 12 };
+  const far = { x: 10, y: 14 };
+  expect(timesCovered([here, near, far], 3)).toEqual([1, 1, 0]);
+  expect(timesCovered([far, here, far, here, here], 3)).toEqual([1, 2, 0, 1, 0]);
 });
 
 test('arrow keys move along a series, and to other series at the same number of threads', () => {

@@ -19,36 +19,46 @@ export interface DocumentCurveLine {
   color?: string;
 }
 
+interface CurveData {
+  curves: readonly DocumentCurveLine[];
+  series: readonly ScalingSeries[];
+}
+
 export function drawDocumentCurves(
   group: Group,
   geometry: ScalingGeometry,
-  { curves, series }: { curves: readonly DocumentCurveLine[]; series: readonly ScalingSeries[] },
+  { curves }: Pick<CurveData, 'curves'>,
 ): void {
   const path = line<{ x: number; value: number }>(
     (point) => px(geometry.x(point.x)),
     (point) => px(geometry.y(point.value)),
   );
-  const entries = group
-    .selectAll<SVGGElement, DocumentCurveLine>('g[data-curve]')
+  group
+    .selectAll<SVGPathElement, DocumentCurveLine>('path[data-curve]')
     .data(curves, ({ id }) => id)
-    .join((enter) => {
-      const entry = enter.append('g').attr('data-curve', ({ id }) => id);
-      entry
-        .append('path')
-        .attr('fill', 'none')
-        .attr('stroke-width', documentLine.width)
-        .attr('stroke-opacity', documentLine.opacity)
-        .attr('stroke-linejoin', 'round')
-        .attr('stroke-linecap', 'round');
-      entry.append('text').call(haloText);
-      return entry;
-    });
-  entries
-    .select('path')
+    .join('path')
+    .attr('data-curve', ({ id }) => id)
+    .attr('fill', 'none')
+    .attr('stroke-width', documentLine.width)
+    .attr('stroke-opacity', documentLine.opacity)
+    .attr('stroke-linejoin', 'round')
+    .attr('stroke-linecap', 'round')
     .attr('stroke', lineColor)
     .attr('d', ({ points }) => path([...points]));
-  entries
-    .select<SVGTextElement>('text')
+}
+
+/** Their labels, before the lines of the series. */
+export function drawDocumentCurveLabels(
+  group: Group,
+  geometry: ScalingGeometry,
+  { curves, series }: CurveData,
+): void {
+  group
+    .selectAll<SVGTextElement, DocumentCurveLine>('text[data-curve]')
+    .data(curves, ({ id }) => id)
+    .join('text')
+    .attr('data-curve', ({ id }) => id)
+    .call(haloText)
     .attr('fill', lineColor)
     .each(function place({ id, label, points }) {
       const others = curves.filter((curve) => curve.id !== id);

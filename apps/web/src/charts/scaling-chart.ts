@@ -3,22 +3,32 @@ import { type Selection, select } from 'd3-selection';
 import { line, symbol } from 'd3-shape';
 import { type LabelPlace, placeReferenceLabels } from '../model/label-placement.ts';
 import { type LineLabel, labelLinePx, placeLineLabels } from '../model/line-labels.ts';
-import { nearestPoint, type ScalingGeometry, scalingGeometry } from '../model/scaling-geometry.ts';
+import {
+  nearestPoint,
+  type ScalingGeometry,
+  scalingGeometry,
+  timesCovered,
+} from '../model/scaling-geometry.ts';
 import { findPoint, type ScalingPoint, type ScalingSeries } from '../model/scaling-series.ts';
 import type { SweepAxis } from '../model/sweep-axis.ts';
 import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
-import { type DocumentCurveLine, drawDocumentCurves } from './document-curve-lines.ts';
+import {
+  type DocumentCurveLine,
+  drawDocumentCurveLabels,
+  drawDocumentCurves,
+} from './document-curve-lines.ts';
 import { followPointer, type PointerEvents } from './follow-pointer.ts';
 import { haloText } from './halo-text.ts';
 import { drawPlotNote } from './plot-note.ts';
-import { drawGuides, type ReferenceLine } from './scaling-guides.ts';
+import { drawGuideLabels, drawGuides, type ReferenceLine } from './scaling-guides.ts';
 import {
+  areaUnder,
+  coveredPx,
   fontFamily,
   ghostOpacity,
   instanceShape,
   lineColor,
-  pointArea,
   roundTripDash,
   simulatedDash,
   themeColor,
@@ -160,7 +170,18 @@ export const columnsOf = ({
   panels: { readonly length: number };
 }): number => (width >= panels.length * panelWidthMin ? panels.length : 1);
 
-const parts = ['left-axis', 'bottom-axis', 'guides', 'ranges', 'lines', 'cursor', 'points', 'labels', 'live'];
+const parts = [
+  'left-axis',
+  'bottom-axis',
+  'guides',
+  'ranges',
+  'lines',
+  'guide-labels',
+  'cursor',
+  'points',
+  'labels',
+  'live',
+];
 
 function enterPanel(panel: Selection<SVGGElement, PanelDrawing, SVGGElement, unknown>) {
   panel.attr('data-panel', ({ panel: { id } }) => id);
@@ -204,9 +225,12 @@ function drawPanel(
     { bottom },
   );
   drawGuides(part('guides'), geometry, { ...data, ...panel, labels });
-  drawDocumentCurves(part('guides'), geometry, { curves: data.curves ?? [], series: panel.series });
+  const documents = { curves: data.curves ?? [], series: panel.series };
+  drawDocumentCurves(part('guides'), geometry, documents);
   drawRanges(part('ranges'), geometry, panel.series);
   drawLines(part('lines').attr('fill', 'none'), geometry, panel.series);
+  drawGuideLabels(part('guide-labels'), geometry, { ...data, ...panel, labels });
+  drawDocumentCurveLabels(part('guide-labels'), geometry, documents);
   drawPoints(part('points'), geometry, panel.series);
   drawCursor(part('cursor'), geometry, { ...data, series: panel.series });
   drawLineLabels(part('labels'), geometry, data.labelWidth === null ? [] : panel.series);
@@ -311,12 +335,16 @@ function drawPoints(group: Group, { x, y }: ScalingGeometry, shown: readonly Sca
   const items = shown
     .filter(({ drawnAs }) => drawnAs !== 'simulated' && drawnAs !== 'ghost')
     .flatMap((series) => series.points.map((point) => ({ series, point })));
+  const covered = timesCovered(
+    items.map(({ point }) => ({ x: x(point.x), y: y(point.value) })),
+    coveredPx,
+  );
   group
     .selectAll<SVGPathElement, (typeof items)[number]>('path')
     .data(items, (item) => item.point.key)
     .join((enter) => enter.append('path').attr('data-new', ''))
     .attr('data-point', (item) => item.point.key)
-    .attr('d', (item) => symbol(instanceShape(item.series.instances), pointArea)())
+    .attr('d', (item, index) => symbol(instanceShape(item.series.instances), areaUnder(covered[index]!))())
     .attr('fill', (item) => lineColor(item.series))
     .attr('stroke', themeColor.surface)
     .attr('stroke-width', 1.25)

@@ -1,4 +1,4 @@
-/** What stands behind the lines of the scaling chart: a line of slope one, and values that a document states. */
+/** What the scaling chart compares its lines with: a line of slope one, and values that a document states. */
 import type { Selection } from 'd3-selection';
 import { type LabelPlace, type Position, placeOnRise, sampledPositions } from '../model/label-placement.ts';
 import { linearGuide, type ScalingGeometry } from '../model/scaling-geometry.ts';
@@ -33,64 +33,69 @@ interface GuideData {
   hasLinearGuide: boolean;
 }
 
+/** The lines, which stand behind those of the series. */
 export function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideData): void {
-  const { labels } = data;
-  const firstSharded = data.series.find((entry) => entry.system === 'sharded')?.points[0];
-  const through = data.hasLinearGuide ? firstSharded : undefined;
-  const guide = through === undefined ? null : linearGuide(geometry, through);
-  const slopes = group
-    .selectAll<SVGGElement, unknown>('g[data-guide]')
+  const guide = guideOf(data, geometry);
+  group
+    .selectAll<SVGLineElement, unknown>('line[data-guide]')
     .data(guide === null ? [] : [guide])
-    .join((enter) => {
-      const entry = enter.append('g').attr('data-guide', 'linear');
-      entry
-        .append('line')
-        .attr('stroke', themeColor.strong)
-        .attr('stroke-dasharray', '1 4')
-        .attr('stroke-width', 1.5);
-      entry.append('text').attr('fill', themeColor.muted).call(haloText);
-      return entry;
-    });
-  slopes
-    .select('line')
+    .join('line')
+    .attr('data-guide', 'linear')
+    .attr('stroke', themeColor.strong)
+    .attr('stroke-dasharray', '1 4')
+    .attr('stroke-width', 1.5)
+    .attr('stroke-linecap', 'round')
     .attr('x1', (d) => px(d.x1))
     .attr('y1', (d) => px(d.y1))
     .attr('x2', (d) => px(d.x2))
-    .attr('y2', (d) => px(d.y2))
-    .attr('stroke-linecap', 'round');
-  slopes
-    .select('text')
-    .datum((d) => placeOnRise('linear', d, { drawn: drawnBefore(data, labels, geometry), geometry }))
-    .attr('x', (label) => px(label.x))
-    .attr('y', (label) => px(label.y))
-    .text((label) => label.text);
-
-  const references = group
-    .selectAll<SVGGElement, ReferenceLine>('g[data-reference]')
+    .attr('y2', (d) => px(d.y2));
+  group
+    .selectAll<SVGLineElement, ReferenceLine>('line[data-reference]')
     .data(data.references, (d) => d.label)
-    .join((enter) => {
-      const entry = enter.append('g').attr('data-reference', (d) => d.label);
-      entry
-        .append('line')
-        .attr('stroke-width', documentLine.width)
-        .attr('stroke-opacity', documentLine.opacity);
-      entry.append('text').call(haloText);
-      return entry;
-    });
-  references
-    .select('line')
+    .join('line')
+    .attr('data-reference', (d) => d.label)
+    .attr('stroke-width', documentLine.width)
+    .attr('stroke-opacity', documentLine.opacity)
     .attr('stroke', lineColor)
     .attr('x1', geometry.left)
     .attr('x2', geometry.right)
     .attr('y1', (d) => px(geometry.y(d.value)))
     .attr('y2', (d) => px(geometry.y(d.value)));
-  references
-    .select('text')
-    .data(labels)
+}
+
+/** Their labels, which stand before the lines of the series: where a line passes through one, its outline keeps it readable. */
+export function drawGuideLabels(group: Group, geometry: ScalingGeometry, data: GuideData): void {
+  const guide = guideOf(data, geometry);
+  const ofGuide =
+    guide === null
+      ? []
+      : [placeOnRise('linear', guide, { drawn: drawnBefore(data, data.labels, geometry), geometry })];
+  group
+    .selectAll<SVGTextElement, LabelPlace>('text[data-guide]')
+    .data(ofGuide)
+    .join('text')
+    .attr('data-guide', 'linear')
+    .call(haloText)
+    .attr('fill', themeColor.muted)
+    .attr('x', (label) => px(label.x))
+    .attr('y', (label) => px(label.y))
+    .text((label) => label.text);
+  group
+    .selectAll<SVGTextElement, LabelPlace>('text[data-reference]')
+    .data(data.labels)
+    .join('text')
+    .attr('data-reference', (_, index) => data.references[index]!.label)
+    .call(haloText)
     .attr('fill', (_, index) => lineColor(data.references[index]!))
     .attr('x', (label) => px(label.x))
     .attr('y', (label) => px(label.y))
     .text((label) => label.text);
+}
+
+/** The line of slope one, through the first point of the sharded queue; null without one. */
+function guideOf({ series, hasLinearGuide }: GuideData, geometry: ScalingGeometry) {
+  const through = series.find((entry) => entry.system === 'sharded')?.points[0];
+  return hasLinearGuide && through !== undefined ? linearGuide(geometry, through) : null;
 }
 
 /** Where lines and labels of references are, and the lines of the series. */

@@ -116,6 +116,12 @@ const shapes: readonly SymbolType[] = [
 /** Area of a point's mark, square CSS pixels. */
 export const pointArea = 58;
 
+/** Marks nearer to each other than this, CSS pixels, cover each other. */
+export const coveredPx = 3;
+
+/** Area of the mark of a point that others cover so many times: each of them leaves a ring of the mark below it. */
+export const areaUnder = (timesCovered: number): number => (Math.sqrt(pointArea) + 4 * timesCovered) ** 2;
+
 /** A shape for each power of two from 1 to 32 instances, the same in every run. Other numbers share the nearest one. */
 export function instanceShape(instances: number): SymbolType {
   return shapes[Math.min(shapes.length - 1, Math.max(0, Math.round(Math.log2(instances))))]!;

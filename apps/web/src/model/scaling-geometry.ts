@@ -121,6 +121,15 @@ export function linearGuide(geometry: ScalingGeometry, through: { x: number; val
   return { x1: x(from), y1: y(from * perX), x2: x(to), y2: y(to * perX) };
 }
 
+/** For each of the positions, in CSS pixels, how many later ones are so near that their marks cover its own. */
+export function timesCovered(positions: readonly { x: number; y: number }[], withinPx: number): number[] {
+  return positions.map(
+    (position, index) =>
+      positions.slice(index + 1).filter(({ x, y }) => Math.hypot(x - position.x, y - position.y) < withinPx)
+        .length,
+  );
+}
+
 /** The point nearest to a position in chart space, at most `withinPx` away; none of a ghost. */
 export function nearestPoint(
   series: readonly ScalingSeries[],
