@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { queueProgram } from '../src/programs/queue/queue-program.ts';
-import { attemptsMax, isWorthAnother, measureRepeat } from '../src/run/measure-repeat.ts';
+import { attemptsMax, isWorthAnother, measureRepeat, NeverSteadyPoints } from '../src/run/measure-repeat.ts';
 import { durabilityOf, probeOf, withRawRatio } from '../src/run/measured-beside.ts';
 import {
   machineTicks,
@@ -113,6 +113,21 @@ describe('a repeat', () => {
     expect(isWorthAnother(timed, { measureMs: 499 })).toBe(false);
     expect(isWorthAnother(timed, { measureMs: 500 })).toBe(true);
     expect(isWorthAnother({}, { measureMs: 100 })).toBe(true);
+  });
+
+  test('of a point that was never steady is measured again only if it was disturbed, until one is steady', () => {
+    const points = new NeverSteadyPoints();
+    const unsteady = attempt(1, { steady: false });
+    points.add('a', { ...unsteady, attempts: attemptsMax - 1 }); // the time for measuring again was over
+    expect(points.expectsAnother('a', unsteady)).toBe(true);
+    points.add('a', { ...unsteady, attempts: attemptsMax });
+    expect(points.expectsAnother('a', unsteady)).toBe(false);
+    expect(points.expectsAnother('a', attempt(1, { steady: false, disturbed: true }))).toBe(true);
+    expect(points.expectsAnother('b', unsteady)).toBe(true);
+    points.add('a', { ...unsteady, attempts: 1 });
+    expect(points.expectsAnother('a', unsteady)).toBe(false);
+    points.add('a', { ...attempt(1), attempts: 1 });
+    expect(points.expectsAnother('a', unsteady)).toBe(true);
   });
 
   test('that never counts is the one with the fewest faults, whatever its rate', async () => {

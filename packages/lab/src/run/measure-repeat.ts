@@ -34,6 +34,24 @@ export const isWorthAnother = (
 ) => steady === undefined || measureMs >= againWindowMsMin;
 
 /**
+ * The points of a run of which a repeat was measured as often as it may and was never steady. Their next repeats are measured again
+ * only if they were disturbed, until one is steady: so the time for measuring again is left to points that can be.
+ */
+export class NeverSteadyPoints {
+  readonly #keys = new Set<string>();
+
+  /** A repeat of the point was measured, with all its attempts. */
+  add(key: string, repeat: Pick<Attempt, 'steady' | 'attempts'>): void {
+    if (!isNotSteady(repeat)) this.#keys.delete(key);
+    else if (repeat.attempts === attemptsMax) this.#keys.add(key);
+  }
+
+  expectsAnother(key: string, attempt: Pick<Attempt, 'disturbance'>): boolean {
+    return isDisturbed(attempt) || !this.#keys.has(key);
+  }
+}
+
+/**
  * Runs attempts until one counts, there were three, or `mayMeasureAgain` returns false. Returns the one that counts, else
  * the one with the fewest faults, of equal ones the last. The choice looks at the conditions of an attempt, never at its
  * figures. The integrity is the sum over all attempts: what any of them found is true of the system.

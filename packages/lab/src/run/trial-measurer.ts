@@ -2,7 +2,7 @@
 import type { KilledTrial, Params, Scenario, Tick } from '@shardlab/contract';
 import type { Surroundings } from '../surroundings/surroundings.ts';
 import type { MeasuredRepeat, Trial, TrialOptions } from '../trial/trial.ts';
-import { againShareMax, isWorthAnother, measureRepeat } from './measure-repeat.ts';
+import { againShareMax, isWorthAnother, measureRepeat, NeverSteadyPoints } from './measure-repeat.ts';
 import { probeOf, withRawRatio } from './measured-beside.ts';
 import type { RunPlan } from './plan-run.ts';
 
@@ -31,6 +31,7 @@ export class TrialMeasurer {
   #measuredAgain = 0;
   /** Planned time that is left for measuring again, milliseconds. */
   #againMs: number;
+  readonly #neverSteady = new NeverSteadyPoints();
 
   constructor(options: TrialMeasurerOptions) {
     this.#options = options;
@@ -66,10 +67,12 @@ export class TrialMeasurer {
       },
       mayMeasureAgain: (attempt) => {
         if (!isWorthAnother(attempt, phases)) return false;
+        if (!this.#neverSteady.expectsAnother(trial.key, attempt)) return false;
         this.#againMs -= program.estimateTrialMs(trial, phases);
         return this.#againMs >= 0;
       },
     });
+    this.#neverSteady.add(trial.key, repeat);
     if (!plan.kills.has(trial)) return { repeat, ticks };
     onDetour(trial, 'killed to show its durability');
     return { repeat, ticks, killed: await program.kill!.run({ ...trialOptions, onTick }) };
