@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { BacklogGate } from '../src/trial/backlog-gate.ts';
+import { BacklogShares } from '../src/trial/backlog-shares.ts';
+import type { ToWorker } from '../src/trial/protocol.ts';
 
 /** Whether a promise is resolved once everything that is due has run. */
 async function isDone(promise: Promise<void>): Promise<boolean> {
@@ -43,4 +45,21 @@ describe('the backlog gate', () => {
     await waiting;
     expect(gate.full).toBe(false);
   });
+});
+
+test('instances that share a backlog are told their share at each report of one of them', () => {
+  const sent: ToWorker[] = [];
+  const worker = { send: (message: ToWorker) => void sent.push(message) };
+  const shares = new BacklogShares([worker, worker]);
+  const expectShare = (messages: number) =>
+    expect(sent.splice(0)).toEqual([
+      { type: 'backlogShare', messages },
+      { type: 'backlogShare', messages },
+    ]);
+  shares.update(1, 60);
+  expectShare(30);
+  shares.update(2, -20); // it dequeues what the other one enqueues
+  expectShare(20);
+  shares.update(1, 10); // reports of different moments
+  expectShare(0);
 });

@@ -92,10 +92,9 @@ describe('trials that are killed', () => {
     expect(kills({}).map(({ repeat }) => repeat)).toEqual([0, 0]);
   });
 
-  test('are none where the scenario says so, has faults of its own, or could not be read in time', () => {
+  test('are none where the scenario says so or has faults of its own', () => {
     expect(kills({ kills: false })).toEqual([]);
     expect(kills({ faults: [{ kind: 'kill', instance: 1, atMs: 1 }] })).toEqual([]);
-    expect(kills({ parameters: { backlog: 1_000_000 } })).toEqual([]);
   });
 
   test('count in the estimate of the plan', () => {

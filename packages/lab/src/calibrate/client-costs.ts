@@ -89,6 +89,7 @@ function workload({ payloadBytes, operations, messages: wanted }: GeneratorLoad)
       rows: 'none',
       backlogMax: Number.POSITIVE_INFINITY,
       roundTripMs: 0,
+      sharesBacklog: false,
       converts: false,
       tickMs: 250,
       orderScope: 'instance',

@@ -26,6 +26,14 @@ const generatorRoundsMax = 4;
 /** One round for so much of the measured window, so that short trials do not spend most of their CPU on it. */
 const windowMsPerGeneratorRound = 300;
 
+/**
+ * How often an instance looks whether to report its part of a backlog that several share, and the change, as a share of the largest
+ * backlog, that it reports. Between two reports enqueuers whose messages are dequeued elsewhere can enqueue one such backlog: at
+ * the interval of ticks that was their limit (8,000 messages a second with 2,000).
+ */
+const backlogReportMs = 5;
+const backlogChangeMin = 1 / 20;
+
 const send = (message: FromWorker): void => {
   // The coordinator may already have ended; then nobody needs the message.
   if (process.connected) process.send!(message);
@@ -44,6 +52,7 @@ class InstanceWorker {
   #endHolders: (() => HolderSamples[]) | undefined;
   #holders: HolderSamples[] = [];
   #ticks: NodeJS.Timeout | undefined;
+  #reportedBacklog = 0;
   #phase: Extract<FromWorker, { type: 'tick' }>['phase'] = 'warmup';
 
   static async open(config: WorkerConfig): Promise<InstanceWorker> {
@@ -93,11 +102,15 @@ class InstanceWorker {
     });
     await this.#waitUntil(timeline.warmupAtMs);
     this.#ticks = setInterval(() => this.#tick(), this.#config.tickMs);
+    const reports = this.#config.sharesBacklog
+      ? setInterval(() => this.#reportBacklog(), backlogReportMs)
+      : undefined;
     const { enqueuers, dequeuers } = startSessions(this.#workload, this.#enqueuers);
     // A failing session ends the process at once; waiting for the others would hide the failure until the drain.
     const phases = this.#phases(timeline, enqueuers, dequeuers);
     await Promise.all([enqueuers, dequeuers, phases]);
     clearInterval(this.#ticks);
+    clearInterval(reports);
     this.#tick();
     send({ type: 'drained' });
   }
@@ -184,10 +197,19 @@ class InstanceWorker {
   }
 
   #tick(): void {
-    const { enqueued, consumed, lastTickMs: fromMs } = this.#meter;
+    const { lastTickMs: fromMs } = this.#meter;
     const sample = this.#meter.tick();
     const { lastTickMs: toMs } = this.#meter;
-    send({ type: 'tick', phase: this.#phase, sample, fromMs, toMs, enqueued, consumed });
+    send({ type: 'tick', phase: this.#phase, sample, fromMs, toMs });
+  }
+
+  #reportBacklog(): void {
+    const { layout, backlogMax } = this.#config;
+    const { enqueued, consumed } = this.#meter;
+    const messages = enqueued - consumed / layout.dequeueSources.length;
+    if (Math.abs(messages - this.#reportedBacklog) < backlogChangeMin * backlogMax) return;
+    this.#reportedBacklog = messages;
+    send({ type: 'backlog', messages });
   }
 
   /** Resolves at a time of the timeline, or earlier when `other` has settled. */

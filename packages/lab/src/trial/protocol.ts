@@ -39,6 +39,8 @@ export interface WorkerConfig {
   orderScope: OrderScope;
   /** Whether the dequeuers of all instances take messages from the same queues, in one order for all. */
   isShared: boolean;
+  /** Whether dequeuers of other instances take messages of this one's enqueuers, so that its own counts do not tell the backlog. */
+  sharesBacklog: boolean;
   /** Whether the queue is converted during the trial. */
   converts: boolean;
   /** Interval of ticks, milliseconds. */
@@ -132,9 +134,9 @@ export type FromWorker =
       /** The interval of the sample, on the monotonic clock. */
       fromMs: number;
       toMs: number;
-      enqueued: number;
-      consumed: number;
     }
+  /** Messages that this instance's sessions have enqueued, less those that they have consumed. */
+  | { type: 'backlog'; messages: number }
   | { type: 'enqueuersDone' }
   | { type: 'drained' }
   | { type: 'result'; result: WorkerResult }

@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import type { Phases, TickEvent, TimelineBin } from '@shardlab/contract';
 import { queueParamsOf } from '../programs/queue/queue-params.ts';
 import { sharesOneTable } from '../programs/queue/queue-systems.ts';
+import { BacklogShares } from './backlog-shares.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { addCounts } from './counts.ts';
 import { holdersIn } from './event-holders.ts';
@@ -53,15 +54,15 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
     signal?.throwIfAborted();
     await mkdir(dir, { recursive: true });
     cluster = await startRemote(options, clock, (happening) => ticks.recordEvent(happening));
-    const shared = sharesOneTable(trial.system) || params.dequeuers === 'other-instance';
-    const outlets = layoutOf(trial).dequeueSources.length;
-    const share = new BacklogShares(workers, shared);
+    const shares = new BacklogShares(workers);
     for (let instance = 1; instance <= params.instances; instance++) {
       workers.push(
-        new WorkerProcess(instance, (tick) => {
-          if (tick.phase === 'measure' && isDisrupted(options.scenario)) measured.push(tick);
-          ticks.add(tick.phase, cluster?.complete(tick.sample) ?? tick.sample);
-          share.update(instance, tick.enqueued - tick.consumed / outlets);
+        new WorkerProcess(instance, {
+          onTick: (tick) => {
+            if (tick.phase === 'measure' && isDisrupted(options.scenario)) measured.push(tick);
+            ticks.add(tick.phase, cluster?.complete(tick.sample) ?? tick.sample);
+          },
+          onBacklog: (messages) => shares.update(instance, messages),
         }),
       );
     }
@@ -234,26 +235,4 @@ function withoutLatency({ figures, latencies, ...outcome }: TrialOutcome): Trial
   const { latencyP50Ms: _p50, latencyP99Ms: _p99, ...others } = figures;
   const { latency: _latency, ...distributions } = latencies;
   return { ...outcome, figures: others, latencies: distributions };
-}
-
-/** If messages are consumed on other instances, each instance is sent its share of the backlog: see `BacklogGate.setShare`. */
-class BacklogShares {
-  readonly #workers: readonly WorkerProcess[];
-  readonly #shared: boolean;
-  readonly #net = new Map<number, number>();
-
-  constructor(workers: readonly WorkerProcess[], shared: boolean) {
-    this.#workers = workers;
-    this.#shared = shared;
-  }
-
-  update(instance: number, net: number): void {
-    if (!this.#shared || this.#workers.length === 1) return;
-    this.#net.set(instance, net);
-    if (this.#net.size < this.#workers.length) return;
-    const backlog = [...this.#net.values()].reduce((sum, each) => sum + each, 0);
-    this.#net.clear();
-    const messages = Math.max(0, Math.round(backlog / this.#workers.length));
-    for (const worker of this.#workers) worker.send({ type: 'backlogShare', messages });
-  }
 }

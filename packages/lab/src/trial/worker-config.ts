@@ -46,6 +46,7 @@ export function configFor(instance: number, { trial, scenario, dir }: TrialOptio
     orderScope: orderScopeOf(trial),
     // A queue that becomes sharded meanwhile has no order over all instances.
     isShared: sharesOneTable(trial.system) && scenario.conversion === undefined,
+    sharesBacklog: instances > 1 && (sharesOneTable(trial.system) || isOtherInstance),
     converts: scenario.conversion !== undefined,
     tickMs: tickMsOf(scenario),
     seed: scenario.seed,

@@ -8,19 +8,26 @@ const workerFile = fileURLToPath(new URL('./instance-worker.ts', import.meta.url
 
 type Tick = Extract<FromWorker, { type: 'tick' }>;
 
+export interface WorkerListener {
+  onTick?(tick: Tick): void;
+  /** See the message `backlog`. */
+  onBacklog(messages: number): void;
+}
+
 /** If the process fails, all calls that wait for its messages reject with `WORKER_FAILED`. */
 export class WorkerProcess extends ChildChannel<FromWorker, ToWorker> {
   readonly instance: number;
-  readonly #onTick: (tick: Tick) => void;
+  readonly #listener: WorkerListener;
 
-  constructor(instance: number, onTick: (tick: Tick) => void) {
+  constructor(instance: number, listener: WorkerListener) {
     super(workerFile);
     this.instance = instance;
-    this.#onTick = onTick;
+    this.#listener = listener;
   }
 
   protected handles(message: FromWorker): boolean {
-    if (message.type === 'tick') this.#onTick(message);
+    if (message.type === 'tick') this.#listener.onTick?.(message);
+    else if (message.type === 'backlog') this.#listener.onBacklog(message.messages);
     else if (message.type === 'failed') {
       const { code, message: sentence, details, stack } = message;
       this.fail(`failed: ${sentence}`, { code, message: sentence, details, stack });

@@ -2,7 +2,7 @@
 import type { Combination, Params, Phases, Point, Scenario } from '@shardlab/contract';
 import { contradictionOf } from '../../judging/evidence.ts';
 import type { RawShape } from '../../surroundings/surroundings.ts';
-import { estimateKilledMs, killedBacklogMax, runKilledTrial } from '../../trial/killed/run-killed-trial.ts';
+import { estimateKilledMs, runKilledTrial } from '../../trial/killed/run-killed-trial.ts';
 import { runTrial } from '../../trial/run-trial.ts';
 import type { Program, TrialLoad } from '../program.ts';
 import { checkQueueScenario } from './queue-checks.ts';
@@ -56,11 +56,8 @@ function rawShape(params: Params): RawShape {
   return { cycle: 'insert-select-delete', operationsPerTransaction, pageBytes: 4096, payloadBytes };
 }
 
-/** No point is killed whose folder would take long to read, or whose messages may be in transit between instances. */
-function canKill(params: Params): boolean {
-  const { backlog, dequeuers } = queueParamsOf(params);
-  return backlog <= killedBacklogMax && dequeuers === 'same-instance';
-}
+/** No point is killed whose messages may be in transit between instances. */
+const canKill = (params: Params): boolean => queueParamsOf(params).dequeuers === 'same-instance';
 
 const common = {
   figures: queueFigures,

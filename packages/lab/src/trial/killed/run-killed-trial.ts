@@ -9,11 +9,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KilledTrial, Params, Phases } from '@shardlab/contract';
 import { queueParamsOf } from '../../programs/queue/queue-params.ts';
 import { sharesOneTable } from '../../programs/queue/queue-systems.ts';
+import { BacklogShares } from '../backlog-shares.ts';
 import { createMonotonicClock } from '../clock.ts';
 import { layoutOf } from '../layout.ts';
 import type { LedgerReport } from '../ledger.ts';
 import type { Timeline, WorkerConfig } from '../protocol.ts';
-import type { TrialOptions } from '../trial.ts';
+import type { Trial, TrialOptions } from '../trial.ts';
 import { startRemote, type TrialCluster } from '../trial-cluster.ts';
 import { TrialLimit } from '../trial-limit.ts';
 import { configFor } from '../worker-config.ts';
@@ -28,8 +29,8 @@ const drainMs = 20_000;
 const graceMs = 60_000;
 /** Large transactions, so that the new processes read the folder quickly. */
 const recoveryOperations = 100;
-/** Larger backlogs would take longer to read than everything else. */
-export const killedBacklogMax = 100_000;
+/** Larger backlogs would take longer to read than everything else: a trial of such a point is killed with this one. */
+const killedBacklogMax = 100_000;
 
 const loadMsOf = ({ warmupMs, measureMs }: Phases) => Math.min(loadMsMax, warmupMs + measureMs);
 
@@ -50,7 +51,7 @@ export async function runKilledTrial(options: KilledTrialOptions): Promise<Kille
   const limit = new TrialLimit(loadMs + drainMs + (options.graceMs ?? graceMs), signal);
   const queueDir = join(dir, 'queue');
   const bookDir = join(dir, 'books');
-  const life = new Life({ ...options, dir: queueDir });
+  const life = new Life({ ...options, trial: withReadableBacklog(trial), dir: queueDir });
   try {
     signal?.throwIfAborted();
     await mkdir(queueDir, { recursive: true });
@@ -70,6 +71,11 @@ export async function runKilledTrial(options: KilledTrialOptions): Promise<Kille
     await life.end();
     await rm(dir, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+function withReadableBacklog(trial: Trial): Trial {
+  const backlog = Math.min(queueParamsOf(trial.params).backlog, killedBacklogMax);
+  return { ...trial, params: { ...trial.params, backlog } };
 }
 
 async function killUnderLoad(life: Life, bookDir: string, loadMs: number): Promise<void> {
@@ -127,7 +133,13 @@ class Life {
   ): Promise<{ workers: readonly WorkerProcess[] }> {
     const { instances } = queueParamsOf(this.options.trial.params);
     this.#cluster = await startRemote(this.options, this.#clock);
-    this.#workers = Array.from({ length: instances }, (_, index) => new WorkerProcess(index + 1, () => {}));
+    const workers: WorkerProcess[] = [];
+    const shares = new BacklogShares(workers);
+    for (let instance = 1; instance <= instances; instance += 1)
+      workers.push(
+        new WorkerProcess(instance, { onBacklog: (messages) => shares.update(instance, messages) }),
+      );
+    this.#workers = workers;
     await openAll(this.#workers.map((worker) => [worker, change(configFor(worker.instance, this.options))]));
     return { workers: this.#workers };
   }
