@@ -13,9 +13,10 @@ import { RunButton } from './run-button.tsx';
 import { RunFigure } from './run-figure.tsx';
 import { useProgram } from './use-program.ts';
 
-/** What the document says, what was found, and the run that found it. A claim that nobody judged offers its run. */
+/** What the document says, what was found, and the run that found it. A claim that this machine has not judged offers its run. */
 export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
   const { last } = entry;
+  const isJudgedHere = last !== null && last.recordedOn === null;
   return (
     <>
       <DocumentWords claim={entry} />
@@ -49,8 +50,8 @@ export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
           </p>
         </>
       )}
-      {last === null || last.provisional || last.verdict === 'inconclusive' ? (
-        <RunFor claim={entry.id} isJudged={last !== null} />
+      {!isJudgedHere || last.provisional || last.verdict === 'inconclusive' ? (
+        <RunFor claim={entry.id} isJudgedHere={isJudgedHere} />
       ) : null}
     </>
   );
@@ -80,10 +81,10 @@ function verdictHistory({ history, judged }: ClaimLedgerEntry): string {
 
 const verdictsShown = Math.min(6, claimHistoryMax);
 
-/** The scenario that judges a claim in the least time: quick while nobody has, at full scale for a final verdict. */
-function RunFor({ claim, isJudged }: { claim: string; isJudged: boolean }) {
+/** The scenario that judges a claim in the least time: quick while this machine has not, at full scale for a final verdict. */
+function RunFor({ claim, isJudgedHere }: { claim: string; isJudgedHere: boolean }) {
   const { data } = useQuery(scenariosQuery);
-  const scale = isJudged ? 'full' : 'quick';
+  const scale = isJudgedHere ? 'full' : 'quick';
   const time = (entry: ScenarioEntry) => entry.plans[scale].estimatedMs;
   const [entry] = (data?.scenarios ?? [])
     .filter(({ scenario }) => scenario.claims.includes(claim))
@@ -91,8 +92,8 @@ function RunFor({ claim, isJudged }: { claim: string; isJudged: boolean }) {
   if (entry === undefined) return null;
   return (
     <div className="row">
-      <RunButton scenario={entry.scenario.id} scale={scale} kind={isJudged ? '' : 'button-ink'}>
-        {isJudged ? `Run ${claim} at full scale` : `Run ${claim}`}
+      <RunButton scenario={entry.scenario.id} scale={scale} kind={isJudgedHere ? '' : 'button-ink'}>
+        {isJudgedHere ? `Run ${claim} at full scale` : `Run ${claim}`}
       </RunButton>
       <span className="small muted">
         {entry.scenario.title}, about {formatDuration(time(entry))}
