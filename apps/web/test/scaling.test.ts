@@ -8,6 +8,7 @@ import {
 } from '../src/model/label-placement.ts';
 import { placeLineLabels } from '../src/model/line-labels.ts';
 import {
+  coveredByLater,
   decadeDomain,
   decadeTicks,
   linearGuide,
@@ -15,7 +16,6 @@ import {
   scalingGeometry,
   stepDown,
   stepUp,
-  timesCovered,
 } from '../src/model/scaling-geometry.ts';
 import {
   describeSeries,
@@ -117,8 +117,8 @@ test('of marks at one place each is covered by those drawn after it', () => {
   const here = { x: 10, y: 10 };
   const near = { x: 11, y: 12 };
   const far = { x: 10, y: 14 };
-  expect(timesCovered([here, near, far], 3)).toEqual([1, 1, 0]);
-  expect(timesCovered([far, here, far, here, here], 3)).toEqual([1, 2, 0, 1, 0]);
+  expect(coveredByLater([here, near, far], 3)).toEqual([true, true, false]);
+  expect(coveredByLater([far, here, far, here, here], 3)).toEqual([true, true, false, true, false]);
 });
 
 test('arrow keys move along a series, and to other series at the same number of threads', () => {

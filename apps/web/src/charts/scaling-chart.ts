@@ -4,10 +4,10 @@ import { line, symbol } from 'd3-shape';
 import { type LabelPlace, placeReferenceLabels } from '../model/label-placement.ts';
 import { type LineLabel, labelLinePx, placeLineLabels } from '../model/line-labels.ts';
 import {
+  coveredByLater,
   nearestPoint,
   type ScalingGeometry,
   scalingGeometry,
-  timesCovered,
 } from '../model/scaling-geometry.ts';
 import { findPoint, type ScalingPoint, type ScalingSeries } from '../model/scaling-series.ts';
 import type { SweepAxis } from '../model/sweep-axis.ts';
@@ -23,12 +23,13 @@ import { haloText } from './halo-text.ts';
 import { drawPlotNote } from './plot-note.ts';
 import { drawGuideLabels, drawGuides, type ReferenceLine } from './scaling-guides.ts';
 import {
-  areaUnder,
+  coveredPointArea,
   coveredPx,
   fontFamily,
   ghostOpacity,
   instanceShape,
   lineColor,
+  pointArea,
   roundTripDash,
   simulatedDash,
   themeColor,
@@ -335,7 +336,7 @@ function drawPoints(group: Group, { x, y }: ScalingGeometry, shown: readonly Sca
   const items = shown
     .filter(({ drawnAs }) => drawnAs !== 'simulated' && drawnAs !== 'ghost')
     .flatMap((series) => series.points.map((point) => ({ series, point })));
-  const covered = timesCovered(
+  const covered = coveredByLater(
     items.map(({ point }) => ({ x: x(point.x), y: y(point.value) })),
     coveredPx,
   );
@@ -344,7 +345,9 @@ function drawPoints(group: Group, { x, y }: ScalingGeometry, shown: readonly Sca
     .data(items, (item) => item.point.key)
     .join((enter) => enter.append('path').attr('data-new', ''))
     .attr('data-point', (item) => item.point.key)
-    .attr('d', (item, index) => symbol(instanceShape(item.series.instances), areaUnder(covered[index]!))())
+    .attr('d', (item, index) =>
+      symbol(instanceShape(item.series.instances), covered[index] ? coveredPointArea : pointArea)(),
+    )
     .attr('fill', (item) => lineColor(item.series))
     .attr('stroke', themeColor.surface)
     .attr('stroke-width', 1.25)

@@ -119,8 +119,8 @@ export const pointArea = 58;
 /** Marks nearer to each other than this, CSS pixels, cover each other. */
 export const coveredPx = 3;
 
-/** Area of the mark of a point that others cover so many times: each of them leaves a ring of the mark below it. */
-export const areaUnder = (timesCovered: number): number => (Math.sqrt(pointArea) + 4 * timesCovered) ** 2;
+/** Area of a mark that others cover: they leave a ring of it, one for all, or many points at one place would grow over their neighbours. */
+export const coveredPointArea = (Math.sqrt(pointArea) + 4) ** 2;
 
 /** A shape for each power of two from 1 to 32 instances, the same in every run. Other numbers share the nearest one. */
 export function instanceShape(instances: number): SymbolType {

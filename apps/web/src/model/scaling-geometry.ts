@@ -121,12 +121,10 @@ export function linearGuide(geometry: ScalingGeometry, through: { x: number; val
   return { x1: x(from), y1: y(from * perX), x2: x(to), y2: y(to * perX) };
 }
 
-/** For each of the positions, in CSS pixels, how many later ones are so near that their marks cover its own. */
-export function timesCovered(positions: readonly { x: number; y: number }[], withinPx: number): number[] {
-  return positions.map(
-    (position, index) =>
-      positions.slice(index + 1).filter(({ x, y }) => Math.hypot(x - position.x, y - position.y) < withinPx)
-        .length,
+/** For each of the positions, in CSS pixels, whether a later one is so near that its mark covers the earlier one's. */
+export function coveredByLater(positions: readonly { x: number; y: number }[], withinPx: number): boolean[] {
+  return positions.map((position, index) =>
+    positions.slice(index + 1).some(({ x, y }) => Math.hypot(x - position.x, y - position.y) < withinPx),
   );
 }
 
