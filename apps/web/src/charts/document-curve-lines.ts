@@ -47,7 +47,7 @@ export function drawDocumentCurves(
     .attr('d', ({ points }) => path([...points]));
 }
 
-/** Their labels, before the lines of the series. */
+/** The labels of the curves, drawn over the lines of the series. */
 export function drawDocumentCurveLabels(
   group: Group,
   geometry: ScalingGeometry,

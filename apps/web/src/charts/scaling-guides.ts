@@ -33,7 +33,7 @@ interface GuideData {
   hasLinearGuide: boolean;
 }
 
-/** The lines, which stand behind those of the series. */
+/** Drawn under the lines of the series. */
 export function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideData): void {
   const guide = guideOf(data, geometry);
   group
@@ -63,7 +63,7 @@ export function drawGuides(group: Group, geometry: ScalingGeometry, data: GuideD
     .attr('y2', (d) => px(geometry.y(d.value)));
 }
 
-/** Their labels, which stand before the lines of the series: where a line passes through one, its outline keeps it readable. */
+/** Drawn over the lines of the series: where one passes through a label, the label's outline keeps it readable. */
 export function drawGuideLabels(group: Group, geometry: ScalingGeometry, data: GuideData): void {
   const guide = guideOf(data, geometry);
   const ofGuide =

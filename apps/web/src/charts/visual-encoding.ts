@@ -119,7 +119,7 @@ export const pointArea = 58;
 /** Marks nearer to each other than this, CSS pixels, cover each other. */
 export const coveredPx = 3;
 
-/** Area of a mark that others cover: they leave a ring of it, one for all, or many points at one place would grow over their neighbours. */
+/** Area of a mark that others cover: a ring of it stays visible. All such marks are equally large, however many are at one place. */
 export const coveredPointArea = (Math.sqrt(pointArea) + 4) ** 2;
 
 /** A shape for each power of two from 1 to 32 instances, the same in every run. Other numbers share the nearest one. */

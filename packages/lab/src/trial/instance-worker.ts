@@ -27,11 +27,12 @@ const generatorRoundsMax = 4;
 const windowMsPerGeneratorRound = 300;
 
 /**
- * How often an instance looks whether to report its part of a backlog that several share, and the change, as a share of the largest
- * backlog, that it reports. Between two reports enqueuers whose messages are dequeued elsewhere can enqueue one such backlog: at
- * the interval of ticks that was their limit (8,000 messages a second with 2,000).
+ * How often an instance checks whether its part of a backlog that several share has changed enough to be reported. Enqueuers whose
+ * messages are dequeued on another instance fill the backlog once between two reports, so a longer interval would bound their rate:
+ * 250 ms and a backlog of 2,000 messages make 8,000 a second.
  */
-const backlogReportMs = 5;
+const backlogCheckMs = 5;
+/** A change that is reported, as a share of the largest backlog. */
 const backlogChangeMin = 1 / 20;
 
 const send = (message: FromWorker): void => {
@@ -103,7 +104,7 @@ class InstanceWorker {
     await this.#waitUntil(timeline.warmupAtMs);
     this.#ticks = setInterval(() => this.#tick(), this.#config.tickMs);
     const reports = this.#config.sharesBacklog
-      ? setInterval(() => this.#reportBacklog(), backlogReportMs)
+      ? setInterval(() => this.#reportBacklog(), backlogCheckMs)
       : undefined;
     const { enqueuers, dequeuers } = startSessions(this.#workload, this.#enqueuers);
     // A failing session ends the process at once; waiting for the others would hide the failure until the drain.
