@@ -1,15 +1,21 @@
 /** A process that moves messages into rows is killed at any moment: each row and its message are there together or not at all. */
-import { fork } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
+import { newWriterState } from '../../src/model/group-message.ts';
 import { readProcessStart } from '../../src/node-processes.ts';
+import { encodeFrame } from '../../src/storage/threads/process-frames.ts';
+import type { WriterProcessRequest } from '../../src/storage/threads/process-messages.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { drawnSeed, random } from '../random.ts';
 import { rowsOf } from './application.ts';
 
 const worker = fileURLToPath(new URL('./transfer-worker.ts', import.meta.url));
 const slow = fileURLToPath(new URL('./slow-worker.ts', import.meta.url));
+const writer = fileURLToPath(new URL('../../src/storage/threads/writer-process.ts', import.meta.url));
 const holder = fileURLToPath(new URL('./reserving-worker.ts', import.meta.url));
 
 it('what was acknowledged is there after each kill, and rows and messages agree', {
@@ -76,3 +82,22 @@ it.skipIf(process.platform !== 'linux')(
     await vi.waitFor(() => expect(readProcessStart(pid!)).toBeUndefined(), 10_000);
   },
 );
+
+it('a writer process that can tell nobody what it did ends without a word', { timeout: 60_000 }, async () => {
+  const child = spawn(process.execPath, [writer], { stdio: 'pipe' });
+  const ended = once(child, 'exit');
+  const complaints = text(child.stderr);
+  child.stdout.destroy(); // as the end of the process that started it does
+  const open: WriterProcessRequest = {
+    kind: 'open',
+    path: join(makeFolder(), 'missing', 'instance-1.db'),
+    emulatedSync: { times: [0], device: undefined },
+    logBytesMax: 1,
+    parentPid: process.pid,
+    epoch: 1,
+    state: newWriterState,
+  };
+  child.stdin.write(encodeFrame(open));
+  expect(await complaints).toBe('');
+  expect(await ended).toEqual([0, null]);
+});

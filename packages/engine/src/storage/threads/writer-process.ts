@@ -27,7 +27,16 @@ import { StatementWatchdog } from './statement-watchdog.ts';
 
 const { clock } = nodeClocks;
 const reader = new FrameReader(inputDescriptor);
-const reply = (message: WriterProcessReply) => writeFrame(outputDescriptor, message);
+
+function reply(message: WriterProcessReply): void {
+  try {
+    writeFrame(outputDescriptor, message);
+  } catch (error) {
+    // The process that started this one is gone, as at the end of the input.
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit();
+    throw error;
+  }
+}
 
 /** A frame's head; undefined at the end of the input: the process that started this one is gone. */
 const nextRequest = () =>
