@@ -28,6 +28,7 @@ const last = {
   interval: [4, 4.5],
   provisional: false,
   recordedOn: null,
+  others: [],
 } as unknown as NonNullable<ClaimLedgerEntry['last']>;
 
 const claim = (id: string, changes: Partial<ClaimLedgerEntry> = {}): ClaimLedgerEntry => ({

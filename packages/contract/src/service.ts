@@ -198,7 +198,14 @@ const whose = {
   endedAtMs: Type.Integer(),
 } as const;
 
-/** A claim, its verdict with the best evidence (null if no finished run judged it), and all verdicts. */
+const runKept = Type.Boolean({
+  description: 'Whether this server still has the run; false for runs of the command line and deleted runs',
+});
+
+/**
+ * A claim, its verdict with the best evidence (null if no finished run judged it), and all verdicts. What scenarios measured under
+ * different conditions is judged together.
+ */
 export const ClaimLedgerEntry = Type.Object(
   {
     id,
@@ -212,16 +219,17 @@ export const ClaimLedgerEntry = Type.Object(
         {
           ...verdictFields,
           ...whose,
+          others: Type.Array(Type.Object({ ...whose, runKept }, closed), {
+            description:
+              'Runs of other scenarios from which it has conditions that its own run did not measure',
+          }),
           recordedOn: nullable(
             Type.String({
               description:
                 'Machine and date of the recorded run that it is from, as long as this machine has not judged the claim; null for a verdict of this machine',
             }),
           ),
-          runKept: Type.Boolean({
-            description:
-              'Whether this server still has the run; false for runs of the command line and deleted runs',
-          }),
+          runKept,
         },
         closed,
       ),

@@ -4,13 +4,7 @@ import { join } from 'node:path';
 import type { Run } from '@shardlab/contract';
 import { newRun } from '@shardlab/lab';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import {
-  appendVerdicts,
-  byEvidence,
-  historyFileName,
-  readVerdicts,
-  type StoredVerdict,
-} from '../src/judging/verdict-history.ts';
+import { appendVerdicts, historyFileName, readVerdicts } from '../src/judging/verdict-history.ts';
 import { smallScenario } from './support.ts';
 
 let folder: string;
@@ -60,33 +54,4 @@ test('lines of a version that judged by other rules are skipped', async () => {
   await appendVerdicts(folder, runOf('one'));
   await appendFile(join(folder, historyFileName), '{"id":"A3","verdict":"holds","value":1}\n');
   expect(await readVerdicts(folder)).toHaveLength(2);
-});
-
-test('better evidence counts more than newer: measured, final, full scale, more repeats, undisturbed, then the newest', async () => {
-  await appendVerdicts(folder, runOf('one'));
-  const [unmeasured] = await readVerdicts(folder);
-  const clause = { ...unmeasured!.clauses[0]!, value: 1 };
-  const named = (runId: string, change: Partial<StoredVerdict>): StoredVerdict => ({
-    ...unmeasured!,
-    verdict: 'holds',
-    clauses: [clause],
-    provisional: false,
-    scale: 'full',
-    repeats: 5,
-    endedAtMs: 1,
-    runId,
-    ...change,
-  });
-  const bestFirst = [
-    named('ten repeats', { repeats: 10 }),
-    named('newer', { endedAtMs: 3 }),
-    named('older', { endedAtMs: 2 }),
-    named('disturbed', { disturbed: true, endedAtMs: 8 }),
-    named('quick', { scale: 'quick', repeats: 20, endedAtMs: 9 }),
-    named('provisional', { provisional: true, repeats: 4, endedAtMs: 10 }),
-    named('provisional and quick', { provisional: true, repeats: 4, scale: 'quick', endedAtMs: 11 }),
-    named('unmeasured', { verdict: 'inconclusive', clauses: unmeasured!.clauses, endedAtMs: 12 }),
-  ];
-  const runs = (verdicts: readonly StoredVerdict[]) => verdicts.map(({ runId }) => runId);
-  expect(runs(bestFirst.toReversed().toSorted(byEvidence))).toEqual(runs(bestFirst));
 });

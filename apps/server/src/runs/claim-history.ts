@@ -8,8 +8,9 @@ import type { Run } from '@shardlab/contract';
 import { type ClaimLedgerEntry, claimHistoryMax } from '@shardlab/contract';
 import {
   appendVerdicts,
+  type BestEvidence,
+  bestEvidence,
   bundledStudies,
-  byEvidence,
   type RecordedVerdict,
   readVerdicts,
   type StoredVerdict,
@@ -42,7 +43,6 @@ export class ClaimHistory {
     const verdictsOf = Map.groupBy(await this.#verdicts(), ({ id }) => id);
     return bundledStudies.claims.map(({ id, title, document, grade, weak = null }) => {
       const ofClaim = (verdictsOf.get(id) ?? []).toSorted((a, b) => b.endedAtMs - a.endedAtMs);
-      const [strongest] = ofClaim.toSorted(byEvidence);
       return {
         id,
         study: bundledStudies.studyOf(id)!.id,
@@ -50,7 +50,11 @@ export class ClaimHistory {
         document,
         grade,
         weak,
-        last: this.#last(strongest, recorded.get(id)?.toSorted(byEvidence)[0]),
+        last: this.#last(
+          bestEvidence<StoredVerdict | RecordedVerdict>(
+            ofClaim.length > 0 ? ofClaim : (recorded.get(id) ?? []),
+          ),
+        ),
         history: ofClaim
           .slice(0, claimHistoryMax)
           .map(({ verdict, value, provisional, runId, scenarioId, scale, endedAtMs }) => {
@@ -61,14 +65,17 @@ export class ClaimHistory {
     });
   }
 
-  #last(own: StoredVerdict | undefined, recorded: RecordedVerdict | undefined): ClaimLedgerEntry['last'] {
-    const last = own ?? recorded;
-    if (last === undefined) return null;
-    const { id: _id, commit: _commit, ...fields } = last;
+  #last(best: BestEvidence<StoredVerdict | RecordedVerdict> | undefined): ClaimLedgerEntry['last'] {
+    if (best === undefined) return null;
+    const { id: _id, commit: _commit, ...fields } = best.verdict;
+    const runKept = (runId: string) => this.#runs.has(runId) || this.#recorded.has(runId);
     return {
       recordedOn: null,
       ...fields,
-      runKept: this.#runs.has(last.runId) || this.#recorded.has(last.runId),
+      runKept: runKept(fields.runId),
+      others: best.others.map(({ runId, scenarioId, scale, endedAtMs }) => {
+        return { runId, scenarioId, scale, endedAtMs, runKept: runKept(runId) };
+      }),
     };
   }
 

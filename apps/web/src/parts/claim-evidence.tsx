@@ -1,6 +1,7 @@
 import { type ClaimLedgerEntry, claimHistoryMax, type ScenarioEntry } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { Fragment } from 'react';
 import { runQuery, scenariosQuery } from '../api/queries.ts';
 import { formatAgo, formatDuration } from '../model/format.ts';
 import { runProvenance } from '../model/provenance.ts';
@@ -46,6 +47,7 @@ export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
               `${last.scenarioId}, ${last.scale}`
             )}
             , {formatAgo(last.endedAtMs, Date.now())}
+            <OtherRuns claim={entry.id} runs={last.others} />
             {entry.judged > 1 ? `. Judged ${entry.judged} times; newest first: ${verdictHistory(entry)}` : ''}
           </p>
         </>
@@ -55,6 +57,29 @@ export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
       ) : null}
     </>
   );
+}
+
+/** "; other conditions from white-paper-forwarding, full, 3 h ago" */
+function OtherRuns({
+  claim,
+  runs,
+}: {
+  claim: string;
+  runs: NonNullable<ClaimLedgerEntry['last']>['others'];
+}) {
+  return runs.map(({ runId, scenarioId, scale, endedAtMs, runKept }, index) => (
+    <Fragment key={runId}>
+      {index === 0 ? '; other conditions from ' : ', '}
+      {runKept ? (
+        <Link to="/runs/$runId" params={{ runId }} search={{ claim }}>
+          {scenarioId}, {scale}
+        </Link>
+      ) : (
+        `${scenarioId}, ${scale}`
+      )}
+      , {formatAgo(endedAtMs, Date.now())}
+    </Fragment>
+  ));
 }
 
 /** The badge of the best verdict, or that there is none. */

@@ -1,5 +1,6 @@
 import type { Slip } from '@shardlab/contract';
-import { byEvidence, readVerdicts, type StoredVerdict } from '../judging/verdict-history.ts';
+import { bestEvidence } from '../judging/best-evidence.ts';
+import { readVerdicts, type StoredVerdict } from '../judging/verdict-history.ts';
 import { listRecorded } from '../recorded/recorded-run.ts';
 import { type RecordedVerdict, recordedVerdicts } from '../recorded/recorded-verdicts.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
@@ -20,26 +21,24 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
   const lines = claims.map((claim) => {
     const { id, title, document, grade, weak = null } = claim;
     const verdicts = kept.filter((verdict) => verdict.id === id);
-    const [strongest] = verdicts.toSorted(byEvidence);
-    const [elsewhere] = recorded.filter((verdict) => verdict.id === id).toSorted(byEvidence);
-    if (strongest === undefined) {
+    const best = bestEvidence(verdicts);
+    if (best === undefined) {
+      const elsewhere = bestEvidence(recorded.filter((verdict) => verdict.id === id));
       const scenarios = judgedBy.get(id) ?? [];
       const source =
         scenarios.length === 0 ? 'No scenario tests it' : `Run ${scenarios.join(' or ')} to test it`;
-      const known = elsewhere === undefined ? '' : `\n   ${recordedInWords(elsewhere)}`;
+      const known = elsewhere === undefined ? '' : `\n   ${recordedInWords(elsewhere.verdict)}`;
       return `${id} NOT MEASURED YET\n   ${title}. ${document}${statedInWords(claim)}${slipsInWords(slips, id)}\n   ${source}${known}`;
     }
-    const words = verdictsInWords([{ ...strongest, title, document, grade, weak }]);
-    return `${words}\n   The document: ${document} (${grade})${statedInWords(claim)}${slipsInWords(slips, id)}\n   ${sourceInWords(strongest)}; ${countsInWords(verdicts)}`;
+    const words = verdictsInWords([{ ...best.verdict, title, document, grade, weak }]);
+    return `${words}\n   The document: ${document} (${grade})${statedInWords(claim)}${slipsInWords(slips, id)}\n   ${[best.verdict, ...best.others].map(sourceInWords).join('; ')}; ${countsInWords(verdicts)}`;
   });
   process.stdout.write(`${lines.join('\n\n')}\n\n`);
   for (const study of studies) process.stdout.write(notMeasuredInWords(study));
-  const strongest = claims.flatMap(({ id }) =>
-    kept
-      .filter((verdict) => verdict.id === id)
-      .toSorted(byEvidence)
-      .slice(0, 1),
-  );
+  const strongest = claims.flatMap(({ id }) => {
+    const best = bestEvidence(kept.filter((verdict) => verdict.id === id));
+    return best === undefined ? [] : [best.verdict];
+  });
   const open = claims.length - strongest.length;
   process.stdout.write(
     `\n${claims.length} claims: ${countsInWords(strongest)}${open === 0 ? '' : `, not measured yet ${open}`}\n`,

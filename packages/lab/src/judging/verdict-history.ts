@@ -37,24 +37,6 @@ export function verdictsOf(run: JudgedRun): StoredVerdict[] {
   }));
 }
 
-/**
- * Orders verdicts by their evidence, the best first: one that was decided or measured before one without points, then final
- * before provisional, full scale before quick, more repeats before fewer, undisturbed before disturbed, and the newest of equals.
- */
-export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
-  const rank = (verdict: StoredVerdict) => [
-    verdict.clauses.some(({ value }) => value !== null) || verdict.verdict === 'not-comparable' ? 1 : 0,
-    verdict.provisional ? 0 : 1,
-    verdict.scale === 'full' ? 1 : 0,
-    verdict.repeats,
-    verdict.disturbed ? 0 : 1,
-    verdict.endedAtMs,
-  ];
-  const [left, right] = [rank(a), rank(b)];
-  const different = left.findIndex((value, index) => value !== right[index]);
-  return different < 0 ? 0 : right[different]! - left[different]!;
-}
-
 /** Appends the verdicts of a finished run to the folder's file, which is created if missing. */
 export async function appendVerdicts(folder: string, run: Run): Promise<void> {
   const { id: scenarioId } = run.scenario;

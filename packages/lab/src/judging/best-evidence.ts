@@ -1,0 +1,62 @@
+/** What all verdicts about one claim say together: under each condition that which has the best evidence. */
+import type { ClaimClause } from '@shardlab/contract';
+import { combine } from './combine.ts';
+import type { StoredVerdict } from './verdict-history.ts';
+
+/**
+ * Orders verdicts by their evidence, the best first: one that was decided or measured before one without points, then final
+ * before provisional, full scale before quick, more repeats before fewer, undisturbed before disturbed, and the newest of equals.
+ */
+export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
+  const rank = (verdict: StoredVerdict) => [
+    verdict.clauses.some(({ value }) => value !== null) || verdict.verdict === 'not-comparable' ? 1 : 0,
+    verdict.provisional ? 0 : 1,
+    verdict.scale === 'full' ? 1 : 0,
+    verdict.repeats,
+    verdict.disturbed ? 0 : 1,
+    verdict.endedAtMs,
+  ];
+  const [left, right] = [rank(a), rank(b)];
+  const different = left.findIndex((value, index) => value !== right[index]);
+  return different < 0 ? 0 : right[different]! - left[different]!;
+}
+
+export interface BestEvidence<Kept extends StoredVerdict> {
+  /** The best verdict; the clauses that it has from others are judged with its own. */
+  verdict: Kept;
+  /** The verdicts of other scenarios from which it has conditions, the best first. */
+  others: readonly Kept[];
+}
+
+/**
+ * The best verdict about a claim, completed by what other scenarios measured under other conditions, if their evidence is of the
+ * same kind: both final or both provisional, both at full scale or both quick. Undefined if there are no verdicts.
+ */
+export function bestEvidence<Kept extends StoredVerdict>(
+  verdicts: readonly Kept[],
+): BestEvidence<Kept> | undefined {
+  // Only the best of each scenario: a worse one has the same conditions, or those of judges that are no longer in use.
+  const [best, ...rest] = uniqueBy(verdicts.toSorted(byEvidence), ({ scenarioId }) => scenarioId);
+  if (best === undefined) return undefined;
+  const others: Kept[] = [];
+  let { clauses } = best;
+  for (const other of rest) {
+    if (other.provisional !== best.provisional || other.scale !== best.scale) continue;
+    const more = conditionsMeasured(other.clauses);
+    for (const condition of conditionsMeasured(clauses)) more.delete(condition);
+    if (more.size === 0) continue;
+    const isFromOther = ({ condition }: ClaimClause) => more.has(condition);
+    clauses = [...clauses.filter((clause) => !isFromOther(clause)), ...other.clauses.filter(isFromOther)];
+    others.push(other);
+  }
+  if (others.length === 0) return { verdict: best, others };
+  const disturbed = [best, ...others].some((verdict) => verdict.disturbed);
+  return { verdict: { ...best, ...combine(clauses), disturbed }, others };
+}
+
+const conditionsMeasured = (clauses: readonly ClaimClause[]) =>
+  new Set(clauses.filter(({ value }) => value !== null).map(({ condition }) => condition));
+
+/** The first of those with the same key. */
+const uniqueBy = <Value>(values: readonly Value[], key: (value: Value) => unknown): Value[] =>
+  [...Map.groupBy(values, key).values()].map(([first]) => first!);
