@@ -17,7 +17,7 @@ export {
 export { hardwareText } from './hardware/hardware-text.ts';
 export { type LoadedHardware, loadHardware } from './hardware/load-hardware.ts';
 export { parseHardware } from './hardware/parse-hardware.ts';
-export { type BestEvidence, bestEvidence } from './judging/best-evidence.ts';
+export { bestEvidence } from './judging/best-evidence.ts';
 export type { JudgeContext } from './judging/judgement.ts';
 export {
   appendVerdicts,

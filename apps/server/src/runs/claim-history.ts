@@ -8,7 +8,6 @@ import type { Run } from '@shardlab/contract';
 import { type ClaimLedgerEntry, claimHistoryMax } from '@shardlab/contract';
 import {
   appendVerdicts,
-  type BestEvidence,
   bestEvidence,
   bundledStudies,
   type RecordedVerdict,
@@ -50,11 +49,7 @@ export class ClaimHistory {
         document,
         grade,
         weak,
-        last: this.#last(
-          bestEvidence<StoredVerdict | RecordedVerdict>(
-            ofClaim.length > 0 ? ofClaim : (recorded.get(id) ?? []),
-          ),
-        ),
+        last: this.#last(ofClaim.length > 0 ? ofClaim : (recorded.get(id) ?? [])),
         history: ofClaim
           .slice(0, claimHistoryMax)
           .map(({ verdict, value, provisional, runId, scenarioId, scale, endedAtMs }) => {
@@ -65,7 +60,8 @@ export class ClaimHistory {
     });
   }
 
-  #last(best: BestEvidence<StoredVerdict | RecordedVerdict> | undefined): ClaimLedgerEntry['last'] {
+  #last(verdicts: readonly (StoredVerdict | RecordedVerdict)[]): ClaimLedgerEntry['last'] {
+    const best = bestEvidence(verdicts);
     if (best === undefined) return null;
     const { id: _id, commit: _commit, ...fields } = best.verdict;
     const runKept = (runId: string) => this.#runs.has(runId) || this.#recorded.has(runId);

@@ -32,20 +32,17 @@ export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
             {last.recordedOn === null
               ? ''
               : `Recorded on ${last.recordedOn}, not measured on this machine yet: `}
+            <RunName claim={entry.id} run={last} />
             {last.runKept ? (
               <>
-                <Link to="/runs/$runId" params={{ runId: last.runId }} search={{ claim: entry.id }}>
-                  {last.scenarioId}, {last.scale}
-                </Link>{' '}
+                {' '}
                 (
                 <Link to="/runs/$runId/explain" params={{ runId: last.runId }}>
                   where its time goes
                 </Link>
                 )
               </>
-            ) : (
-              `${last.scenarioId}, ${last.scale}`
-            )}
+            ) : null}
             , {formatAgo(last.endedAtMs, Date.now())}
             <OtherRuns claim={entry.id} runs={last.others} />
             {entry.judged > 1 ? `. Judged ${entry.judged} times; newest first: ${verdictHistory(entry)}` : ''}
@@ -59,25 +56,25 @@ export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
   );
 }
 
+type JudgedRun = NonNullable<ClaimLedgerEntry['last']>['others'][number];
+
+/** Its scenario and scale, as a link while the server has the run. */
+function RunName({ claim, run: { runId, scenarioId, scale, runKept } }: { claim: string; run: JudgedRun }) {
+  const name = `${scenarioId}, ${scale}`;
+  if (!runKept) return name;
+  return (
+    <Link to="/runs/$runId" params={{ runId }} search={{ claim }}>
+      {name}
+    </Link>
+  );
+}
+
 /** "; other conditions from white-paper-forwarding, full, 3 h ago" */
-function OtherRuns({
-  claim,
-  runs,
-}: {
-  claim: string;
-  runs: NonNullable<ClaimLedgerEntry['last']>['others'];
-}) {
-  return runs.map(({ runId, scenarioId, scale, endedAtMs, runKept }, index) => (
-    <Fragment key={runId}>
+function OtherRuns({ claim, runs }: { claim: string; runs: readonly JudgedRun[] }) {
+  return runs.map((run, index) => (
+    <Fragment key={run.runId}>
       {index === 0 ? '; other conditions from ' : ', '}
-      {runKept ? (
-        <Link to="/runs/$runId" params={{ runId }} search={{ claim }}>
-          {scenarioId}, {scale}
-        </Link>
-      ) : (
-        `${scenarioId}, ${scale}`
-      )}
-      , {formatAgo(endedAtMs, Date.now())}
+      <RunName claim={claim} run={run} />, {formatAgo(run.endedAtMs, Date.now())}
     </Fragment>
   ));
 }

@@ -18,6 +18,7 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
   const { claims, studies } = bundledStudies;
   const { studies: described } = bundledStudies.describe();
   const slips = described.flatMap((study) => study.slips);
+  const strongest: StoredVerdict[] = [];
   const lines = claims.map((claim) => {
     const { id, title, document, grade, weak = null } = claim;
     const verdicts = kept.filter((verdict) => verdict.id === id);
@@ -30,15 +31,12 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
       const known = elsewhere === undefined ? '' : `\n   ${recordedInWords(elsewhere.verdict)}`;
       return `${id} NOT MEASURED YET\n   ${title}. ${document}${statedInWords(claim)}${slipsInWords(slips, id)}\n   ${source}${known}`;
     }
+    strongest.push(best.verdict);
     const words = verdictsInWords([{ ...best.verdict, title, document, grade, weak }]);
     return `${words}\n   The document: ${document} (${grade})${statedInWords(claim)}${slipsInWords(slips, id)}\n   ${[best.verdict, ...best.others].map(sourceInWords).join('; ')}; ${countsInWords(verdicts)}`;
   });
   process.stdout.write(`${lines.join('\n\n')}\n\n`);
   for (const study of studies) process.stdout.write(notMeasuredInWords(study));
-  const strongest = claims.flatMap(({ id }) => {
-    const best = bestEvidence(kept.filter((verdict) => verdict.id === id));
-    return best === undefined ? [] : [best.verdict];
-  });
   const open = claims.length - strongest.length;
   process.stdout.write(
     `\n${claims.length} claims: ${countsInWords(strongest)}${open === 0 ? '' : `, not measured yet ${open}`}\n`,

@@ -1,4 +1,4 @@
-/** What all verdicts about one claim say together: under each condition that which has the best evidence. */
+/** What the verdicts about one claim say together: each of its conditions comes from the verdict with the best evidence. */
 import type { ClaimClause } from '@shardlab/contract';
 import { combine } from './combine.ts';
 import type { StoredVerdict } from './verdict-history.ts';
@@ -22,9 +22,9 @@ export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
 }
 
 export interface BestEvidence<Kept extends StoredVerdict> {
-  /** The best verdict; the clauses that it has from others are judged with its own. */
+  /** The best verdict; clauses from `others` are judged with its own. */
   verdict: Kept;
-  /** The verdicts of other scenarios from which it has conditions, the best first. */
+  /** Verdicts of other scenarios, from which it has conditions that its own run did not measure; the best first. */
   others: readonly Kept[];
 }
 
@@ -35,8 +35,9 @@ export interface BestEvidence<Kept extends StoredVerdict> {
 export function bestEvidence<Kept extends StoredVerdict>(
   verdicts: readonly Kept[],
 ): BestEvidence<Kept> | undefined {
-  // Only the best of each scenario: a worse one has the same conditions, or those of judges that are no longer in use.
-  const [best, ...rest] = uniqueBy(verdicts.toSorted(byEvidence), ({ scenarioId }) => scenarioId);
+  // Only the best of each scenario: its others have the same conditions, or those of judges that are no longer in use.
+  const ofScenarios = Map.groupBy(verdicts.toSorted(byEvidence), ({ scenarioId }) => scenarioId);
+  const [best, ...rest] = [...ofScenarios.values()].map(([first]) => first!);
   if (best === undefined) return undefined;
   const others: Kept[] = [];
   let { clauses } = best;
@@ -56,7 +57,3 @@ export function bestEvidence<Kept extends StoredVerdict>(
 
 const conditionsMeasured = (clauses: readonly ClaimClause[]) =>
   new Set(clauses.filter(({ value }) => value !== null).map(({ condition }) => condition));
-
-/** The first of those with the same key. */
-const uniqueBy = <Value>(values: readonly Value[], key: (value: Value) => unknown): Value[] =>
-  [...Map.groupBy(values, key).values()].map(([first]) => first!);
