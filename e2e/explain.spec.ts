@@ -107,6 +107,8 @@ test('a bar is chosen by keyboard, explained, and compared with another; links k
   const run = await importRun(request, 'figure-3');
   await page.goto(`/runs/${run}`);
   await page.getByRole('link', { name: 'Explain', exact: true }).click();
+  // The run's page has a chart of the same name.
+  await expect(page.getByRole('heading', { name: 'Where the time goes' })).toBeVisible();
   const cursor = page.getByRole('slider', { name: 'Active sessions by wait event: cursor' });
   await cursor.press('Home');
   await expect(cursor).toHaveAttribute('aria-valuetext', /^sharded, 1 thread: /);
