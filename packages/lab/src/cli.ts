@@ -3,7 +3,8 @@ import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 // Half of the start of a trial's process is compiling the same modules again. The processes inherit the variable.
-process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
+// An empty one counts as not set: Node would write its files into the working folder.
+process.env.NODE_COMPILE_CACHE ||= fileURLToPath(
   new URL('../../../node_modules/.shardlab/compiled', import.meta.url),
 );
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
