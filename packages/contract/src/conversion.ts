@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { ConversionStep } from './conversion-step.ts';
 import { ErrorBody } from './error-body.ts';
-import { queueLimits } from './queue.ts';
+import { queueLimits } from './queue-limits.ts';
 import { Durability } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;

@@ -2,7 +2,7 @@
 import { messageEventKinds } from '@shardlab/engine/message-event-kinds';
 import Type, { type Static } from 'typebox';
 import { patterns } from './patterns.ts';
-import { queueLimits } from './queue.ts';
+import { queueLimits } from './queue-limits.ts';
 
 const closed = { additionalProperties: false } as const;
 

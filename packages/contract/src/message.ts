@@ -1,7 +1,8 @@
 /** Messages over HTTP: enqueued, dequeued, acknowledged and browsed. Fields that the engine does not support are refused with 422. */
 import Type, { type Static } from 'typebox';
 import { patterns } from './patterns.ts';
-import { queueLimits, SubscriberName } from './queue.ts';
+import { SubscriberName } from './queue.ts';
+import { queueLimits } from './queue-limits.ts';
 
 const closed = { additionalProperties: false } as const;
 

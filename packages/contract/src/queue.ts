@@ -1,6 +1,7 @@
 /** Queues and their subscribers over HTTP: how they are created, listed, started and stopped. Fields that the engine does not support are refused with 422. */
 import Type, { type Static } from 'typebox';
 import { patterns } from './patterns.ts';
+import { queueLimits } from './queue-limits.ts';
 import { Durability } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -26,40 +27,6 @@ export const Visibility = Type.Union([
   }),
 ]);
 export type Visibility = Static<typeof Visibility>;
-
-export const queueLimits = {
-  nameLengthMax: 64,
-  payloadBytesMax: 1024 * 1024,
-  /** Correlation id and group key, as UTF-8. */
-  keyBytesMax: 512,
-  propertiesMax: 64,
-  /** All properties of a message, as JSON. */
-  propertiesBytesMax: 64 * 1024,
-  /** Characters in a query, whose URL and headers have 16 KiB together: with all else that a query can have, they fit. */
-  queryPropertiesMax: 8 * 1024,
-  queryRecipientsMax: 32,
-  messagesPerCallMax: 1_000,
-  dequeueMax: 1_000,
-  waitMsMax: 30_000,
-  holdMsMin: 10,
-  holdMsMax: 7 * 24 * 60 * 60_000,
-  browseMax: 500,
-  /** 9 is the most urgent priority, 0 the default. */
-  priorityMax: 9,
-  delayMsMax: 400 * 24 * 60 * 60_000,
-  attemptsMax: 1_000,
-  retryDelayMsMax: 60 * 60_000,
-  retentionMsMax: 14 * 24 * 60 * 60_000,
-  /** One queue's share of the message cache. */
-  cacheBytesMax: 64 * 1024 ** 3,
-  /** Undelivered messages of a buffered queue. */
-  undeliveredMax: 10_000_000,
-  /** A page of traced messages, and next messages of a queue that can be asked for. */
-  tracedMessagesMax: 100,
-  tracesPendingMax: 100,
-  subscribersMax: 1_024,
-  subscriberNameMax: 128,
-} as const;
 
 export const QueueName = Type.String({
   pattern: patterns.queueName.pattern,

@@ -1,6 +1,7 @@
 /** Moving messages from one queue to another, as from an exception queue back to the queue they came from. */
 import Type, { type Static } from 'typebox';
-import { QueueName, queueLimits } from './queue.ts';
+import { QueueName } from './queue.ts';
+import { queueLimits } from './queue-limits.ts';
 
 const closed = { additionalProperties: false } as const;
 

@@ -1,17 +1,9 @@
 /** Traces of single messages that a trial kept: what the engine's trace had of them, read while the trial ran. */
 import Type, { type Static } from 'typebox';
 import { MessageEvent, MessageTrace, MessageWhereabouts } from './message-trace.ts';
+import { sampledTraceLimits } from './sampled-trace-limits.ts';
 
 const closed = { additionalProperties: false } as const;
-
-export const sampledTraceLimits = {
-  /** Of a trial. Some 2 kB each, in every point of a run. */
-  messagesMax: 8,
-  /** Of a message. One of a queue has some ten; one of a topic two more for each subscriber. */
-  eventsMax: 64,
-  /** Subscribers of which is kept where the message was. */
-  whereaboutsMax: 8,
-} as const;
 
 const { coverage } = MessageTrace.properties;
 

@@ -2,7 +2,8 @@
 import Type, { type Static } from 'typebox';
 import { Base64, NewMessage, Receipts } from './message.ts';
 import { patterns } from './patterns.ts';
-import { QueueName, queueLimits } from './queue.ts';
+import { QueueName } from './queue.ts';
+import { queueLimits } from './queue-limits.ts';
 
 const closed = { additionalProperties: false } as const;
 

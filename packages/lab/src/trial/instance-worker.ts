@@ -4,10 +4,10 @@
  * its coordinator.
  */
 import type { HolderSamples } from '@shardlab/engine';
-import { cpuOfGenerator } from '../calibrate/client-costs.ts';
 import { assertRows, createRowsTable } from './application-rows.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { Enqueuer } from './enqueuer.ts';
+import { cpuOfGenerator, messagesOfRound } from './generator-costs.ts';
 import { type Host, openHost } from './host.ts';
 import { Book } from './killed/book.ts';
 import type { QueueLayout } from './layout.ts';
@@ -20,8 +20,6 @@ import { TraceSampler } from './trace-sampler.ts';
 import { Workload } from './workload.ts';
 
 const browsePage = 500;
-/** Transactions of one round that measures the load generator; with few operations in each it takes 10 to 20 ms. */
-const generatorTransactions = 2_000;
 const generatorRoundsMax = 4;
 /** One round for so much of the measured window, so that short trials do not spend most of their CPU on it. */
 const windowMsPerGeneratorRound = 300;
@@ -170,7 +168,7 @@ class InstanceWorker {
   async #measureGenerator(windowMs: number): Promise<GeneratorCosts | null> {
     if (this.#workload.streams !== null) return null;
     const { payloadBytes, operationsPerTransaction: operations } = this.#config;
-    const messages = Math.ceil(generatorTransactions / Math.max(1, operations / 4)) * operations;
+    const messages = messagesOfRound({ payloadBytes, operations });
     const affordable = Math.floor(windowMs / windowMsPerGeneratorRound);
     const roundCount = Math.min(generatorRoundsMax, Math.max(1, affordable));
     const rounds: GeneratorCosts[] = [];

@@ -1,5 +1,6 @@
 /** HDR histograms in microseconds with three significant digits, and their transfer between processes. */
-import { type LatencyMs, percentileTicks } from '@shardlab/contract';
+import type { LatencyMs } from '@shardlab/contract';
+import { percentileTicks } from '@shardlab/contract/plain';
 import {
   build,
   decodeFromCompressedBase64,

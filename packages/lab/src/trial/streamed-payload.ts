@@ -2,7 +2,7 @@
  * Streamed payloads. The first block identifies the message like any payload of the lab; the others repeat one block of
  * the trial, so that neither side has more than one block in memory and every byte is compared.
  */
-import { queueLimits } from '@shardlab/contract';
+import { queueLimits } from '@shardlab/contract/plain';
 import { PayloadCodec, type PayloadIdentity } from './payload.ts';
 
 const blockBytes = 256 * 1024;

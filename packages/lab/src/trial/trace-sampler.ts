@@ -4,7 +4,8 @@
  * only. Messages are traced whether or not they are chosen, so that the load is the same without a sampler but for the reading.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { type SampledTrace, type SampledTraces, sampledTraceLimits } from '@shardlab/contract';
+import type { SampledTrace, SampledTraces } from '@shardlab/contract';
+import { sampledTraceLimits } from '@shardlab/contract/plain';
 import { type MessageEvent, type MessageTrace, QueueError, type TracedMessage } from '@shardlab/engine';
 import type { Clock } from './clock.ts';
 

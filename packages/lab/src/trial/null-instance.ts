@@ -3,8 +3,8 @@
  * itself costs.
  */
 import { type Message, type Session, type SessionTime, WaitRecorder } from '@shardlab/engine';
-import type { Clock } from '../trial/clock.ts';
-import type { Host } from '../trial/host.ts';
+import type { Clock } from './clock.ts';
+import type { Host } from './host.ts';
 
 export class NullInstance {
   readonly id = 1;
