@@ -149,10 +149,10 @@ test('a delayed message says until when, and one that is returned repeatedly end
   await expect(page.getByText('1 message moved.')).toBeVisible();
   await expect(page.getByText('The queue is empty.')).toBeVisible();
   await page.getByText('Exception queue of').getByRole('link', { name: 'orders-to-ship' }).click();
+  await expect(page.getByRole('heading', { level: 2, name: 'orders-to-ship', exact: true })).toBeVisible();
   await page.getByRole('radio', { name: 'Ready' }).check({ force: true });
   await expect(waiting(page), 'the one that was moved back').toHaveCount(1);
   await expect(waiting(page).first()).toContainText('poison');
-  await expect(page.getByRole('heading', { level: 2, name: 'orders-to-ship' })).toBeVisible();
 
   await page.getByRole('switch', { name: 'Dequeue of orders-to-ship', exact: true }).click();
   await enqueue(page, '"stuck"');
