@@ -4,13 +4,13 @@ import { addIntegrity } from '../trial/ledger.ts';
 import type { MeasuredRepeat } from '../trial/trial.ts';
 
 /**
- * A trial is measured at most three times. If two more attempts do not count either, the cause is the point itself, or a
- * machine that stays busy.
+ * A trial is measured at most twice. Of those that did not count at first, two of five did at the second attempt, and less than a
+ * quarter of the rest at a third: that time is better spent on another point.
  */
-export const attemptsMax = 3;
+export const attemptsMax = 2;
 
 /** What may be spent on measuring again, as a share of the planned time of the run. */
-export const againShareMax = 0.25;
+export const againShareMax = 0.15;
 
 /** Halves of a shorter window, milliseconds, are a few commits each: whether they agree is chance, and would be chance again. */
 export const againWindowMsMin = 500;
@@ -52,7 +52,7 @@ export class NeverSteadyPoints {
 }
 
 /**
- * Runs attempts until one counts, there were three, or `mayMeasureAgain` returns false. Returns the one that counts, else
+ * Runs attempts until one counts, there were `attemptsMax`, or `mayMeasureAgain` returns false. Returns the one that counts, else
  * the one with the fewest faults, of equal ones the last. The choice looks at the conditions of an attempt, never at its
  * figures. The integrity is the sum over all attempts: what any of them found is true of the system.
  */
