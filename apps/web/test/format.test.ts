@@ -7,6 +7,7 @@ import {
   formatClock,
   formatCores,
   formatDuration,
+  formatEstimate,
   formatMicros,
   formatMs,
   formatNanos,
@@ -42,6 +43,18 @@ test.each([
   [3_899_000, '1 h 4 min'],
 ])('%i ms is formatted as %s', (ms, text) => {
   expect(plain(formatDuration(ms))).toBe(text);
+});
+
+test.each([
+  [400, '1 s'],
+  [9_280, '9 s'],
+  [43_000, '45 s'],
+  [119_000, '2 min'],
+  [153_300, '2 min 30 s'],
+  [571_000, '9 min 30 s'],
+  [1_614_000, '27 min'],
+])('an estimate of %i ms is formatted as %s', (ms, text) => {
+  expect(plain(formatEstimate(ms))).toBe(text);
 });
 
 test('a duration stands on one line', () => {

@@ -251,6 +251,18 @@ describe('a system that does what the document says', () => {
     expect(judgedWith('not promised')).toBe('holds');
   });
 
+  test('says nothing about a disk where its files were in memory', () => {
+    const { scenario } = full.find(({ claims }) => claims.includes('A7'))!;
+    const points = measure({ scenario, scale: 'full', systems: reference, seed: 1 });
+    const judgedOn = (fileSystem: string) =>
+      bundledStudies.judge(['A7'], points, { cores: 2, fileSystem })[0]!;
+    expect(judgedOn('ext4').verdict).toBe('holds');
+    expect(judgedOn('tmpfs')).toMatchObject({
+      verdict: 'inconclusive',
+      reason: expect.stringContaining('in memory (tmpfs)'),
+    });
+  });
+
   test('agrees with itself where another instance is the busy one in each repeat, as where a writer is elected', () => {
     const { scenario } = full.find(({ claims }) => claims.includes('A7'))!;
     const points = measure({ scenario, scale: 'full', systems: reference, seed: 1 });

@@ -29,11 +29,11 @@ test('every quick run is planned for less than three minutes', async () => {
   }
 });
 
-test('all quick runs of the white paper together are planned for less than 20 minutes', async () => {
+test('all quick runs of the white paper together are planned for less than 23 minutes', async () => {
   const plans = (await readScenarioFolder()).flatMap(({ parsed }) =>
     parsed.ok && parsed.scenario.study === 'white-paper'
       ? [planRun(parsed.scenario, 'quick').estimatedMs]
       : [],
   );
-  expect(plans.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(20 * 60_000);
+  expect(plans.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(23 * 60_000);
 });

@@ -1,4 +1,6 @@
 /** Formats numbers for display, each with its unit. */
+import { roundEstimate } from '@shardlab/contract';
+
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const threeDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
 const oneDecimal = new Intl.NumberFormat('en-US', {
@@ -82,6 +84,9 @@ export function formatDuration(ms: number): string {
     ? `${hours}${narrowSpace}h`
     : `${hours}${narrowSpace}h${wideSpace}${rest}${narrowSpace}min`;
 }
+
+/** What something is expected to take, no more precise than that is: 25 s, 2 min 30 s. */
+export const formatEstimate = (ms: number): string => formatDuration(roundEstimate(ms));
 
 /** The time since a moment, roughly: "just now", "3 min ago", "2 days ago". */
 export function formatAgo(atMs: number, nowMs: number): string {

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
 import { runQuery, scenariosQuery } from '../api/queries.ts';
-import { formatAgo, formatDuration } from '../model/format.ts';
+import { formatAgo, formatEstimate } from '../model/format.ts';
 import { runProvenance } from '../model/provenance.ts';
 import { VerdictBadge } from './badges.tsx';
 import { ClaimClauses } from './claim-clauses.tsx';
@@ -118,7 +118,7 @@ function RunFor({ claim, isJudgedHere }: { claim: string; isJudgedHere: boolean 
         {isJudgedHere ? `Run ${claim} at full scale` : `Run ${claim}`}
       </RunButton>
       <span className="small muted">
-        {entry.scenario.title}, about {formatDuration(time(entry))}
+        {entry.scenario.title}, about {formatEstimate(time(entry))}
       </span>
     </div>
   );

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useId } from 'react';
 import { recordedRunsQuery, studiesQuery } from '../api/queries.ts';
-import { formatCount, formatDuration, plural } from '../model/format.ts';
+import { formatCount, formatEstimate, plural } from '../model/format.ts';
 import { RunButton } from './run-button.tsx';
 
 /** One scenario: its question, its origin, and the duration of a run. */
@@ -62,7 +62,7 @@ export function ScenarioRuns({ entry }: { entry: ScenarioEntry }) {
         {label}
       </RunButton>
       <p className="small muted">
-        about {formatDuration(plan.estimatedMs)}, {plural(plan.points, 'point')}
+        about {formatEstimate(plan.estimatedMs)}, {plural(plan.points, 'point')}
         {plan.trials > plan.points ? ` in ${formatCount(plan.trials)} trials` : ''}
       </p>
     </div>

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type CalibrationProgress, calibrate } from '../calibrate/calibrate.ts';
 import { bundledHardwareFolder, calibratedId } from '../hardware/hardware-folder.ts';
 import { hardwareText } from '../hardware/hardware-text.ts';
+import { dataFolder } from './data-folder.ts';
 import { exitCodes } from './exit-codes.ts';
 
 export interface CalibrateFlags {
@@ -19,7 +20,7 @@ export async function calibrateCommand(flags: CalibrateFlags): Promise<number> {
       : resolve(base, flags.json);
   const hardware = await calibrate({
     onProgress: tellSubjects(),
-    ...(flags['data-dir'] === undefined ? {} : { dataDir: resolve(base, flags['data-dir']) }),
+    dataDir: dataFolder(flags['data-dir']),
   });
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, hardwareText(hardware));

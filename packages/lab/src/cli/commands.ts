@@ -21,8 +21,7 @@ const help = `Usage: npm run lab -- <command>
     --json <file>            write the run as JSON, with points, claims and environment; with several
                              scenarios this is a folder that gets one file per scenario
     --require <claim>        fail unless this claim holds; can be repeated
-    --data-dir <folder>      folder for scratch data; default: the system's temporary folder.
-                             Verdicts are kept there too; default: DATA_DIR or data/
+    --data-dir <folder>      folder for scratch data and verdicts, on a disk; default: DATA_DIR or data/
   study <study> [options]    run all scenarios of a study with the systems that this machine has, and install client
                              libraries where they are missing; takes the options of run
     --json <folder>          write each run to a file of this folder
@@ -36,14 +35,15 @@ const help = `Usage: npm run lab -- <command>
     --hours <n>              stop after so many hours
     --into <folder>          folder of the recorded runs
     --quick                  record at the smaller scale, to try it
-    --data-dir <folder>      folder of the trials measured so far; default: DATA_DIR or data/
+    --data-dir <folder>      folder for scratch data and the trials measured so far, on a disk; default:
+                             DATA_DIR or data/
   claims                     show each claim of the documents and its verdict
     --data-dir <folder>      folder of the verdicts; default: DATA_DIR or data/
   validate <file>            list every fault of a scenario
   list                       list the built-in scenarios
   calibrate [options]        measure the costs of the engine's work on this machine, for the model; about 15 s
     --json <file>            output file; default: scenarios/hardware/this-machine.json
-    --data-dir <folder>      folder for scratch data; default: the system's temporary folder
+    --data-dir <folder>      folder for scratch data, on a disk; default: DATA_DIR or data/
   model <hardware> [options] simulate a machine, given as a file or as an id from scenarios/hardware/
     --fit                    fit the free parameters to the observations again and write the file
     --run <file>             compare the model with the points of a run written by run --json;

@@ -1,6 +1,6 @@
 import { planRun } from '../run/plan-run.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
-import { durationInWords } from './duration.ts';
+import { estimateInWords } from './duration.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** `list` */
@@ -17,7 +17,7 @@ export async function listCommand(): Promise<number> {
       (scale) => planRun(parsed.scenario, scale).estimatedMs,
     );
     process.stdout.write(
-      `${id}\n  ${title}\n  claims ${claims.join(', ') || 'none'}; quick takes about ${durationInWords(quick!)}, full about ${durationInWords(full!)}\n`,
+      `${id}\n  ${title}\n  claims ${claims.join(', ') || 'none'}; quick takes about ${estimateInWords(quick!)}, full about ${estimateInWords(full!)}\n`,
     );
   }
   return faulty ? exitCodes.failed : exitCodes.done;

@@ -20,7 +20,7 @@ import { startRun } from '../run/start-run.ts';
 import { identityOf, TrialJournal } from '../run/trial-journal.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 import { dataFolder } from './data-folder.ts';
-import { durationInWords } from './duration.ts';
+import { estimateInWords } from './duration.ts';
 import { exitCodes } from './exit-codes.ts';
 import { loadOrExplain } from './load-scenario.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -79,6 +79,7 @@ class Recording {
   readonly #scale: Scale;
   readonly #folder: string;
   readonly #code = codeFingerprint();
+  readonly #dataDir: string;
   readonly #journal: TrialJournal;
 
   constructor(flags: RecordFlags, signal: AbortSignal) {
@@ -86,7 +87,8 @@ class Recording {
     this.#signal = signal;
     this.#scale = flags.quick ? 'quick' : 'full';
     this.#folder = flags.into === undefined ? recordedFolder : resolve(base, flags.into);
-    this.#journal = new TrialJournal(join(dataFolder(flags['data-dir']), 'recording', `${this.#code}.jsonl`));
+    this.#dataDir = dataFolder(flags['data-dir']);
+    this.#journal = new TrialJournal(join(this.#dataDir, 'recording', `${this.#code}.jsonl`));
   }
 
   /** Resolves with the exit code. */
@@ -103,7 +105,7 @@ class Recording {
       this.#scale,
       (identity) => this.#journal.find(identity) !== undefined,
     );
-    if (left.length > 1) process.stdout.write(`${left.length} scenarios, about ${durationInWords(leftMs)}\n`);
+    if (left.length > 1) process.stdout.write(`${left.length} scenarios, about ${estimateInWords(leftMs)}\n`);
     for (const scenario of scenarios) {
       const recorded = upToDate.get(scenario);
       if (recorded !== undefined) {
@@ -146,13 +148,14 @@ class Recording {
     const left = plan.trials.filter((trial) => !this.#journal.find(identityOf(trial, scenario, plan))).length;
     const ms = (plan.estimatedMs * left) / plan.trials.length;
     process.stdout.write(
-      `${scenario.id}: ${left} of ${plan.trials.length} trials to run, about ${durationInWords(ms)}\n`,
+      `${scenario.id}: ${left} of ${plan.trials.length} trials to run, about ${estimateInWords(ms)}\n`,
     );
     const line = new ProgressLine(process.stderr);
     const run = await startRun({
       scenario,
       scale,
       journal: this.#journal,
+      dataDir: this.#dataDir,
       signal: this.#signal,
       onEvent: (event) => {
         if (event.type === 'progress') line.progress(event.progress);

@@ -10,7 +10,7 @@ import { startRun } from '../run/start-run.ts';
 import type { TrialJournal } from '../run/trial-journal.ts';
 import { bundledStudies } from '../studies/registry.ts';
 import { dataFolder } from './data-folder.ts';
-import { durationInWords } from './duration.ts';
+import { estimateInWords } from './duration.ts';
 import { exitCodes } from './exit-codes.ts';
 import { loadOrExplain } from './load-scenario.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -77,7 +77,7 @@ export async function runScenario(scenario: Scenario, flags: RunFlags, journal?:
   const scale = scaleOf(flags);
   const { trials, estimatedMs } = planRun(scenario, scale);
   process.stdout.write(
-    `${scenario.title}\n${scale}: ${trials.length} trials, about ${durationInWords(estimatedMs)}\n`,
+    `${scenario.title}\n${scale}: ${trials.length} trials, about ${estimateInWords(estimatedMs)}\n`,
   );
   const line = new ProgressLine(process.stderr);
   const cancel = new AbortController();
@@ -94,7 +94,7 @@ export async function runScenario(scenario: Scenario, flags: RunFlags, journal?:
     signal: cancel.signal,
     ...(journal === undefined ? {} : { journal }),
     onEvent: (event) => showProgress(event, line),
-    ...(flags['data-dir'] === undefined ? {} : { dataDir: resolve(baseFolder(), flags['data-dir']) }),
+    dataDir: dataFolder(flags['data-dir']),
   });
   process.off('SIGINT', onInterrupt);
   process.off('SIGTERM', onInterrupt);

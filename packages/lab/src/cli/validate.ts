@@ -1,5 +1,5 @@
 import { planRun } from '../run/plan-run.ts';
-import { durationInWords } from './duration.ts';
+import { estimateInWords } from './duration.ts';
 import { exitCodes } from './exit-codes.ts';
 import { loadOrExplain } from './load-scenario.ts';
 
@@ -10,7 +10,7 @@ export async function validateCommand(target: string): Promise<number> {
   process.stdout.write(`${scenario.id} is a valid scenario\n`);
   for (const scale of ['quick', 'full'] as const) {
     const { trials, estimatedMs } = planRun(scenario, scale);
-    process.stdout.write(`  ${scale}: ${trials.length} trials, about ${durationInWords(estimatedMs)}\n`);
+    process.stdout.write(`  ${scale}: ${trials.length} trials, about ${estimateInWords(estimatedMs)}\n`);
   }
   return exitCodes.done;
 }

@@ -7,7 +7,7 @@ import type { Point } from '@shardlab/contract';
 import { median } from '@shardlab/model';
 import { isQueuePoint, type QueuePoint } from '../programs/queue/queue-point.ts';
 import { sharesOneTable } from '../programs/queue/queue-systems.ts';
-import { percent } from './judgement.ts';
+import { type JudgeContext, percent } from './judgement.ts';
 
 /**
  * Commits of durable messages that waited for a sync, as a share of all commits; measured 0.96 to 1.00. At an edge of the window a
@@ -179,6 +179,15 @@ export function examine(points: readonly QueuePoint[], cores: number | null): Ex
     points: [],
     doubt: `The measurements of ${contradicted.length} of ${points.length} points contradict each other: at one of them (${first.point.system}) ${first.contradiction}.`,
   };
+}
+
+/** Why points of durable messages decide nothing; null if their files were on a disk. */
+export function inMemory(
+  points: readonly Pick<QueuePoint, 'params'>[],
+  { fileSystem }: Pick<JudgeContext, 'fileSystem'>,
+): string | null {
+  if (fileSystem !== 'tmpfs' || !points.some(({ params }) => params.durability === 'durable')) return null;
+  return 'The files of the trials were in memory (tmpfs), where a sync takes no time, so nothing is said about a disk.';
 }
 
 /** Why the durability of a system's messages is not shown; null if it is, or if the run has not examined it. */

@@ -4,6 +4,8 @@ import type { ClaimClause, Point } from '@shardlab/contract';
 export interface JudgeContext {
   /** Cores of the machine that was measured; null before the first measurement. */
   cores: number | null;
+  /** Type of the file system that had the trials' files, as the kernel names it. */
+  fileSystem?: string;
 }
 
 /** What points say about the statements of a claim, condition by condition. Without any clause the claim is inconclusive. */

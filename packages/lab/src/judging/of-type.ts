@@ -1,6 +1,6 @@
 import { queuePointOf } from '../programs/queue/queue-point.ts';
 import { needs } from './clause.ts';
-import { examine, undurable, unseenByKernel } from './evidence.ts';
+import { examine, inMemory, undurable, unseenByKernel } from './evidence.ts';
 import type { Judge } from './judgement.ts';
 import type { QueueJudge } from './queue-points.ts';
 
@@ -15,7 +15,7 @@ export const ofType =
     const whole = points.filter(({ program }) => program === type);
     const typed = whole.map(queuePointOf);
     const { points: agreeing, doubt } = examine(typed, context.cores);
-    const reason = doubt ?? (isKilled ? undurable(typed) : null);
+    const reason = inMemory(typed, context) ?? doubt ?? (isKilled ? undurable(typed) : null);
     if (reason !== null) return needs(reason);
     const unseen = unseenByKernel(whole);
     return judge(agreeing, context).map((clause) =>

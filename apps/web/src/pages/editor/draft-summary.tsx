@@ -2,7 +2,7 @@ import type { ProgramInfo, Scenario, ScenarioValidation } from '@shardlab/contra
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { uploadScenario } from '../../api/queries.ts';
-import { formatBytes, formatDuration, plural } from '../../model/format.ts';
+import { formatBytes, formatEstimate, plural } from '../../model/format.ts';
 import { lineAt } from '../../model/json-excerpt.ts';
 import { loadInWords } from '../../model/plan-load.ts';
 import { changesOf, type JsonObject } from '../../model/scenario-draft.ts';
@@ -128,7 +128,7 @@ function Estimate({ check: { plan, load, diskBytesMax } }: { check: ScenarioVali
   const disk = `at most ${formatBytes(diskBytesMax ?? 0)} of disk at a time`;
   return (
     <>
-      {`about ${formatDuration(estimatedMs)}, ${plural(points, 'point')} in ${plural(trials, 'trial')}`}
+      {`about ${formatEstimate(estimatedMs)}, ${plural(points, 'point')} in ${plural(trials, 'trial')}`}
       <span className="editor-load small muted">
         {load === null ? disk : `${loadInWords(load)}; ${disk}`}
       </span>

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { recordedRunsQuery, runQuery, runsOfScenarioQuery } from '../../api/queries.ts';
 import { chosenRun, comparableEvidence, type Evidence, trustOf } from '../../model/evidence.ts';
-import { formatAgo, formatCount, formatDuration, formatValue, plural } from '../../model/format.ts';
+import { formatAgo, formatCount, formatEstimate, formatValue, plural } from '../../model/format.ts';
 import { plannedProvenance, runProvenance } from '../../model/provenance.ts';
 import { RunButton } from '../../parts/run-button.tsx';
 import { RunFigure } from '../../parts/run-figure.tsx';
@@ -112,11 +112,11 @@ function Reproduce({ entry, isFirst }: { entry: ScenarioEntry; isFirst: boolean 
         Reproduce Figure 3
       </RunButton>
       <span className="small muted">
-        Takes about {formatDuration(entry.plans.quick.estimatedMs)}; its verdicts are provisional. At{' '}
+        Takes about {formatEstimate(entry.plans.quick.estimatedMs)}; its verdicts are provisional. At{' '}
         <Link to="/scenarios/$scenarioId" params={{ scenarioId: entry.scenario.id }}>
           full scale
         </Link>{' '}
-        it takes {formatDuration(entry.plans.full.estimatedMs)}.
+        it takes {formatEstimate(entry.plans.full.estimatedMs)}.
       </span>
     </div>
   );

@@ -2,7 +2,7 @@ import type { ScenarioEntry } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { studiesQuery } from '../../api/queries.ts';
-import { formatDuration } from '../../model/format.ts';
+import { formatEstimate } from '../../model/format.ts';
 import { tracksOf } from '../../model/tracks.ts';
 import { ScenarioCard } from '../../parts/scenario-card.tsx';
 import { ScenarioUpload } from './scenario-upload.tsx';
@@ -78,7 +78,7 @@ function ScenarioLinks({ entries }: { entries: readonly ScenarioEntry[] }) {
           <Link to="/scenarios/$scenarioId" params={{ scenarioId: scenario.id }}>
             {scenario.title}
           </Link>
-          <span className="small muted"> {formatDuration(plans.quick.estimatedMs)}</span>
+          <span className="small muted"> {formatEstimate(plans.quick.estimatedMs)}</span>
         </li>
       ))}
     </ul>

@@ -2,7 +2,7 @@ import type { LessonEntry } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lessonsQuery } from '../../api/queries.ts';
-import { formatDuration } from '../../model/format.ts';
+import { formatEstimate } from '../../model/format.ts';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { useTitle } from '../../parts/use-title.ts';
 
@@ -47,7 +47,7 @@ function LessonCard({ entry: { lesson, estimatedMs } }: { entry: LessonEntry }) 
         </Link>
       </h3>
       <p>{scenario.question}</p>
-      <p className="small muted">about {formatDuration(estimatedMs)}</p>
+      <p className="small muted">about {formatEstimate(estimatedMs)}</p>
     </li>
   );
 }

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { lessonsQuery } from '../../api/queries.ts';
-import { formatDuration } from '../../model/format.ts';
+import { formatEstimate } from '../../model/format.ts';
 import { guessInWords, isGuess } from '../../model/lesson-result.ts';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { RunButton } from '../../parts/run-button.tsx';
@@ -64,7 +64,7 @@ function LessonView({ entry, next }: { entry: LessonEntry; next: LessonEntry | n
         void navigate({ search: { ...(value === null ? {} : { guess: value }), run }, resetScroll: false })
       }
     >
-      {`Run it, about ${formatDuration(estimatedMs)}`}
+      {`Run it, about ${formatEstimate(estimatedMs)}`}
     </RunButton>
   );
   return (

@@ -2,7 +2,7 @@ import type { ScenarioEntry } from '@shardlab/contract';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { deleteScenario, scenarioQuery } from '../../api/queries.ts';
-import { formatCount, formatDuration } from '../../model/format.ts';
+import { formatCount, formatEstimate } from '../../model/format.ts';
 import { ErrorNotice, QueryResult } from '../../parts/query-states.tsx';
 import { ScenarioRuns, ScenarioTags } from '../../parts/scenario-card.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
@@ -57,7 +57,7 @@ function ScenarioView({ entry }: { entry: ScenarioEntry }) {
                   <th scope="row">{scale}</th>
                   <td className="number">{formatCount(plans[scale].points)}</td>
                   <td className="number">{formatCount(plans[scale].trials)}</td>
-                  <td className="number">{formatDuration(plans[scale].estimatedMs)}</td>
+                  <td className="number">{formatEstimate(plans[scale].estimatedMs)}</td>
                 </tr>
               ))}
             </tbody>

@@ -68,14 +68,15 @@ function check(scenario: Scenario): ScenarioProblem[] {
   ];
 }
 
-/** From the enqueue to the dequeue of a message, with a sync for each and without. */
-const msPerMessageSynced = 0.4;
-const msPerMessageUnsynced = 0.02;
-const startMs = 500;
+/** From the enqueue to the dequeue of a message; what syncs add for each, and calls to another process. Measured with one thread. */
+const msPerMessage = { least: 0.02, synced: 0.4, ofServer: 0.2 };
+const startMs = 700;
 
 function estimateTrialMs({ params, system }: Combination, { warmupMs, measureMs }: Phases): number {
-  const msPerMessage = systemOf(system).synced ? msPerMessageSynced : msPerMessageUnsynced;
-  return startMs + warmupMs + Math.max(measureMs, completionParamsOf(params).messages * msPerMessage);
+  const { synced, server } = systemOf(system);
+  const ms =
+    msPerMessage.least + (synced ? msPerMessage.synced : 0) + (server === null ? 0 : msPerMessage.ofServer);
+  return startMs + warmupMs + Math.max(measureMs, completionParamsOf(params).messages * ms);
 }
 
 /** Files of an instance or a server; Redis appends every cycle's messages to a log. */

@@ -21,7 +21,7 @@ const figures: readonly FigureInfo[] = [
   count('acceptedAfterDrain', 'Accepted again', 'Messages accepted when the queue was empty again, of one'),
 ];
 
-const msPerMessage = 0.4;
+const msPerMessage = 0.15;
 const startMs = 500;
 const fixedBytes = 256 * 1024 ** 2;
 

@@ -12,18 +12,20 @@ import { queuePointOf } from './queue-point.ts';
 import { queueSystems, storesCopies, topicSystems } from './queue-systems.ts';
 
 /** Measured on two cores: a message of the initial backlog is enqueued and finally browsed, a subscriber is created. */
-const fillMsPerMessage = 0.01;
+const fillMsPerMessage = 0.02;
 const subscribeMs = 1;
+/** Measured on two cores, which the processes share while they start: the first one with all that is around a trial, and each further. */
+const startMs = 550;
+const startMsPerProcess = 350;
 
-/**
- * The phases, a part of the drain's limit, and starting the processes: 250 ms plus 120 ms for each further instance
- * (measured on two cores). During the run this overhead is replaced by the observed one.
- */
-function estimateTrialMs({ params }: Combination, phases: Phases): number {
-  const drain = phases.drainMs / 4;
-  const { instances, backlog, subscribers = 0 } = queueParamsOf(params);
-  const made = fillMsPerMessage * backlog + subscribeMs * subscribers;
-  return phases.warmupMs + phases.measureMs + drain + 250 + 120 * (instances - 1) + made;
+/** The phases, a part of the drain's limit, and starting the processes. During the run this overhead is replaced by the observed one. */
+function estimateTrialMs(combination: Combination, phases: Phases): number {
+  const drain = phases.drainMs / 8;
+  const { backlog, subscribers = 0 } = queueParamsOf(combination.params);
+  const { processes } = trialLoad(combination);
+  const made =
+    startMs + startMsPerProcess * (processes - 1) + fillMsPerMessage * backlog + subscribeMs * subscribers;
+  return phases.warmupMs + phases.measureMs + drain + made;
 }
 
 /** Write-ahead logs, catalogs and partitions created ahead of need, per instance. */

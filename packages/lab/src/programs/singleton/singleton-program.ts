@@ -87,8 +87,8 @@ const figures: readonly FigureInfo[] = [
   count('returnedMs', 'Until its preferred process has it again', { unit: 'ms' }),
 ];
 
-const startMs = 2_500;
-const moveMs = 6_000;
+const startMs = 1_500;
+const moveMs = 1_500;
 const wakesMs = 16_000;
 const fixedBytes = 256 * 1024 ** 2;
 
