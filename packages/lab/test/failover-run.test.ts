@@ -2,9 +2,10 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { figureOf, type RunEvent, type Scenario } from '@shardlab/contract';
 import { startRun } from '@shardlab/lab';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { smallScenario } from './support.ts';
 
 let dataDir: string;
@@ -13,10 +14,15 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
+/** Tests have their folders in memory where they can (`scripts/test-folder.ts`), where nothing is claimed of durable messages. */
+const folderOnDisk = fileURLToPath(new URL('../../../node_modules/.shardlab/', import.meta.url));
+
 const remote = (changes: Partial<Scenario>): Scenario =>
   smallScenario({ ...changes, parameters: { sessions: 'remote' } });
 
 test('a killed instance is served again, returns to its process, and every message arrives once and in order', async () => {
+  const onDisk = await mkdtemp(join(folderOnDisk, 'test-'));
+  onTestFinished(() => rm(onDisk, { recursive: true, force: true }));
   const scenario = remote({
     claims: ['W7'],
     systems: ['sharded'],
@@ -31,7 +37,7 @@ test('a killed instance is served again, returns to its process, and every messa
   const onEvent = (event: RunEvent) => {
     if (event.type === 'tick') for (const { type } of event.tick.events ?? []) eventTypes.push(type);
   };
-  const run = await startRun({ scenario, scale: 'full', dataDir, onEvent });
+  const run = await startRun({ scenario, scale: 'full', dataDir: onDisk, onEvent });
   expect(run.error).toBeNull();
   expect(run.status).toBe('done');
   const [point] = run.points;
@@ -46,7 +52,7 @@ test('a killed instance is served again, returns to its process, and every messa
   expect(new Set(repeat!.timeline!.map(({ instance }) => instance))).toEqual(new Set([1, 2]));
   expect(eventTypes.filter((type) => type === 'kill' || type === 'start')).toEqual(['kill', 'start']);
   expect(run.claims[0]!.value).toBe(Math.round(repeat!.faults![0]!.outageMs!));
-  expect(await readdir(dataDir)).toEqual([]);
+  expect(await readdir(onDisk)).toEqual([]);
 }, 90_000);
 
 test('remote sessions without a fault do the same work, on a topic and on unsharded queues too', async () => {
