@@ -38,6 +38,8 @@ export interface SimulationResult {
 }
 
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
+  // A run leaves the event loop no turn: the test runner's messages and time limits have theirs between runs.
+  await new Promise((resolve) => setImmediate(resolve));
   const simulation = new Simulation(options);
   try {
     return await simulation.run();
