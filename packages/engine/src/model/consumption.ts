@@ -1,13 +1,14 @@
 /** What is consumed: ranges of sequence numbers, their encoding as consumption deltas, and one subscriber's record of them. */
+import type { Seq } from './ids.ts';
 import { InvariantViolation } from './invariant.ts';
 
 /** `end` is exclusive. */
-export type SeqRange = readonly [start: number, end: number];
+export type SeqRange = readonly [start: Seq, end: Seq];
 
 /** Sorted, merged ranges of a list of distinct sequence numbers; the list is sorted in place. */
-export function rangesOfSeqs(seqs: number[]): SeqRange[] {
+export function rangesOfSeqs(seqs: Seq[]): SeqRange[] {
   seqs.sort((a, b) => a - b);
-  const ranges: [number, number][] = [];
+  const ranges: [start: Seq, end: Seq][] = [];
   for (const seq of seqs) {
     const last = ranges.at(-1);
     if (last !== undefined && seq === last[1]) last[1] = seq + 1;
@@ -18,7 +19,7 @@ export function rangesOfSeqs(seqs: number[]): SeqRange[] {
 
 /** Sorts ranges and merges those that touch or overlap. */
 export function mergeRanges(ranges: readonly SeqRange[]): SeqRange[] {
-  const merged: [number, number][] = [];
+  const merged: [start: Seq, end: Seq][] = [];
   for (const [start, end] of [...ranges].sort((a, b) => a[0] - b[0])) {
     const last = merged.at(-1);
     if (last !== undefined && start <= last[1]) last[1] = Math.max(last[1], end);
@@ -30,10 +31,10 @@ export function mergeRanges(ranges: readonly SeqRange[]): SeqRange[] {
 /** Separates the numbers of ranges that are in a set from the others. O(numbers). */
 export function splitRanges(
   ranges: readonly SeqRange[],
-  seqs: ReadonlySet<number>,
-): { within: number[]; outside: SeqRange[] } {
-  const within: number[] = [];
-  const outside: number[] = [];
+  seqs: ReadonlySet<Seq>,
+): { within: Seq[]; outside: SeqRange[] } {
+  const within: Seq[] = [];
+  const outside: Seq[] = [];
   for (const [start, end] of ranges) {
     for (let seq = start; seq < end; seq += 1) (seqs.has(seq) ? within : outside).push(seq);
   }
@@ -41,7 +42,7 @@ export function splitRanges(
 }
 
 /** How many numbers from `seq` on, up to `max`, come before the next of these sorted ranges; 0 inside one. O(log n). */
-export function countBeforeRanges(ranges: readonly SeqRange[], seq: number, max: number): number {
+export function countBeforeRanges(ranges: readonly SeqRange[], seq: Seq, max: number): number {
   let low = 0;
   let high = ranges.length;
   while (low < high) {
@@ -54,7 +55,7 @@ export function countBeforeRanges(ranges: readonly SeqRange[], seq: number, max:
 }
 
 /** Encodes ranges as pairs of varints (distance from the end of the previous range, length), counted from `base`. */
-export function encodeRanges(ranges: readonly SeqRange[], base: number): number[] {
+export function encodeRanges(ranges: readonly SeqRange[], base: Seq): number[] {
   const bytes: number[] = [];
   let from = base;
   for (const [start, end] of ranges) {
@@ -65,7 +66,7 @@ export function encodeRanges(ranges: readonly SeqRange[], base: number): number[
   return bytes;
 }
 
-export function decodeRanges(bytes: Uint8Array, base: number): SeqRange[] {
+export function decodeRanges(bytes: Uint8Array, base: Seq): SeqRange[] {
   const ranges: SeqRange[] = [];
   let at = 0;
   const next = () => {
@@ -103,23 +104,23 @@ function pushVarint(bytes: number[], value: number): void {
  */
 export class Consumption {
   /** Everything below is terminal. */
-  watermark: number;
+  watermark: Seq;
   /** Terminal messages above the watermark. */
   #countAboveWatermark = 0;
-  readonly #endByStart = new Map<number, number>();
-  readonly #startByEnd = new Map<number, number>();
+  readonly #endByStart = new Map<Seq, Seq>();
+  readonly #startByEnd = new Map<Seq, Seq>();
 
-  constructor(watermark: number) {
+  constructor(watermark: Seq) {
     this.watermark = watermark;
   }
 
   /** Counts terminal sequence numbers from `first` up; `first` must not be above the watermark. */
-  terminalCountFrom(first: number): number {
+  terminalCountFrom(first: Seq): number {
     return this.watermark - first + this.#countAboveWatermark;
   }
 
   /** Counts terminal sequence numbers from `start` up to but excluding `end`. O(ranges above the watermark). */
-  terminalCountBetween(start: number, end: number): number {
+  terminalCountBetween(start: Seq, end: Seq): number {
     let count = Math.max(0, Math.min(end, this.watermark) - start);
     for (const [from, to] of this.#endByStart)
       count += Math.max(0, Math.min(to, end) - Math.max(from, start));
@@ -130,7 +131,7 @@ export class Consumption {
    * Marks `start` up to but excluding `end` as terminal. A range that is terminal already means that a message was
    * consumed twice, which throws an `InvariantViolation`.
    */
-  add(start: number, end: number): void {
+  add(start: Seq, end: Seq): void {
     if (start >= end || start < this.watermark)
       throw new InvariantViolation(`sequence numbers ${start} to ${end} are terminal already, or none`);
     let from = start;
@@ -155,8 +156,8 @@ export class Consumption {
   }
 
   /** Numbers from `start` up to but excluding `end` that are not terminal; undefined if there are more than `countMax`. */
-  liveBetween(start: number, end: number, countMax: number): number[] | undefined {
-    const live: number[] = [];
+  liveBetween(start: Seq, end: Seq, countMax: number): Seq[] | undefined {
+    const live: Seq[] = [];
     let from = Math.max(start, this.watermark);
     for (const [terminal, to] of [...this.ranges(), [end, end] as const]) {
       for (; from < Math.min(terminal, end); from += 1) {
@@ -168,7 +169,7 @@ export class Consumption {
     return live;
   }
 
-  #removeRange(start: number, end: number): void {
+  #removeRange(start: Seq, end: Seq): void {
     this.#endByStart.delete(start);
     this.#startByEnd.delete(end);
     this.#countAboveWatermark -= end - start;

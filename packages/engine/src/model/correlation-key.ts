@@ -1,5 +1,5 @@
 /** Hashes of correlation ids, by which a partition's local index finds the blocks that may hold a message. */
-import type { PartitionId } from './ids.ts';
+import type { PartitionId, Seq } from './ids.ts';
 import { correlationIdRange } from './inspect-record.ts';
 import { recordEnd } from './message-record.ts';
 
@@ -22,7 +22,7 @@ export class CorrelationKey {
 
 export interface CorrelationSearch {
   partition: PartitionId;
-  fromSeq: number;
+  fromSeq: Seq;
   hash: number;
   bytesMax: number;
 }

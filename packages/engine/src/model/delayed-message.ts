@@ -1,4 +1,4 @@
-import type { LogId, QueueId } from './ids.ts';
+import type { LogId, QueueId, Seq } from './ids.ts';
 import { readRecord } from './message-record.ts';
 
 /** Delayed messages as they are stored until they are due. */
@@ -6,7 +6,7 @@ export interface DelayedRow {
   /** Of `delay-clock.ts`. */
   dueAtMs: number;
   /** Unique in the instance. */
-  delayedId: number;
+  delayedId: Seq;
   queueId: QueueId;
   /** The log that the message is appended to when it is due. */
   shard: LogId;

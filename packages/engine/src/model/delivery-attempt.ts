@@ -1,9 +1,9 @@
-import type { SubscriberId } from './ids.ts';
+import type { Seq, SubscriberId } from './ids.ts';
 
 /** How often a message of one partition was delivered to a subscriber without being consumed. */
 export interface AttemptRow {
   subscriber: SubscriberId;
-  seq: number;
+  seq: Seq;
   /** Deliveries that ended without the message being consumed. */
   attempts: number;
 }

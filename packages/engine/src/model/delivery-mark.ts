@@ -1,4 +1,4 @@
-import type { LogId, QueueId, SubscriberId } from './ids.ts';
+import type { LogId, QueueId, Seq, SubscriberId } from './ids.ts';
 
 /**
  * How far a subscriber had been delivered the messages of a log when the instance was closed. Those below `endSeq` that are
@@ -8,5 +8,5 @@ export interface DeliveryMark {
   queueId: QueueId;
   shard: LogId;
   subscriber: SubscriberId;
-  endSeq: number;
+  endSeq: Seq;
 }

@@ -1,18 +1,18 @@
 /** Batches of messages that one instance forwards to another, and what the receiver reports about them. */
 
 import type { IdRun } from './id-runs.ts';
-import type { QueueId } from './ids.ts';
+import type { BatchNumber, ConnectionNumber, Epoch, InstanceId, LogId, QueueId } from './ids.ts';
 import type { RecordRun } from './message-record.ts';
 
 export interface ShardKey {
   queueId: QueueId;
-  shard: number;
+  shard: LogId;
 }
 
 /** The oldest ready messages of a shard, sent to one receiver. */
 export interface ForwardedBatch extends ShardKey {
   /** Higher than the number of every batch that the sender sent before. */
-  batchNumber: number;
+  batchNumber: BatchNumber;
   /** Ids of the messages in the sender's logs. */
   sourceRuns: readonly IdRun[];
   /** How often a message was delivered before, by its index in the batch; absent: never. */
@@ -23,7 +23,7 @@ export interface ForwardedBatch extends ShardKey {
 /** What a receiver has stored of a shard that was forwarded to it. */
 export interface ReceiverReport {
   /** The last batch that it committed; 0: none. */
-  batchNumber: number;
+  batchNumber: BatchNumber;
   sourceRuns: readonly IdRun[];
   /** Every message that it holds of the shard has been delivered at least once. */
   allDelivered: boolean;
@@ -31,7 +31,7 @@ export interface ReceiverReport {
 
 /** The sender of a batch: an instance, in one opening of its file (`epoch`) and over one connection. */
 export interface BatchSender {
-  instance: number;
-  epoch: number;
-  connectionNumber: number;
+  instance: InstanceId;
+  epoch: Epoch;
+  connectionNumber: ConnectionNumber;
 }

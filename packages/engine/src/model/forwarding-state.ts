@@ -11,6 +11,7 @@
  *     forwarded    the receiver has messages that it has not delivered yet
  *     inDoubt      the connection was lost or the sender reopened: nobody here knows whether the last batch arrived
  */
+import type { BatchNumber } from './ids.ts';
 import { TransitionTable } from './transition-table.ts';
 
 export type ForwardingState =
@@ -58,7 +59,7 @@ export function canDeliverLocally(state: ForwardingState, returnsToOwner: boolea
 }
 
 /** Whether the receiver has committed a batch that the sender has not yet marked as moved. */
-export function isUnconsumed(lastReceivedBatch: number, lastConsumedBatch: number): boolean {
+export function isUnconsumed(lastReceivedBatch: BatchNumber, lastConsumedBatch: BatchNumber): boolean {
   return lastReceivedBatch > lastConsumedBatch;
 }
 

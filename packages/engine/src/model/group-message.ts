@@ -1,7 +1,7 @@
 /** The messages between the session thread and the writer thread. */
 
 import type { SqlResult } from '../api/sql.ts';
-import type { GroupNumber, LogId, PartitionId, QueueId, SubscriberId } from './ids.ts';
+import type { GroupNumber, LogId, PartitionId, QueueId, Seq, SubscriberId, WriterGeneration } from './ids.ts';
 import type { RecoveredInstance } from './recovered-instance.ts';
 import type { SqlStatement } from './sql-statement.ts';
 import type { StorageFailure } from './storage-failure.ts';
@@ -11,7 +11,7 @@ import type { PreparedBranchKey, PreparedBranchRow } from './xa-rows.ts';
 /** A run of messages for one partition; its bytes are in the group's buffer. */
 export interface BlockEntry {
   partition: PartitionId;
-  firstSeq: number;
+  firstSeq: Seq;
   count: number;
   offset: number;
   length: number;
@@ -29,7 +29,7 @@ export interface PartitionAssignment {
   partition: PartitionId;
   queueId: QueueId;
   shard: LogId;
-  firstSeq: number;
+  firstSeq: Seq;
   /** It gets a local index on correlation ids. */
   hasCorrelationIndex: boolean;
 }
@@ -37,10 +37,10 @@ export interface PartitionAssignment {
 /** Changes to the pool that ride in a group. Each is repeated by a later group if this one fails. */
 export interface PoolChanges {
   /** Tables to make. */
-  create: number[];
+  create: PartitionId[];
   assign: PartitionAssignment[];
   /** Partitions to empty and return to the pool. */
-  truncate: number[];
+  truncate: PartitionId[];
 }
 
 /** How transactions of remote sessions ended, in the group's buffer; `session-outcome.ts` defines the encoding. */
@@ -49,7 +49,7 @@ export interface EncodedOutcomes {
   /** 0: no row is added. */
   length: number;
   /** Rows of this group and those before it are removed; 0: none. */
-  retiredThroughGroup: number;
+  retiredThroughGroup: GroupNumber;
 }
 
 /** Ranges that become terminal in one partition, encoded as in a delta. */
@@ -92,7 +92,7 @@ export interface Group {
   kind: 'group';
   groupNumber: GroupNumber;
   /** Raised by the session thread after a failure; the writer refuses groups that were built before it. */
-  generation: number;
+  generation: WriterGeneration;
   sync: 'FULL' | 'NORMAL';
   buffer: SharedArrayBuffer;
   blocks: BlockEntry[];
@@ -107,7 +107,7 @@ export interface Group {
 
 /** How the last group ended: what a writer must know of the one before it. */
 export interface WriterState {
-  generation: number;
+  generation: WriterGeneration;
   failure: StorageFailure | null;
 }
 
@@ -133,10 +133,10 @@ export interface StatementAnswer {
 export interface GroupResult {
   kind: 'group';
   groupNumber: GroupNumber;
-  generation: number;
+  generation: WriterGeneration;
   failure: StorageFailure | null;
   /** Partitions too damaged to be truncated. */
-  unusablePartitions: number[];
+  unusablePartitions: PartitionId[];
   /** One for each of the group's `sql`; empty if the group failed. */
   sqlOutcomes: SqlOutcome[];
   /** Time spent on assigning, making and truncating partitions, and from there to the end of the sync. */

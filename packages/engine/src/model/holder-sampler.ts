@@ -4,12 +4,14 @@
  * nothing has changed since the last time, the state of now is that of every moment that was due meanwhile. So the samples are
  * evenly spread over time, however long a hold is.
  */
+
 import { limits } from '../api/limits.ts';
 import type { HolderSample, HolderSamples } from '../api/waits.ts';
+import type { SessionNumber } from './ids.ts';
 
 /** A session whose state is compared. */
 export interface SampledSession {
-  readonly number: number;
+  readonly number: SessionNumber;
   readonly state: number;
 }
 
@@ -65,7 +67,7 @@ export class HolderSampler {
    */
   #sampleOf(slot: SampledSlot): HolderSample {
     const busy = this.#options.slots.flatMap((other) => (other === slot ? [] : [other.holderId]));
-    const waiting: number[] = [];
+    const waiting: SessionNumber[] = [];
     let waiters = 0;
     for (const { state, number } of this.#options.sessions) {
       if (state !== slot.state || busy.includes(number)) continue;

@@ -2,7 +2,7 @@
  * What an instance asks the home instance of a tightly coupled global transaction. Calls travel as JSON. `transaction` and `branch`
  * are the keys of `xid.ts`.
  */
-import type { QueueId } from './ids.ts';
+import type { InstanceId, LockToken, QueueId, SessionNumber } from './ids.ts';
 import type { SqlStatement } from './sql-statement.ts';
 
 export type HomeCall =
@@ -13,13 +13,13 @@ export type HomeCall =
   | {
       call: 'lock';
       transaction: string;
-      token: number;
+      token: LockToken;
       waitMs: number;
       holdMs: number;
       mayWait: boolean;
     }
   /** Gives up the lock, or the request for it. Answered with null. */
-  | { call: 'unlock'; token: number }
+  | { call: 'unlock'; token: LockToken }
   /** Leaves a copy of the branch's work at the home instance, for the first of its own branches that prepares. */
   | ({ call: 'ship'; work: ShippedWork; holdMs: number } & UnderLock)
   /** The branch prepares: whether a branch of the home instance answers for the work that was shipped. */
@@ -31,7 +31,7 @@ export interface UnderLock {
   transaction: string;
   branch: string;
   /** Of the lock that the caller has; without one it is acquired for the call. */
-  token?: number;
+  token?: LockToken;
   waitMs: number;
   mayWait: boolean;
 }
@@ -39,8 +39,8 @@ export interface UnderLock {
 /** Messages that a branch enqueues, and its statements: what it consumes is in the file of its own instance. */
 export interface ShippedWork {
   /** Of the session that enqueued them, at its instance. */
-  session: number;
-  instance: number;
+  session: SessionNumber;
+  instance: InstanceId;
   runs: {
     queueId: QueueId;
     count: number /** Records, one after the other, in base64. */;

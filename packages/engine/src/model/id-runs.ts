@@ -4,9 +4,11 @@
  *
  *     u32 shard (0: an unsharded queue) · f64 first sequence number · u32 count, once for each run
  */
+import type { LogId, Seq } from './ids.ts';
+
 export interface IdRun {
-  shard: number;
-  firstSeq: number;
+  shard: LogId;
+  firstSeq: Seq;
   count: number;
 }
 

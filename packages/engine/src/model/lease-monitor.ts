@@ -13,13 +13,15 @@
  * - After a late scan (the machine or this process was suspended) nothing expires for a while, so that the other
  *   processes, suspended like this one, can renew first.
  */
+import type { ClaimNumber, Epoch, InstanceId, Pid } from './ids.ts';
+
 export interface LeaseHeartbeat {
-  instance: number;
-  claim: number;
+  instance: InstanceId;
+  claim: ClaimNumber;
   expiresAtMs: number;
   /** Epoch of the instance's file; 0 while the file is being opened. */
-  epoch: number;
-  pid: number;
+  epoch: Epoch;
+  pid: Pid;
 }
 
 export interface LeaseMonitorOptions {
@@ -33,14 +35,14 @@ export interface LeaseMonitorOptions {
 }
 
 interface SeenClaim {
-  claim: number;
+  claim: ClaimNumber;
   expiresAtMs: number;
   isOpening: boolean;
 }
 
 export class LeaseMonitor {
   readonly #options: LeaseMonitorOptions;
-  #seenClaims = new Map<number, SeenClaim>();
+  #seenClaims = new Map<InstanceId, SeenClaim>();
   #lastScanMs = Number.NEGATIVE_INFINITY;
   #onTimeSinceMs = 0;
 
@@ -54,13 +56,13 @@ export class LeaseMonitor {
    */
   observe(
     nowMs: number,
-    claims: Iterable<{ instance: number; claim: number }>,
+    claims: Iterable<{ instance: InstanceId; claim: ClaimNumber }>,
     heartbeats: readonly LeaseHeartbeat[],
   ): void {
     const { leaseMs, scanLateMs } = this.#options;
     if (nowMs - this.#lastScanMs > scanLateMs) this.#onTimeSinceMs = nowMs;
     this.#lastScanMs = nowMs;
-    const seenClaims = new Map<number, SeenClaim>();
+    const seenClaims = new Map<InstanceId, SeenClaim>();
     for (const { instance, claim } of claims) {
       const previous = this.#seenClaims.get(instance);
       const isKnown = previous?.claim === claim;
@@ -76,7 +78,7 @@ export class LeaseMonitor {
   }
 
   /** Whether the claim seen by the last scan has expired. */
-  hasLapsed(instance: number): boolean {
+  hasLapsed(instance: InstanceId): boolean {
     const seen = this.#seenClaims.get(instance);
     const { leaseMs, openingMs, graceMs } = this.#options;
     if (seen === undefined || this.#lastScanMs - this.#onTimeSinceMs < graceMs) return false;

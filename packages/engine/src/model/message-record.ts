@@ -15,7 +15,7 @@
 
 import { QueueError } from '../api/errors.ts';
 import type { Message, NewMessage, PayloadStream } from '../api/message.ts';
-import type { PayloadId } from './ids.ts';
+import type { PayloadId, Seq } from './ids.ts';
 
 /** Length of an id that a record contains: `<log>.<sequence>` in digits. */
 export const idBytesMax = 32;
@@ -295,14 +295,14 @@ export function readRecord(source: Buffer, start: number): RecordFields {
  * or only reads payloads, does not pay for the rest.
  */
 export abstract class RecordMessage implements Message {
-  readonly seq: number;
+  readonly seq: Seq;
   readonly #source: Buffer;
   readonly #start: number;
   #fields: RecordFields | undefined;
   #payload: Buffer | undefined;
 
   /** `source` must not be written to any more. */
-  constructor(seq: number, source: Buffer, start: number) {
+  constructor(seq: Seq, source: Buffer, start: number) {
     this.seq = seq;
     this.#source = source;
     this.#start = start;

@@ -6,7 +6,7 @@ import { QueueError } from '../api/errors.ts';
 import type { PartitionStats } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
 import type { PartitionAssignment, PoolChanges } from './group-message.ts';
-import type { PartitionId } from './ids.ts';
+import type { PartitionId, Seq } from './ids.ts';
 import { InvariantViolation } from './invariant.ts';
 import { TransitionTable } from './transition-table.ts';
 
@@ -40,15 +40,15 @@ export const partitionLife = new TransitionTable<PartitionState, PartitionComman
 
 export class Partition {
   readonly id: PartitionId;
-  readonly firstSeq: number;
+  readonly firstSeq: Seq;
   /** End of the messages in it, exclusive. */
-  endSeq: number;
+  endSeq: Seq;
   bytes = 0;
   /** When all in it was found consumed, by the monotonic clock, ms; until then 0. */
   drainedAtMs = 0;
   #state: PartitionState = 'free';
 
-  constructor(id: PartitionId, firstSeq: number) {
+  constructor(id: PartitionId, firstSeq: Seq) {
     this.id = id;
     this.firstSeq = firstSeq;
     this.endSeq = firstSeq;
@@ -114,7 +114,7 @@ export class LogPartitions {
   }
 
   /** Adds a free partition, which becomes the filling one. */
-  assign(id: PartitionId, firstSeq: number): Partition {
+  assign(id: PartitionId, firstSeq: Seq): Partition {
     const last = this.#partitions.at(-1);
     if (last !== undefined && last.endSeq > firstSeq)
       throw new InvariantViolation(`partition ${id} would start inside partition ${last.id}`);
@@ -125,7 +125,7 @@ export class LogPartitions {
   }
 
   /** Counts messages up to `endSeq` into the filling partition. It must have capacity: see `needsNewPartition`. */
-  append(endSeq: number, bytes: number): Partition {
+  append(endSeq: Seq, bytes: number): Partition {
     const last = this.#partitions.at(-1);
     if (last === undefined || endSeq <= last.endSeq)
       throw new InvariantViolation(`no partition takes messages up to ${endSeq}`);
@@ -136,14 +136,14 @@ export class LogPartitions {
   }
 
   /** The partition that contains `seq`: the last one that starts at or before it. */
-  partitionOf(seq: number): Partition {
+  partitionOf(seq: Seq): Partition {
     const partition = this.findPartition(seq);
     if (partition === undefined) throw new InvariantViolation(`no partition contains sequence number ${seq}`);
     return partition;
   }
 
   /** The same, or undefined if the partition was truncated. */
-  findPartition(seq: number): Partition | undefined {
+  findPartition(seq: Seq): Partition | undefined {
     for (let i = this.#partitions.length - 1; i >= 0; i -= 1) {
       const partition = this.#partitions[i]!;
       if (partition.firstSeq <= seq) return partition;
@@ -152,7 +152,7 @@ export class LogPartitions {
   }
 
   /** Where the partition's numbers end, exclusive: where the next one starts. Unbounded for the last one. */
-  endSeqOf(partition: Partition): number {
+  endSeqOf(partition: Partition): Seq {
     const next = this.#partitions[this.#partitions.indexOf(partition) + 1];
     return next?.firstSeq ?? Number.MAX_SAFE_INTEGER;
   }
@@ -161,7 +161,7 @@ export class LogPartitions {
    * Starts truncating the partitions before the last one with nothing live below `watermark`, once they were kept for the
    * retention; returns them. `nowMs`: by the monotonic clock.
    */
-  beginTruncatingDrained(watermark: number, nowMs: number): Partition[] {
+  beginTruncatingDrained(watermark: Seq, nowMs: number): Partition[] {
     while (this.#drainedCount < this.#partitions.length - 1) {
       if (this.#partitions[this.#drainedCount + 1]!.firstSeq > watermark) break;
       this.#partitions[this.#drainedCount]!.drainedAtMs = nowMs;
@@ -195,7 +195,7 @@ export class LogPartitions {
   }
 
   /** How full each partition is, and how much of it is terminal, as `terminalBetween` counts it. */
-  stats(terminalBetween: (start: number, end: number) => number): PartitionStats[] {
+  stats(terminalBetween: (start: Seq, end: Seq) => number): PartitionStats[] {
     return this.#partitions.map((partition) => {
       const messages = partition.endSeq - partition.firstSeq;
       const terminal = terminalBetween(partition.firstSeq, partition.endSeq);
@@ -242,13 +242,13 @@ const partitionsPerGroupMax = 4_096;
  * one after it repeats them.
  */
 export class PartitionPool {
-  readonly #freePartitions: number[];
-  #lastPartitionId: number;
+  readonly #freePartitions: PartitionId[];
+  #lastPartitionId: PartitionId;
   /** By partition that is being truncated: the log's list that it is removed from once that is durable. */
-  readonly #owners = new Map<number, LogPartitions>();
+  readonly #owners = new Map<PartitionId, LogPartitions>();
   #changes: PoolChanges = { create: [], assign: [], truncate: [] };
 
-  constructor(freePartitions: readonly number[], usedPartitions: readonly number[]) {
+  constructor(freePartitions: readonly PartitionId[], usedPartitions: readonly PartitionId[]) {
     this.#freePartitions = [...freePartitions];
     this.#lastPartitionId = Math.max(0, ...freePartitions, ...usedPartitions);
   }
@@ -264,7 +264,7 @@ export class PartitionPool {
   }
 
   /** Assigns a free partition to a log, and has new ones created before they run out. */
-  assign(owner: Omit<PartitionAssignment, 'partition'>): number {
+  assign(owner: Omit<PartitionAssignment, 'partition'>): PartitionId {
     const partition = this.#freePartitions.shift() ?? this.#create();
     this.#changes.assign.push({ partition, ...owner });
     while (
@@ -276,7 +276,7 @@ export class PartitionPool {
     return partition;
   }
 
-  #create(): number {
+  #create(): PartitionId {
     if (this.#lastPartitionId >= limits.partitionsMax) {
       throw new QueueError('BACKLOG_FULL', { details: { partitionsMax: limits.partitionsMax } });
     }
@@ -299,7 +299,7 @@ export class PartitionPool {
   }
 
   /** Partitions in `unusable` are too damaged to be emptied, and are never assigned again. */
-  onDurable(changes: PoolChanges, unusable: readonly number[]): void {
+  onDurable(changes: PoolChanges, unusable: readonly PartitionId[]): void {
     for (const partition of changes.truncate) {
       this.#owners.get(partition)?.remove(partition);
       this.#owners.delete(partition);

@@ -1,4 +1,5 @@
-import type { LogId, PayloadId, QueueId } from './ids.ts';
+import type { SeqRange } from './consumption.ts';
+import type { LogId, PayloadId, QueueId, Seq } from './ids.ts';
 
 /**
  * Which messages have their payload in chunks. A payload is written once and can belong to several messages: a message
@@ -9,7 +10,7 @@ export interface PayloadReference {
   queueId: QueueId;
   /** Id of the message's log; a delayed message's is that of the delayed messages. `seq` counts within it. */
   shard: LogId;
-  seq: number;
+  seq: Seq;
   payloadId: PayloadId;
   /** Of the payload. */
   bytes: number;
@@ -17,15 +18,15 @@ export interface PayloadReference {
 
 /** The messages of one log. */
 interface LogReferences {
-  bySeq: Map<number, PayloadReference>;
+  bySeq: Map<Seq, PayloadReference>;
   /** The same, in order. */
-  seqs: number[];
+  seqs: Seq[];
 }
 
 export class PayloadReferences {
   readonly #logs = new Map<string, LogReferences>();
   /** By payload: how many messages have it. */
-  readonly #referenceCounts = new Map<number, number>();
+  readonly #referenceCounts = new Map<PayloadId, number>();
   #size = 0;
   #bytes = 0;
 
@@ -39,7 +40,7 @@ export class PayloadReferences {
     return this.#bytes;
   }
 
-  isReferenced(payload: number): boolean {
+  isReferenced(payload: PayloadId): boolean {
     return this.#referenceCounts.has(payload);
   }
 
@@ -74,16 +75,12 @@ export class PayloadReferences {
     return false;
   }
 
-  find(queueId: QueueId, shard: LogId, seq: number): PayloadReference | undefined {
+  find(queueId: QueueId, shard: LogId, seq: Seq): PayloadReference | undefined {
     return this.#logs.get(logKey(queueId, shard))?.bySeq.get(seq);
   }
 
   /** Those of one log from `start` up to but excluding `end`, in order. */
-  between(
-    queueId: QueueId,
-    shard: LogId,
-    [start, end]: readonly [start: number, end: number],
-  ): PayloadReference[] {
+  between(queueId: QueueId, shard: LogId, [start, end]: SeqRange): PayloadReference[] {
     const log = this.#logs.get(logKey(queueId, shard));
     if (log === undefined) return [];
     const found: PayloadReference[] = [];
@@ -111,7 +108,7 @@ export class PayloadReferences {
 const logKey = (queueId: QueueId, shard: LogId) => `${queueId}.${shard}`;
 
 /** Index of the first of these sorted numbers that is not below `seq`. */
-function lowerBound(seqs: readonly number[], seq: number): number {
+function lowerBound(seqs: readonly Seq[], seq: Seq): number {
   let low = 0;
   let high = seqs.length;
   while (low < high) {

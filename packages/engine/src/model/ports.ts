@@ -3,6 +3,8 @@
  * so whoever opens an instance owns its time; a simulation runs the same code on a clock of its own, and one seed gives one
  * run.
  */
+import type { Pid } from './ids.ts';
+
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970. It can be set back: for stamps and due times, never for durations. */
   epochMs(): number;
@@ -57,7 +59,7 @@ export interface Random {
 
 /** Tells a process from a later one with the same pid. */
 export interface ProcessIdentity {
-  pid: number;
+  pid: Pid;
   /** Boot and start time of the process, as text. */
   started: string;
 }
@@ -69,7 +71,7 @@ export interface ProcessTable {
   /** False once the process has ended, even if a later one got its pid. */
   isAlive(target: ProcessIdentity): boolean;
   /** Cheaper than `isAlive`: false is certain, true may be about a later process with the same pid. */
-  mayBeAlive(pid: number): boolean;
+  mayBeAlive(pid: Pid): boolean;
   /** Whether `isAlive` can tell this process from a later one with the same pid. */
   hasKnownStart(target: ProcessIdentity): boolean;
 }
@@ -77,7 +79,7 @@ export interface ProcessTable {
 /** A process that this one started. It ends when its input ends, so that it never outlives this one by long. */
 export interface ChildProcess {
   /** Undefined if it could not be started. */
-  readonly pid: number | undefined;
+  readonly pid: Pid | undefined;
   /** Sends bytes to its standard input. Does nothing once it has ended. */
   write(bytes: Uint8Array): void;
   /** Sends SIGKILL. */

@@ -4,7 +4,7 @@ import type { CorrelationSearch } from './correlation-key.ts';
 import type { DelayedKey, DelayedRow, DueMessages } from './delayed-message.ts';
 import type { EvacuatedKey, EvacuatedRow } from './evacuated-message.ts';
 import type { IdempotencyKeyRow } from './idempotency-key.ts';
-import type { PartitionId, QueueId } from './ids.ts';
+import type { PartitionId, QueueId, RequestNumber, Seq } from './ids.ts';
 import type { ChunkKey } from './payload-chunk.ts';
 import type { StorageFailure } from './storage-failure.ts';
 
@@ -12,7 +12,7 @@ import type { StorageFailure } from './storage-failure.ts';
 export interface BlocksRequest {
   kind: 'blocks';
   partition: PartitionId;
-  fromSeq: number;
+  fromSeq: Seq;
   bytesMax: number;
 }
 
@@ -52,7 +52,7 @@ export interface IdempotencyKeyRequest {
   key: string;
 }
 
-export type ReadRequest = { id: number } & ReadOperation;
+export type ReadRequest = { id: RequestNumber } & ReadOperation;
 
 export type ReadOperation =
   | BlocksRequest
@@ -64,7 +64,7 @@ export type ReadOperation =
   | IdempotencyKeyRequest;
 
 export interface ReadBlock {
-  firstSeq: number;
+  firstSeq: Seq;
   count: number;
   body: Uint8Array;
 }
@@ -89,7 +89,7 @@ export interface FileReader {
 }
 
 export interface ReadReply {
-  id: number;
+  id: RequestNumber;
   result: ReadResults[keyof ReadResults] | null;
   failure: StorageFailure | null;
 }

@@ -5,7 +5,7 @@ import type { AttemptRow } from './delivery-attempt.ts';
 import type { DeliveryMark } from './delivery-mark.ts';
 import type { EvacuatedRow } from './evacuated-message.ts';
 import type { ForwardedInRow, ForwardedOutRow } from './forwarding-row.ts';
-import type { LogId, PartitionId, QueueId, SubscriberId } from './ids.ts';
+import type { Epoch, LogId, PartitionId, QueueId, Seq, SubscriberId } from './ids.ts';
 import type { RecoveredPayloads } from './payload-chunk.ts';
 import type { RecoveredServices } from './service-rows.ts';
 import type { GroupOutcomeRow } from './session-outcome.ts';
@@ -16,9 +16,9 @@ export interface RecoveredPartition {
   partition: PartitionId;
   queueId: QueueId;
   shard: LogId;
-  firstSeq: number;
+  firstSeq: Seq;
   /** End of the last message in it, exclusive. */
-  endSeq: number;
+  endSeq: Seq;
   bytes: number;
   /** Messages in it; numbers of its range that are none are gaps. */
   messages: number;
@@ -28,14 +28,14 @@ export interface RecoveredPartition {
   /** Why it cannot be relied on, in words; null while all is well. */
   damageReason: string | null;
   /** Set if it was still filling when it was damaged: whether this number and those above it are messages is not known. */
-  unknownFromSeq: number | null;
+  unknownFromSeq: Seq | null;
 }
 
 export interface RecoveredInstance {
-  epoch: number;
-  freePartitions: number[];
+  epoch: Epoch;
+  freePartitions: PartitionId[];
   /** Free, but damaged: never used again. */
-  unusablePartitions: number[];
+  unusablePartitions: PartitionId[];
   /** Ordered by shard, then by sequence. */
   partitions: RecoveredPartition[];
   sessionOutcomes: GroupOutcomeRow[];
@@ -43,7 +43,7 @@ export interface RecoveredInstance {
   forwardedOut: ForwardedOutRow[];
   forwardedIn: ForwardedInRow[];
   /** By queue: how many delayed messages there are. */
-  delayedCounts: Map<number, number>;
+  delayedCounts: Map<QueueId, number>;
   nextDueAtMs: number | null;
   delayClock: RecoveredDelayClock;
   evacuated: EvacuatedRow[];

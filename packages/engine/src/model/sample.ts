@@ -1,11 +1,11 @@
-import type { PartitionId, QueueId, SubscriberId } from './ids.ts';
+import type { Epoch, InstanceId, LogId, PartitionId, QueueId, Seq, SubscriberId } from './ids.ts';
 
 /**
  * Samples: figures that only an instance's memory knows, as of one moment. They are written to tables of its file, where
  * anyone can read them with SQL. Counts are totals since the instance opened unless they say otherwise.
  */
 export interface InstanceSample {
-  instance: number;
+  instance: InstanceId;
   commits: number;
   groups: number;
   cacheBytes: number;
@@ -21,7 +21,7 @@ export interface QueueSample {
 
 export interface ShardSample {
   queueId: QueueId;
-  shard: number;
+  shard: LogId;
   priority: number;
   enqueued: number;
   backlog: number;
@@ -35,14 +35,14 @@ export interface ShardSample {
 
 export interface SubscriberSample {
   queueId: QueueId;
-  shard: number;
+  shard: LogId;
   subscriber: SubscriberId;
   name: string | null;
   durable: number;
-  firstSeq: number;
+  firstSeq: Seq;
   /** Messages below are terminal for it; those below `position` were delivered at least once. */
-  watermark: number;
-  position: number;
+  watermark: Seq;
+  position: Seq;
   backlog: number;
   held: number;
   paused: number;
@@ -61,8 +61,8 @@ export interface SubscriberSample {
 export interface PartitionSample {
   partition: PartitionId;
   queueId: QueueId;
-  shard: number;
-  firstSeq: number;
+  shard: LogId;
+  firstSeq: Seq;
   state: string;
   messages: number;
   terminal: number;
@@ -81,7 +81,7 @@ export type SampleTable = keyof SampleRows;
 
 /** Some rows of a sweep, all of them as of its moment. */
 export interface Sample {
-  epoch: number;
+  epoch: Epoch;
   asOfMs: number;
   rows: { [T in SampleTable]: SampleRows[T][] };
   /** With the last rows of a sweep. */

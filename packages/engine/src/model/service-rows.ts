@@ -1,10 +1,11 @@
 /** Rows of an instance's file about the singleton services that are active where the instance is hosted. */
+import type { Epoch, InstanceId, Pid, TenureNumber } from './ids.ts';
 
 /** What a service asked to keep, as of its last commit. Its key is the name. */
 export interface ServiceStateRow {
   name: string;
   /** The epoch under which it was written. */
-  epoch: number;
+  epoch: Epoch;
   /** JSON. */
   state: string;
 }
@@ -13,11 +14,11 @@ export interface ServiceStateRow {
 export interface ServiceTenureRow {
   name: string;
   /** Activations of the service, from 1. */
-  number: number;
-  epoch: number;
+  number: TenureNumber;
+  epoch: Epoch;
   /** The process, and the instance that it belongs to. */
-  pid: number;
-  host: number;
+  pid: Pid;
+  host: InstanceId;
   /** Epoch ms. */
   activatedAtMs: number;
   /** Epoch ms; 0 until it is deactivated in order, so it stays 0 if the process was killed. */

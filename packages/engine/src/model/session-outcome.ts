@@ -6,7 +6,7 @@
  */
 
 import { type IdRun, idRunsBytes, readIdRuns, writeIdRuns } from './id-runs.ts';
-import type { GroupNumber } from './ids.ts';
+import type { GroupNumber, TransactionNumber } from './ids.ts';
 
 export const sessionIdBytes = 16;
 
@@ -16,7 +16,7 @@ export interface SessionOutcome {
   /** 16 bytes that the client chose. */
   sessionId: Uint8Array;
   /** Number of the transaction among those of its session. */
-  transactionNumber: number;
+  transactionNumber: TransactionNumber;
   enqueuedIdRuns: readonly IdRun[];
 }
 

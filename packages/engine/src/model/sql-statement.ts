@@ -7,6 +7,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { SqlParameters, SqlValue } from '../api/sql.ts';
+import type { InstanceId } from './ids.ts';
 
 export interface SqlStatement {
   sql: string;
@@ -54,7 +55,7 @@ export function sqlRefused(reason: string, details: Record<string, unknown> = {}
   return new QueueError('SQL_REFUSED', { message: `The statement is refused: ${reason}`, details });
 }
 
-export function sqlElsewhere(instance: number, sqlInstance: number | undefined): QueueError {
+export function sqlElsewhere(instance: InstanceId, sqlInstance: InstanceId | undefined): QueueError {
   return new QueueError('SQL_ELSEWHERE', {
     message: `The application's tables are on ${sqlInstance === undefined ? 'no instance yet' : `instance ${sqlInstance}`}`,
     details: { instance, sqlInstance },

@@ -1,8 +1,8 @@
-import type { LogId, QueueId, SubscriberId } from './ids.ts';
+import type { LogId, QueueId, Seq, SubscriberId } from './ids.ts';
 
 /** Subscribers of topics as the catalog and the instances store them. */
 export interface SubscriberRow {
-  id: number;
+  id: SubscriberId;
   name: string;
   durable: boolean;
 }
@@ -13,5 +13,5 @@ export interface SubscriptionRow {
   shard: LogId;
   subscriber: SubscriberId;
   /** The subscriber gets messages from this sequence number on. */
-  firstSeq: number;
+  firstSeq: Seq;
 }

@@ -10,7 +10,7 @@ import type { DeliveryMark } from './delivery-mark.ts';
 import type { EvacuatedKey, EvacuatedRow } from './evacuated-message.ts';
 import type { ForwardedInRow, ForwardedOutRow } from './forwarding-row.ts';
 import type { IdempotencyKeyRow } from './idempotency-key.ts';
-import type { PartitionId, QueueId, SubscriberId } from './ids.ts';
+import type { PartitionId, PayloadId, QueueId, SubscriberId } from './ids.ts';
 import type { ChunkKey } from './payload-chunk.ts';
 import type { PayloadReference } from './payload-references.ts';
 import type { Sample } from './sample.ts';
@@ -43,7 +43,7 @@ export type TableWrite =
   | { kind: 'forwarded in'; row: ForwardedInRow }
   | { kind: 'idempotency key'; row: IdempotencyKeyRow }
   | { kind: 'sample'; sample: Sample }
-  | { kind: 'delete chunks'; payload: number; from: number; to: number }
+  | { kind: 'delete chunks'; payload: PayloadId; from: number; to: number }
   | { kind: 'payload referenced'; reference: PayloadReference }
   | { kind: 'payload released'; reference: PayloadReference }
   | { kind: 'prepare branch'; row: PreparedBranchRow }

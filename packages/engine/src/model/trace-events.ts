@@ -1,5 +1,7 @@
 /** The event that the trace records for each command of a message's life (`message-life.ts`), and messages by their ids. */
+
 import type { MessageEventKind } from '../api/message-event-kinds.ts';
+import type { LogId, Seq } from './ids.ts';
 import type { MessageCommand } from './message-life.ts';
 
 export const eventOfCommand = {
@@ -19,8 +21,8 @@ export const eventOfCommand = {
 
 /** A message by its id: the log and the number that it was given first, which it keeps wherever it goes. */
 export interface MessageName {
-  log: number;
-  seq: number;
+  log: LogId;
+  seq: Seq;
 }
 
 /** Undefined if the text does not have the form of an id. */

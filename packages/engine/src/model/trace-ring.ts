@@ -4,14 +4,23 @@
  */
 import { limits } from '../api/limits.ts';
 import { type MessageEventKind, messageEventKinds } from '../api/message-event-kinds.ts';
-import type { GroupNumber, LogId, PartitionId, QueueId, SubscriberId } from './ids.ts';
+import type {
+  GroupNumber,
+  InstanceId,
+  LogId,
+  PartitionId,
+  QueueId,
+  Seq,
+  SessionNumber,
+  SubscriberId,
+} from './ids.ts';
 import type { Clock } from './ports.ts';
 import type { MessageName } from './trace-events.ts';
 
 /** In each field 0 stands for none. */
 export interface TraceDetails {
   subscriber?: SubscriberId | undefined;
-  session?: number | undefined;
+  session?: SessionNumber | undefined;
   attempt?: number | undefined;
   group?: GroupNumber | undefined;
   others?: number | undefined;
@@ -21,18 +30,20 @@ export interface TraceDetails {
   atMs?: number | undefined;
 }
 
+type AllDetails = { [Detail in keyof TraceDetails]-?: NonNullable<TraceDetails[Detail]> };
+
 /** An event as it is read from the ring. `subscriber` is -1 if it concerns all of them. */
-export interface TraceEntry extends Record<keyof TraceDetails, number> {
+export interface TraceEntry extends AllDetails {
   event: MessageEventKind;
   queue: QueueId;
   name: MessageName;
   log: LogId;
-  seq: number;
+  seq: Seq;
   partition: PartitionId;
 }
 
 export interface TraceRingOptions {
-  instance: number;
+  instance: InstanceId;
   clock: Clock;
   /** One message in this many is traced: a power of two, or 0 for none. */
   traceEvery: number;
@@ -48,7 +59,7 @@ const noSubscriber = -1;
 const codes = new Map(messageEventKinds.map((event, code) => [event, code]));
 
 export class TraceRing {
-  readonly instance: number;
+  readonly instance: InstanceId;
   readonly clock: Clock;
   readonly traceEvery: number;
   readonly eventsMax: number;

@@ -1,7 +1,9 @@
 /** What a service may be defined as. */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Json, ServiceSpec } from '../api/service.ts';
+import type { InstanceId } from './ids.ts';
 
 const namePattern = new RegExp(`^[A-Za-z0-9._-]{1,${limits.serviceNameCharactersMax}}$`);
 
@@ -23,7 +25,7 @@ export function validateServices(specs: readonly ServiceSpec[]): void {
   }
 }
 
-export function servicesOf(specs: readonly ServiceSpec[], instance: number): ServiceSpec[] {
+export function servicesOf(specs: readonly ServiceSpec[], instance: InstanceId): ServiceSpec[] {
   return specs.filter(({ preferred = 1 }) => preferred === instance);
 }
 

@@ -2,6 +2,7 @@
  * The wait events of one instance, and the time book of its sessions: how often each event occurred, how long it took, and
  * in which state each session is. Times come from one clock, read once at each change of state.
  */
+
 import { type Counter, counters, registerCounter } from '../api/counters.ts';
 import {
   type HolderSample,
@@ -20,6 +21,7 @@ import {
   waitMsMin,
 } from '../api/waits.ts';
 import { HolderSampler } from './holder-sampler.ts';
+import type { SessionNumber } from './ids.ts';
 import type { Clock } from './ports.ts';
 
 const onCpu = 0;
@@ -118,7 +120,7 @@ export class WaitRecorder implements WaitLog {
   }
 
   /** `number`: of the session among those of its instance. */
-  openSession(number = 0): RecordedTime {
+  openSession(number: SessionNumber = 0): RecordedTime {
     return new RecordedTime(this.#book, number);
   }
 
@@ -239,7 +241,7 @@ export class HolderSlot<T> {
 
 /** The time of one session, as the engine marks it. */
 export class RecordedTime implements SessionTime {
-  readonly number: number;
+  readonly number: SessionNumber;
   readonly #book: Book;
   #state = unmarked;
   #sinceMs = 0;
@@ -249,7 +251,7 @@ export class RecordedTime implements SessionTime {
   #isAnswered = false;
   #observer: StateObserver | undefined;
 
-  constructor(book: Book, number: number) {
+  constructor(book: Book, number: SessionNumber) {
     this.number = number;
     this.#book = book;
     this.#sinceMs = book.clock.monotonicMs();
