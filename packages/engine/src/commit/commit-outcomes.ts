@@ -10,7 +10,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { IdRun } from '../model/id-runs.ts';
-import type { GroupNumber } from '../model/ids.ts';
+import type { AttachmentNumber, GroupNumber, TransactionNumber } from '../model/ids.ts';
 import type { Clock } from '../model/ports.ts';
 import type { GroupOutcomeRow, SessionOutcome } from '../model/session-outcome.ts';
 
@@ -23,15 +23,15 @@ export interface SessionConnection {
 export class OutcomeEntry {
   readonly sessionId: Buffer;
   /** Number of the last transaction that committed; 0: none. */
-  transactionNumber = 0;
+  transactionNumber: TransactionNumber = 0;
   idRuns: readonly IdRun[] = [];
   connection: SessionConnection | undefined;
   /** How often the client has attached the session. The connection with the highest number serves it. */
-  attachmentNumber = 0;
+  attachmentNumber: AttachmentNumber = 0;
   /** When the last connection was lost, on the monotonic clock. */
   detachedAtMs: number;
   /** The group whose row in the instance's file has `transactionNumber`; 0: none. */
-  rowGroupNumber = 0;
+  rowGroupNumber: GroupNumber = 0;
   /** The file of the unsharded queues has a row for the session. */
   inUnshardedFile = false;
   forgotten = false;
@@ -42,7 +42,7 @@ export class OutcomeEntry {
   }
 
   /** A transaction of the session is durable. */
-  recordCommit(transactionNumber: number, idRuns: readonly IdRun[]): void {
+  recordCommit(transactionNumber: TransactionNumber, idRuns: readonly IdRun[]): void {
     this.transactionNumber = transactionNumber;
     this.idRuns = idRuns;
   }
@@ -144,7 +144,7 @@ export class CommitOutcomes {
    * Lets a connection serve the session, instead of the one that it replaces. Throws `SESSIONS_FULL`, and `SESSION_CLOSED`
    * if a later connection of the session has attached already.
    */
-  attach(by: { session: Uint8Array; attachment: number; owner: SessionConnection }): {
+  attach(by: { session: Uint8Array; attachment: AttachmentNumber; owner: SessionConnection }): {
     entry: OutcomeEntry;
     replaced: SessionConnection | undefined;
   } {

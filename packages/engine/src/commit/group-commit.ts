@@ -6,6 +6,7 @@
  * A group's life: its members wait in `#pending`; it closes (messages are numbered and encoded) and is in flight; the
  * writer's answer applies it, or undoes it, after which the groups behind it fail too and their numbers become gaps.
  */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { MessageLog } from '../log/message-log.ts';
@@ -18,6 +19,7 @@ import {
 } from '../model/commit-waits.ts';
 import type { SeqRange } from '../model/consumption.ts';
 import type { GroupResult } from '../model/group-message.ts';
+import type { GroupNumber, WriterGeneration } from '../model/ids.ts';
 import { type PartitionPool, poolChangeCount } from '../model/partitions.ts';
 import type { Clock, Timers } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
@@ -52,7 +54,7 @@ import type { WriterReservation } from './writer-reservation.ts';
 type AppliedResult = Pick<GroupResult, 'maintenanceMs' | 'commitMs' | 'unusablePartitions'>;
 
 export interface GroupCommitOptions {
-  firstGroupNumber: number;
+  firstGroupNumber: GroupNumber;
   pool: PartitionPool;
   /** Remembers the transactions of remote sessions. */
   outcomes: CommitOutcomes;
@@ -82,8 +84,8 @@ export class GroupCommit {
   /** Until it ends, only the group with its holder's transaction can close. */
   readonly #reservation = new CurrentReservation();
   #scheduled = false;
-  #nextGroupNumber: number;
-  #generation = 0;
+  #nextGroupNumber: GroupNumber;
+  #generation: WriterGeneration = 0;
   /** After a failure, changes to the pool wait for the next member: a group of them alone would fail again and again. */
   #poolRetryPaused = false;
   #fatal: QueueError | undefined;

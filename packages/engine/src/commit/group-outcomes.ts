@@ -5,7 +5,7 @@
 
 import type { EncodedOutcomes } from '../model/group-message.ts';
 import type { IdRun } from '../model/id-runs.ts';
-import type { GroupNumber } from '../model/ids.ts';
+import type { GroupNumber, TransactionNumber } from '../model/ids.ts';
 import { encodedOutcomeBytes, encodeOutcome } from '../model/session-outcome.ts';
 import type { CommitOutcomes, OutcomeEntry, StoredOutcomeRow } from './commit-outcomes.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
@@ -14,7 +14,7 @@ import type { GroupMember } from './system-write.ts';
 
 interface StoredOutcome {
   entry: OutcomeEntry;
-  transactionNumber: number;
+  transactionNumber: TransactionNumber;
   idRuns: readonly IdRun[];
   /** The transaction of this group; absent where the outcome is repeated from an old row. */
   transaction?: StagedTransaction;

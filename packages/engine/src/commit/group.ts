@@ -18,7 +18,7 @@ import type {
   Group,
   SqlTransaction,
 } from '../model/group-message.ts';
-import type { GroupNumber, SubscriberId } from '../model/ids.ts';
+import type { GroupNumber, SubscriberId, WriterGeneration } from '../model/ids.ts';
 import type { PartitionPool } from '../model/partitions.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { CommitOutcomes } from './commit-outcomes.ts';
@@ -67,7 +67,7 @@ export interface InFlightGroup extends BuiltGroup {
   /** Gaps of earlier failures that this group makes durable. */
   gaps: Map<MessageLog, SeqRange[]>;
   groupNumber: GroupNumber;
-  generation: number;
+  generation: WriterGeneration;
   members: PendingMember[];
 }
 

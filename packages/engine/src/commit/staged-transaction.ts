@@ -9,6 +9,7 @@ import type { MessageLog } from '../log/message-log.ts';
 import type { DelayedRow } from '../model/delayed-message.ts';
 import type { SqlBranch } from '../model/group-message.ts';
 import type { IdRun } from '../model/id-runs.ts';
+import type { Seq, SessionNumber, TransactionNumber } from '../model/ids.ts';
 import { delayedLogId } from '../model/log-id.ts';
 import {
   type RecordContent,
@@ -29,7 +30,7 @@ export interface StagedRun {
   log: MessageLog;
   segments: CachedRun[];
   count: number;
-  firstSeq: number;
+  firstSeq: Seq;
 }
 
 /** The rows of payloads in chunks whose messages are part of a commit. */
@@ -72,7 +73,7 @@ export interface StagedTransaction {
   /** Of the session that commits it. */
   time: RecordedTime | undefined;
   /** Number of that session. */
-  session: number;
+  session: SessionNumber;
 }
 
 export type SyncMode = 'FULL' | 'NORMAL';
@@ -80,7 +81,7 @@ export type SyncMode = 'FULL' | 'NORMAL';
 /** Names a transaction of a remote session; its outcome is stored with its commit. */
 export interface OutcomeTag {
   entry: OutcomeEntry;
-  transactionNumber: number;
+  transactionNumber: TransactionNumber;
 }
 
 export interface TransactionOutcomeTag extends OutcomeTag {

@@ -3,7 +3,7 @@
  * its enqueue is recorded late, with the time stamp in its record.
  */
 import type { LogTrace } from '../log/log-trace.ts';
-import type { GroupNumber } from '../model/ids.ts';
+import type { GroupNumber, Seq, SessionNumber } from '../model/ids.ts';
 import { readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
 import type { StagedRun } from './staged-transaction.ts';
 import type { GroupMember } from './system-write.ts';
@@ -34,8 +34,8 @@ export function traceNumbered(
 
 function traceEnqueued(
   trace: LogTrace,
-  seq: number,
-  { session, enqueuedAtMs }: { session: number; enqueuedAtMs: number },
+  seq: Seq,
+  { session, enqueuedAtMs }: { session: SessionNumber; enqueuedAtMs: number },
 ): void {
   if (trace.queue.pending > 0) {
     trace.queue.pending -= 1;

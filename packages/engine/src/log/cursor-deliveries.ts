@@ -6,7 +6,7 @@
  * deliveries cost nothing here. Each change of state is looked up in `message-life.ts`, once a run.
  */
 import type { BrowsedMessage } from '../api/message.ts';
-import type { GroupNumber, SubscriberId } from '../model/ids.ts';
+import type { GroupNumber, HoldNumber, Seq, SessionNumber, SubscriberId } from '../model/ids.ts';
 import { InvariantViolation } from '../model/invariant.ts';
 import { type MessageCommand, messageLife } from '../model/message-life.ts';
 import type { CursorLog } from './cursor-log.ts';
@@ -15,8 +15,8 @@ import { type DeliveryRun, singleDeliveries, splitDelivery } from './delivery-ru
 export interface DeliverRunOptions<Run> {
   max: number;
   /** Number of the session that gets the messages; 0 if the engine takes them. */
-  session?: number | undefined;
-  nextHoldNumber(): number;
+  session?: SessionNumber | undefined;
+  nextHoldNumber(): HoldNumber;
   /** Deliveries are appended to it. */
   out: Run[];
 }
@@ -74,7 +74,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   }
 
   /** Delivers a run that is ready or returned, to a session. */
-  hold(delivery: Run, session = 0): void {
+  hold(delivery: Run, session: SessionNumber = 0): void {
     this.#apply(delivery, 'deliver', session);
     this.held += delivery.count;
     if (delivery.deliveryCount > 1) this.#heldRedelivered.add(delivery);
@@ -179,7 +179,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
    * Holds the returned messages of these numbers for a branch that was prepared before the instance opened. To be called after
    * `recover`, before anything is delivered.
    */
-  holdReturned(seqs: ReadonlySet<number>): Run[] {
+  holdReturned(seqs: ReadonlySet<Seq>): Run[] {
     const singles = this.#returned.splice(0).flatMap((returned) => [...singleDeliveries(returned)]);
     const held = singles.filter(({ firstSeq }) => seqs.has(firstSeq));
     for (const delivery of held) this.hold(delivery);
@@ -217,19 +217,19 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   }
 
   /** Whether a message at or above the cursor's position is held all the same. */
-  isHeldUnread(seq: number): boolean {
+  isHeldUnread(seq: Seq): boolean {
     return this.#heldUnread.size > 0 && [...this.#heldUnread].some(containsSeq(seq));
   }
 
   /** State of a message below the cursor's position that is not terminal. O(unsettled deliveries). */
-  stateOf(seq: number): 'held' | 'returned' | 'paused' {
+  stateOf(seq: Seq): 'held' | 'returned' | 'paused' {
     const contains = containsSeq(seq);
     if (this.#returned.some(contains)) return 'returned';
     return [...this.#paused.keys()].some(contains) ? 'paused' : 'held';
   }
 
   /** The same as `browse` shows it. */
-  statusOf(seq: number): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
+  statusOf(seq: Seq): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
     const contains = containsSeq(seq);
     const returned = this.#returned.find(contains);
     if (returned !== undefined) return { state: 'ready', deliveryCount: returned.deliveryCount };
@@ -240,7 +240,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   }
 
   /** Returned messages with lower numbers. */
-  returnedBefore(seq: number): number {
+  returnedBefore(seq: Seq): number {
     let count = 0;
     for (const run of this.#returned) count += Math.max(0, Math.min(run.count, seq - run.firstSeq));
     return count;
@@ -264,6 +264,6 @@ export class CursorDeliveries<Run extends DeliveryRun> {
 }
 
 const containsSeq =
-  (seq: number) =>
+  (seq: Seq) =>
   ({ firstSeq, count }: DeliveryRun): boolean =>
     firstSeq <= seq && seq < firstSeq + count;

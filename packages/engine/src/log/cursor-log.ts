@@ -1,5 +1,5 @@
 /** What a cursor needs of the log that it reads. `MessageLog` implements it and creates the cursors. */
-import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
+import type { LogId, QueueId, Seq, SubscriberId } from '../model/ids.ts';
 import type { InvariantViolation } from '../model/invariant.ts';
 import type { LogPartitions } from '../model/partitions.ts';
 import type { LogTrace } from './log-trace.ts';
@@ -12,9 +12,9 @@ export interface CursorLog extends CachedLog {
   readonly dropped: boolean;
   readonly partitions: LogPartitions;
   /** Called with the number of a message that a cursor passed over because it is addressed to others. */
-  readonly onNotForSubscriber: ((seq: number) => void) | undefined;
+  readonly onNotForSubscriber: ((seq: Seq) => void) | undefined;
   /** False if none of these messages is traced, so that nothing needs to be recorded. */
-  traces(firstSeq: number, count: number): boolean;
+  traces(firstSeq: Seq, count: number): boolean;
   /** Undefined if nothing is traced, not even on request. */
   readonly trace: LogTrace | undefined;
   /** Stops the instance and throws the violation. */
@@ -28,7 +28,7 @@ export interface CursorStart<Log extends CursorLog> {
   name: string | undefined;
   /** Whether its consumption is stored: a nondurable subscriber ends with its instance. */
   durable: boolean;
-  firstSeq: number;
+  firstSeq: Seq;
   /** Lower numbers were committed when the instance opened, so some of them may be terminal. */
-  recoveredEndSeq: number;
+  recoveredEndSeq: Seq;
 }

@@ -1,5 +1,7 @@
 /** A run of consecutive messages that one dequeue delivers together. */
+
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
+import type { HoldNumber, Seq } from '../model/ids.ts';
 import type { MessageState } from '../model/message-life.ts';
 import { recordEnd } from '../model/message-record.ts';
 import type { CachedRun } from './message-cache.ts';
@@ -9,7 +11,7 @@ import type { CachedRun } from './message-cache.ts';
  * does not grow with it.
  */
 export interface DeliveryRun {
-  readonly firstSeq: number;
+  readonly firstSeq: Seq;
   readonly count: number;
   readonly run: CachedRun;
   /** Offsets in the run's buffer: where the first record starts and the last one ends. */
@@ -18,7 +20,7 @@ export interface DeliveryRun {
   /** Delivery attempt, from 1; the same for all messages of the run. */
   readonly deliveryCount: number;
   /** Unique within the instance's epoch. */
-  readonly holdNumber: number;
+  readonly holdNumber: HoldNumber;
   /** The same for all messages of the run. Only `CursorDeliveries` changes it, through the table of `message-life.ts`. */
   state: MessageState;
 }
@@ -61,7 +63,7 @@ export function recoveredDelivery({ seq, attempts, record }: EvacuatedRow, state
 }
 
 /** Messages that are delivered without their records being read. */
-export function unreadDelivery(firstSeq: number, count: number, state: MessageState): DeliveryRun {
+export function unreadDelivery(firstSeq: Seq, count: number, state: MessageState): DeliveryRun {
   const extent = { firstSeq, count, start: 0, end: 0 };
   const run = { ...extent, buffer: emptyBuffer, fromDisk: true, retainCount: 0 };
   return { ...extent, run, deliveryCount: 1, holdNumber: 0, state };

@@ -1,5 +1,7 @@
 /** What a dequeue delivers. */
+
 import type { MessageEventKind } from '../api/message-event-kinds.ts';
+import type { Epoch, Seq } from '../model/ids.ts';
 import type { TraceDetails } from '../model/trace-ring.ts';
 import type { CursorDeliverOptions, CursorDelivery } from './log-cursor.ts';
 import type { MessageLog } from './message-log.ts';
@@ -9,12 +11,12 @@ export type Delivery = CursorDelivery<MessageLog>;
 export type DeliverOptions = CursorDeliverOptions<MessageLog>;
 
 /** What identifies a delivery of one message; its receipt begins with it (`model/receipt.ts`). */
-export function deliveryName({ cursor, firstSeq, holdNumber }: Delivery, epoch: number): string {
+export function deliveryName({ cursor, firstSeq, holdNumber }: Delivery, epoch: Epoch): string {
   return `${cursor.log.id}.${firstSeq}.${epoch}.${holdNumber}`;
 }
 
 export const isDeliveryOf =
-  (cursor: SubscriberCursor, seq: number) =>
+  (cursor: SubscriberCursor, seq: Seq) =>
   (delivery: Delivery): boolean =>
     delivery.cursor === cursor && delivery.firstSeq <= seq && seq < delivery.firstSeq + delivery.count;
 

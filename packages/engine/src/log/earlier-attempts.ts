@@ -1,35 +1,37 @@
+import type { Seq } from '../model/ids.ts';
+
 /** How often messages of one cursor were delivered before the instance opened, or on other instances, by sequence number. */
 export class EarlierAttempts {
-  readonly #attempts = new Map<number, number>();
-  #deliveredEndSeq = 0;
+  readonly #attempts = new Map<Seq, number>();
+  #deliveredEndSeq: Seq = 0;
 
   /** Messages below it may have been delivered before the instance opened, also those without recorded attempts. */
-  get deliveredEndSeq(): number {
+  get deliveredEndSeq(): Seq {
     return this.#deliveredEndSeq;
   }
 
-  recoverDelivered(endSeq: number): void {
+  recoverDelivered(endSeq: Seq): void {
     this.#deliveredEndSeq = endSeq;
   }
 
   /** 0 if the message was not delivered earlier. */
-  of(seq: number): number {
+  of(seq: Seq): number {
     return Math.max(this.#attempts.get(seq) ?? 0, seq < this.#deliveredEndSeq ? 1 : 0);
   }
 
-  set(seq: number, attempts: number): void {
+  set(seq: Seq, attempts: number): void {
     this.#attempts.set(seq, attempts);
   }
 
   /** Forgets and returns those of a message that is delivered now; 0 if there were none. */
-  take(seq: number): number {
+  take(seq: Seq): number {
     const attempts = this.of(seq);
     this.#attempts.delete(seq);
     return attempts;
   }
 
   /** How many messages from `seq` on share a delivery count, up to `max`. One delivered earlier goes alone. */
-  countAlike(seq: number, max: number): number {
+  countAlike(seq: Seq, max: number): number {
     const countMax = seq < this.#deliveredEndSeq ? Math.min(max, this.#deliveredEndSeq - seq) : max;
     if (this.#attempts.size === 0) return countMax;
     if (this.#attempts.has(seq)) return Math.min(countMax, 1);

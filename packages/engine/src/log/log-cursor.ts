@@ -17,7 +17,7 @@ import {
 } from '../model/consumption.ts';
 import type { AttemptRow } from '../model/delivery-attempt.ts';
 import type { EvacuatedKey, EvacuatedRow } from '../model/evacuated-message.ts';
-import type { GroupNumber, SubscriberId } from '../model/ids.ts';
+import type { GroupNumber, Seq, SubscriberId } from '../model/ids.ts';
 import { isAddressedTo } from '../model/inspect-record.ts';
 import { InvariantViolation } from '../model/invariant.ts';
 import { type MessageCommand, type MessageState, messageLife } from '../model/message-life.ts';
@@ -54,24 +54,24 @@ export class LogCursor<Log extends CursorLog> {
   /** Committed messages that did not fit the cache. */
   cacheEvictions = 0;
   /** Live messages that were copied out of their partition. `consumption` has them as terminal. */
-  readonly evacuated = new Set<number>();
+  readonly evacuated = new Set<Seq>();
   /** The subscriber was removed: nothing more is delivered to it or consumed by it. */
   removed = false;
   /** Set once messages of the shard were forwarded. */
   deliveryGate: CursorGate<Log> | undefined;
   /** Lower numbers are not for this subscriber. */
-  readonly firstSeq: number;
+  readonly firstSeq: Seq;
   readonly name: string | undefined;
   readonly #window: CursorWindow;
   /**
    * End of what consumers of this instance received. Undefined until the first message is forwarded: before, it equals the
    * position.
    */
-  #deliveredHereEndSeq: number | undefined;
+  #deliveredHereEndSeq: Seq | undefined;
   /** Undefined while there are none. */
   #earlierAttempts: EarlierAttempts | undefined;
   /** Below it the cursor checks for messages that were terminal at recovery. */
-  readonly #recoveredEndSeq: number;
+  readonly #recoveredEndSeq: Seq;
   #recoveredTerminal: readonly SeqRange[] | undefined;
 
   constructor({ log, subscriber, name, durable, firstSeq, recoveredEndSeq }: CursorStart<Log>) {
@@ -128,7 +128,7 @@ export class LogCursor<Log extends CursorLog> {
   }
 
   /** Messages below `endSeq` may have been delivered before the instance opened. To be called before `recoverEvacuated`. */
-  recoverDelivered(endSeq: number): void {
+  recoverDelivered(endSeq: Seq): void {
     this.#earlierAttempts ??= new EarlierAttempts();
     this.#earlierAttempts.recoverDelivered(endSeq);
   }
@@ -155,7 +155,7 @@ export class LogCursor<Log extends CursorLog> {
   }
 
   /** The number from which to read the partitions, or undefined if no read is due. */
-  nextReadSeq(): number | undefined {
+  nextReadSeq(): Seq | undefined {
     if (this.log.dropped || this.removed) return undefined;
     return this.#window.nextReadSeq(this.consumption.watermark);
   }
@@ -168,7 +168,7 @@ export class LogCursor<Log extends CursorLog> {
   }
 
   /** Adds the runs of a bulk read; numbers below `readEnd` that are not among them will never be messages. */
-  addReadRuns(runs: readonly CachedRun[], readEnd: number): void {
+  addReadRuns(runs: readonly CachedRun[], readEnd: Seq): void {
     if (this.log.dropped || this.removed) return;
     for (const run of runs) if (this.log.traces(run.firstSeq, run.count)) this.log.trace?.read(run, this);
     this.#window.addReadRuns(runs, readEnd);
@@ -273,7 +273,7 @@ export class LogCursor<Log extends CursorLog> {
   }
 
   /** Sets how often a message that is about to be committed was delivered on other instances. */
-  recordEarlierAttempts(seq: number, attempts: number): void {
+  recordEarlierAttempts(seq: Seq, attempts: number): void {
     this.#earlierAttempts ??= new EarlierAttempts();
     this.#earlierAttempts.set(seq, attempts);
   }
@@ -282,7 +282,7 @@ export class LogCursor<Log extends CursorLog> {
    * Holds messages that were forwarded before the instance opened, without reading their records. Nothing may have been
    * delivered since.
    */
-  holdUnread(firstSeq: number, count: number): CursorDelivery<Log> {
+  holdUnread(firstSeq: Seq, count: number): CursorDelivery<Log> {
     const end = firstSeq + count;
     if (this.#recoveredTerminal !== undefined || end > this.#recoveredEndSeq)
       this.#reject(firstSeq, 'holdUnread');
@@ -314,17 +314,17 @@ export class LogCursor<Log extends CursorLog> {
   /**
    * Number of the message that is delivered next if none was returned: all below it were delivered or are addressed to others.
    */
-  get position(): number {
+  get position(): Seq {
     return this.#window.nextSeq;
   }
 
   /** Whether the message is not terminal for this subscriber. */
-  isLive(seq: number): boolean {
+  isLive(seq: Seq): boolean {
     return this.evacuated.has(seq) || this.consumption.terminalCountBetween(seq, seq + 1) === 0;
   }
 
   /** State of a message in its life. O(unsettled deliveries): for assertions and tests. */
-  stateOf(seq: number): MessageState {
+  stateOf(seq: Seq): MessageState {
     if (!this.isLive(seq)) return 'terminal';
     if (seq >= this.log.committedEndSeq) return 'uncommitted';
     const isDelivered = seq < this.#window.nextSeq || this.evacuated.has(seq);
@@ -333,7 +333,7 @@ export class LogCursor<Log extends CursorLog> {
   }
 
   /** All messages from this number on were never delivered. */
-  get deliveredEndSeq(): number {
+  get deliveredEndSeq(): Seq {
     const here = this.#deliveredHereEndSeq ?? this.#window.nextSeq;
     return Math.max(here, this.#earlierAttempts?.deliveredEndSeq ?? 0);
   }
@@ -369,7 +369,7 @@ export class LogCursor<Log extends CursorLog> {
   }
 
   /** The numbers of a failed group will never be messages. */
-  skipGap(start: number, end: number): void {
+  skipGap(start: Seq, end: Seq): void {
     const from = Math.max(start, this.firstSeq);
     if (from >= end) return;
     this.#markTerminal(from, end);
@@ -377,7 +377,7 @@ export class LogCursor<Log extends CursorLog> {
   }
 
   /** State of a live message as `browse` shows it. O(unsettled deliveries). */
-  statusOf(seq: number): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
+  statusOf(seq: Seq): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
     if (seq >= this.#window.nextSeq)
       return { state: 'ready', deliveryCount: this.#earlierAttempts?.of(seq) ?? 0 };
     return this.deliveries.statusOf(seq);
@@ -410,7 +410,7 @@ export class LogCursor<Log extends CursorLog> {
   }
 
   /** A range that is terminal already, because a message was consumed twice, stops the instance. */
-  #markTerminal(start: number, end: number): void {
+  #markTerminal(start: Seq, end: Seq): void {
     try {
       this.consumption.add(start, end);
     } catch (error) {
@@ -419,7 +419,7 @@ export class LogCursor<Log extends CursorLog> {
     }
   }
 
-  #reject(seq: number, command: MessageCommand): never {
+  #reject(seq: Seq, command: MessageCommand): never {
     this.log.stopInstance(
       new InvariantViolation(
         `message ${this.log.id}.${seq} of subscriber ${this.subscriber} is ${this.stateOf(seq)} and cannot ${command}`,

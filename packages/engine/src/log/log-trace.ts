@@ -7,7 +7,7 @@
 import { limits } from '../api/limits.ts';
 import type { MessageEventKind } from '../api/message-event-kinds.ts';
 import type { DelayedRow } from '../model/delayed-message.ts';
-import type { GroupNumber, LogId, QueueId, SubscriberId } from '../model/ids.ts';
+import type { GroupNumber, LogId, QueueId, Seq, SessionNumber, SubscriberId } from '../model/ids.ts';
 import { readName } from '../model/inspect-record.ts';
 import { delayedLogId, originalLogId, owningInstance } from '../model/log-id.ts';
 import type { MessageCommand } from '../model/message-life.ts';
@@ -44,14 +44,14 @@ export interface TracedLog {
   readonly persistent: boolean;
   readonly partitions: LogPartitions;
   /** Whether the message is not terminal for at least one cursor. */
-  isLive(seq: number): boolean;
+  isLive(seq: Seq): boolean;
 }
 
 /** The cursor that messages are read for. */
 export interface TracedReader {
   readonly subscriber: SubscriberId;
-  readonly position: number;
-  isLive(seq: number): boolean;
+  readonly position: Seq;
+  isLive(seq: Seq): boolean;
 }
 
 /** For a log without numbers to choose: it matches one in 2³¹, for which `LogTrace.record` then finds nothing to do. */
@@ -66,7 +66,7 @@ export class LogTrace {
   readonly #log: TracedLog;
   readonly #traceEvery: number;
   /** Names by sequence number in this log; undefined for a message whose number would be chosen, but not the one in its id. */
-  readonly #named = new Map<number, MessageName | undefined>();
+  readonly #named = new Map<Seq, MessageName | undefined>();
 
   constructor(queue: QueueTrace, log: TracedLog) {
     const { instance, traceEvery } = queue.ring;
@@ -101,7 +101,7 @@ export class LogTrace {
   }
 
   /** Records an event of those of the `count` messages from `firstSeq` on that are traced. */
-  record(event: MessageEventKind, firstSeq: number, count: number, details: TraceDetails): void {
+  record(event: MessageEventKind, firstSeq: Seq, count: number, details: TraceDetails): void {
     const end = firstSeq + count;
     const every = this.#traceEvery;
     if (every > 0)
@@ -112,7 +112,7 @@ export class LogTrace {
       if (!this.#isChosen(seq)) this.#push(event, seq, details);
   }
 
-  #push(event: MessageEventKind, seq: number, details: TraceDetails): void {
+  #push(event: MessageEventKind, seq: Seq, details: TraceDetails): void {
     const name = this.#nameOf(seq);
     if (name === undefined) return;
     const { id: log, queueId: queue, partitions, persistent } = this.#log;
@@ -143,7 +143,7 @@ export class LogTrace {
   }
 
   /** Notes the id of a record that brings one from elsewhere: that id decides whether the message is traced, not `seq`. */
-  name(seq: number, source: Buffer, start: number): void {
+  name(seq: Seq, source: Buffer, start: number): void {
     const name = readName(source, start);
     if (name === undefined) return;
     const { queueId } = this.#log;
@@ -152,7 +152,7 @@ export class LogTrace {
   }
 
   /** Traces a message because a user asked for it. */
-  ask(seq: number): void {
+  ask(seq: Seq): void {
     const name = this.#nameOf(seq) ?? { log: this.#log.id, seq };
     this.#setName(seq, name);
     this.queue.ring.ask(this.#log.queueId, name);
@@ -161,7 +161,7 @@ export class LogTrace {
   /** Records that a delayed message was stored. It is in no log before it is due. */
   delayed(
     { delayedId, record }: DelayedRow,
-    { session, untilMs }: { session: number; untilMs: number },
+    { session, untilMs }: { session: SessionNumber; untilMs: number },
   ): void {
     const { queueId, id } = this.#log;
     const { ring } = this.queue;
@@ -179,7 +179,7 @@ export class LogTrace {
   }
 
   /** Records that a delayed message is due: it gets its number in this log next. */
-  due(delayedId: number): void {
+  due(delayedId: Seq): void {
     const name = { log: delayedLogId(this.#log.id), seq: delayedId };
     if (this.queue.ring.traces(this.#log.queueId, name)) this.#recordDelayed('due', name, {});
   }
@@ -190,14 +190,14 @@ export class LogTrace {
   }
 
   /** Records that the partition of these messages was truncated, and forgets the names of those that are terminal. */
-  truncated(firstSeq: number, endSeq: number): void {
+  truncated(firstSeq: Seq, endSeq: Seq): void {
     this.record('truncated', firstSeq, endSeq - firstSeq, {});
     for (const seq of this.#named.keys())
       if (firstSeq <= seq && seq < endSeq && !this.#log.isLive(seq)) this.#named.delete(seq);
     this.namedCount = this.#named.size;
   }
 
-  #setName(seq: number, name: MessageName | undefined): void {
+  #setName(seq: Seq, name: MessageName | undefined): void {
     this.#named.set(seq, name);
     for (const oldest of this.#named.keys()) {
       if (this.#named.size <= limits.tracesAskedMax) break;
@@ -206,12 +206,12 @@ export class LogTrace {
     this.namedCount = this.#named.size;
   }
 
-  #nameOf(seq: number): MessageName | undefined {
+  #nameOf(seq: Seq): MessageName | undefined {
     if (this.#named.size > 0 && this.#named.has(seq)) return this.#named.get(seq);
     return this.#isChosen(seq) ? { log: this.#log.id, seq } : undefined;
   }
 
-  #isChosen(seq: number): boolean {
+  #isChosen(seq: Seq): boolean {
     return this.#traceEvery > 0 && seq % this.#traceEvery === 0;
   }
 }

@@ -2,7 +2,9 @@
  * The records of committed messages that are in memory: `MessageCache` bounds their bytes over all queues of an instance,
  * `CacheShare` those of one queue, and `CursorWindow` is what one cursor has of them ahead of its position.
  */
+
 import { limits } from '../api/limits.ts';
+import type { Seq } from '../model/ids.ts';
 import { readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
 
 /**
@@ -105,7 +107,7 @@ export class CacheShare {
 
 /** Records of consecutive messages in memory. */
 export interface CachedRun {
-  firstSeq: number;
+  firstSeq: Seq;
   count: number;
   buffer: Buffer;
   start: number;
@@ -121,7 +123,7 @@ export interface CachedLog {
   /** False for a nonpersistent queue: its messages are in the cache only. */
   readonly persistent: boolean;
   /** Messages with lower numbers are committed. */
-  readonly committedEndSeq: number;
+  readonly committedEndSeq: Seq;
   readonly cacheShare: CacheShare;
   retainCached(run: CachedRun, times: number): void;
   releaseCached(run: CachedRun, times: number): void;
@@ -137,20 +139,20 @@ export class CursorWindow {
   #runs: CachedRun[] = [];
   #headIndex = 0;
   /** All lower numbers are in the window, were in it, or will never be messages. */
-  #endSeq: number;
+  #endSeq: Seq;
   #bytes = 0;
-  #nextSeq: number;
+  #nextSeq: Seq;
   /** Offset of the next message's record in the first run; -1 while it is not known. */
   #nextOffset = -1;
 
-  constructor(log: CachedLog, firstSeq: number) {
+  constructor(log: CachedLog, firstSeq: Seq) {
     this.#log = log;
     this.#endSeq = firstSeq;
     this.#nextSeq = firstSeq;
   }
 
   /** Number of the next message. Reading `currentRun` moves it over gaps, to the next message in memory. */
-  get nextSeq(): number {
+  get nextSeq(): Seq {
     return this.#nextSeq;
   }
 
@@ -193,7 +195,7 @@ export class CursorWindow {
   }
 
   /** The number from which to read the partitions, or undefined if no read is due. All below `terminalEnd` is terminal. */
-  nextReadSeq(terminalEnd: number): number | undefined {
+  nextReadSeq(terminalEnd: Seq): Seq | undefined {
     const { committedEndSeq } = this.#log;
     // Terminal messages need not be read, and their partition may be truncated. Runs that are left are terminal as well.
     if (this.#endSeq < terminalEnd) {
@@ -205,7 +207,7 @@ export class CursorWindow {
   }
 
   /** Adds the runs of a bulk read; numbers below `readEnd` that are not among them will never be messages. */
-  addReadRuns(runs: readonly CachedRun[], readEnd: number): void {
+  addReadRuns(runs: readonly CachedRun[], readEnd: Seq): void {
     const { committedEndSeq } = this.#log;
     for (const run of runs) {
       if (run.firstSeq + run.count > this.#endSeq && run.firstSeq < committedEndSeq) this.#addRun(run);
@@ -215,7 +217,7 @@ export class CursorWindow {
   }
 
   /** The numbers from `start` up to but excluding `end` will never be messages. */
-  skipGap(start: number, end: number): void {
+  skipGap(start: Seq, end: Seq): void {
     if (this.#endSeq === start) this.#endSeq = end;
   }
 

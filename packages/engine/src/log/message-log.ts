@@ -5,7 +5,7 @@
  * Every number from `firstSeq` up to `committedEndSeq` is a message or a gap, so each append starts where the last one
  * ended. Numbers from there up to `nextSeq` are in groups that are not durable yet.
  */
-import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
+import type { LogId, QueueId, Seq, SubscriberId } from '../model/ids.ts';
 import { InvariantViolation } from '../model/invariant.ts';
 import { LogPartitions, type Partition } from '../model/partitions.ts';
 import type { CursorLog, CursorStart } from './cursor-log.ts';
@@ -17,8 +17,8 @@ export interface MessageLogOptions {
   queueId: QueueId;
   id: LogId;
   persistent: boolean;
-  firstSeq: number;
-  endSeq: number;
+  firstSeq: Seq;
+  endSeq: Seq;
   partitionMessagesMax: number;
   retentionMs: number;
   correlationIndexed: boolean;
@@ -38,9 +38,9 @@ export class MessageLog implements CursorLog {
   readonly cacheShare: CacheShare;
   readonly trace: LogTrace | undefined;
   /** Number that the next message gets when its group closes. */
-  nextSeq: number;
+  nextSeq: Seq;
   /** Messages with lower numbers are committed. */
-  committedEndSeq: number;
+  committedEndSeq: Seq;
   /** Its queue was dropped: nothing more is committed to it. */
   dropped = false;
   /** Numbers of failed groups, which will never be messages. */
@@ -48,11 +48,11 @@ export class MessageLog implements CursorLog {
   /** Bytes of its messages in the message cache. */
   cacheBytes = 0;
   /** Called with the number of a message that a cursor passed over because it is addressed to others. */
-  onNotForSubscriber: ((seq: number) => void) | undefined;
+  onNotForSubscriber: ((seq: Seq) => void) | undefined;
   /** Called when messages of a nonpersistent log were consumed: there may be room for others. */
   onReleased: (() => void) | undefined;
-  readonly firstSeq: number;
-  readonly #recoveredEndSeq: number;
+  readonly firstSeq: Seq;
+  readonly #recoveredEndSeq: Seq;
   readonly #cursors = new Map<SubscriberId, LogCursor<MessageLog>>();
   readonly #onInvariantBroken: MessageLogOptions['onInvariantBroken'];
 
@@ -77,14 +77,14 @@ export class MessageLog implements CursorLog {
   }
 
   /** Whether one of these messages may be traced; never false if one is. It is here, so that others run no code of the trace. */
-  traces(firstSeq: number, count: number): boolean {
+  traces(firstSeq: Seq, count: number): boolean {
     const { trace } = this;
     // Masked, `-firstSeq` is the distance to the next number that is traced.
     return trace !== undefined && ((-firstSeq & trace.traceMask) < count || trace.namedCount > 0);
   }
 
   /** The same for messages that were just numbered, which `traceNext` may have asked for. */
-  tracesNew(firstSeq: number, count: number): boolean {
+  tracesNew(firstSeq: Seq, count: number): boolean {
     return this.traces(firstSeq, count) || (this.trace !== undefined && this.trace.queue.pending > 0);
   }
 
@@ -114,14 +114,14 @@ export class MessageLog implements CursorLog {
   }
 
   /** All lower numbers are terminal for every cursor; without a cursor, all committed ones are. */
-  get watermark(): number {
+  get watermark(): Seq {
     let lowest = this.committedEndSeq;
     for (const { consumption } of this.#cursors.values()) lowest = Math.min(lowest, consumption.watermark);
     return lowest;
   }
 
   /** Terminal numbers from `start` up to but excluding `end`, as the cursor with the fewest of them counts. */
-  terminalCountBetween(start: number, end: number): number {
+  terminalCountBetween(start: Seq, end: Seq): number {
     let fewest = end - start;
     for (const { consumption } of this.#cursors.values()) {
       fewest = Math.min(fewest, consumption.terminalCountBetween(start, end));
@@ -156,7 +156,7 @@ export class MessageLog implements CursorLog {
   }
 
   /** Whether the message is not terminal for at least one cursor. */
-  isLive(seq: number): boolean {
+  isLive(seq: Seq): boolean {
     for (const cursor of this.#cursors.values()) if (cursor.isLive(seq)) return true;
     return false;
   }
@@ -171,7 +171,7 @@ export class MessageLog implements CursorLog {
   }
 
   /** The numbers of a failed group, from `start` up to but excluding `end`, will never be messages. */
-  skipGap(start: number, end: number): void {
+  skipGap(start: Seq, end: Seq): void {
     this.#assertNextRange(start, end);
     this.gapCount += end - start;
     if (this.traces(start, end - start)) this.trace?.record('lost', start, end - start, {});
@@ -180,7 +180,7 @@ export class MessageLog implements CursorLog {
   }
 
   /** Only the numbers behind the last commit, up to the last one given out, are uncommitted and can leave that state. */
-  #assertNextRange(start: number, end: number): void {
+  #assertNextRange(start: Seq, end: Seq): void {
     if (start === this.committedEndSeq && end <= this.nextSeq) return;
     this.stopInstance(
       new InvariantViolation(
