@@ -6,14 +6,14 @@
  */
 
 import { crc32 } from 'node:zlib';
-import type { GroupNumber, PartitionId, PayloadId, QueueId, SubscriberId } from '../model/ids.ts';
+import type { GroupNumber, PartitionId, PayloadId, QueueId, Seq, SubscriberId } from '../model/ids.ts';
 
 const boundNumbers = new Float64Array(4);
 const boundNumbersAsBytes = Buffer.from(boundNumbers.buffer);
 
 /** Of a block's body, bound to its partition, its first sequence number, its count and its group. */
 export function blockChecksum(
-  at: { partition: PartitionId; firstSeq: number; count: number; groupNumber: GroupNumber },
+  at: { partition: PartitionId; firstSeq: Seq; count: number; groupNumber: GroupNumber },
   body: Uint8Array,
 ): number {
   boundNumbers[0] = at.partition;

@@ -4,10 +4,12 @@
  * read of what another connection changed. It also notices a row that a damaged page hides. The number of the last change
  * is kept beside the file as well (`write-ahead-log.ts`), since a damaged log would lose changes in silence.
  */
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { QueueError } from '../../api/errors.ts';
+import type { CatalogChangeNumber, Pid } from '../../model/ids.ts';
 import { assertSchemaUndamaged, isNewFile, prepareFormat } from '../sqlite/file-format.ts';
 import { faultsInSnapshot, faultsOf } from '../sqlite/find-faults.ts';
 import { assertNoneMissing } from '../sqlite/missing-commits.ts';
@@ -65,7 +67,7 @@ export function catalogPath(dir: string): string {
 export interface CatalogFileOptions {
   /** Wait for another process's change, which blocks the thread. */
   busyMs: number;
-  pid: number;
+  pid: Pid;
 }
 
 export class CatalogFile {
@@ -124,7 +126,7 @@ export class CatalogFile {
   /** Changes the catalog in one transaction, durable when this returns; part of the change around it, if there is one. */
   change<T>(work: () => T): T {
     if (this.database.inTransaction) return work();
-    let changeNumber: number | undefined;
+    let changeNumber: CatalogChangeNumber | undefined;
     const change = this.database.transaction(() => {
       if (this.#verifiedVersion !== this.dataVersion()) this.#verify();
       const before = this.#content.changes();
@@ -151,13 +153,13 @@ export class CatalogFile {
 }
 
 interface CatalogState {
-  changeNumber: number;
+  changeNumber: CatalogChangeNumber;
   checksum: number;
 }
 
 /** How far the checksum over all rows has come, of the catalog as of one change. */
 export interface ChecksumStep {
-  changeNumber: number;
+  changeNumber: CatalogChangeNumber;
   /** Index in `checkedTables`. */
   table: number;
   /** Rows of that table that are in `sum`. */
@@ -194,7 +196,7 @@ export class CatalogContent {
   }
 
   /** Of the last change. */
-  changeNumber(): number {
+  changeNumber(): CatalogChangeNumber {
     return this.#state().changeNumber;
   }
 
@@ -225,7 +227,7 @@ export class CatalogContent {
     return { changeNumber, table: table + 1, row: 0, sum: crc32(`${text}]\n`, sum) };
   }
 
-  #isUnused(changeNumber: number): boolean {
+  #isUnused(changeNumber: CatalogChangeNumber): boolean {
     return changeNumber === 0 && this.#selectTables.every((select) => select.get() === undefined);
   }
 
@@ -242,14 +244,14 @@ export class CatalogContent {
     return (this.#selectState.get() as CatalogState | undefined) ?? { changeNumber: 0, checksum: 0 };
   }
 
-  #checksumOf(changeNumber: number): number {
+  #checksumOf(changeNumber: CatalogChangeNumber): number {
     let sum = checksumStart(changeNumber);
     for (const select of this.#selectTables) sum = crc32(`${JSON.stringify(select.all())}\n`, sum);
     return sum;
   }
 }
 
-const checksumStart = (changeNumber: number) => crc32(`change ${changeNumber}`);
+const checksumStart = (changeNumber: CatalogChangeNumber) => crc32(`change ${changeNumber}`);
 
 function assertNoChangesMissing(path: string): void {
   assertNoneMissing(path, {

@@ -6,6 +6,7 @@
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { ConversionCommand } from '../../model/conversion.ts';
+import type { InstanceId } from '../../model/ids.ts';
 import type { ProcessIdentity, ProcessTable } from '../../model/ports.ts';
 import type { NewQueueRow, QueueRow } from '../../model/queue-row.ts';
 import { FileHealth } from '../sqlite/file-health.ts';
@@ -67,10 +68,10 @@ export class Catalog {
   }
 
   /** Instances that are hosted by a live process. */
-  hostedInstances(): number[] {
+  hostedInstances(): InstanceId[] {
     const hosts = this.#read(() =>
       this.#file.prepare('SELECT instance, pid, pid_started AS started FROM host ORDER BY instance').all(),
-    ) as (ProcessIdentity & { instance: number })[];
+    ) as (ProcessIdentity & { instance: InstanceId })[];
     return hosts.filter((host) => this.#processes.isAlive(host)).map(({ instance }) => instance);
   }
 
@@ -163,12 +164,12 @@ export class Catalog {
   }
 
   /** The instance that holds the application's tables; undefined while there are none. */
-  sqlInstance(): number | undefined {
+  sqlInstance(): InstanceId | undefined {
     return this.#read(() => readSqlInstance(this.#file));
   }
 
   /** Makes this the SQL instance unless another one is, or this one is leaving; returns the SQL instance, if any. */
-  claimSqlInstance(instance: number): number | undefined {
+  claimSqlInstance(instance: InstanceId): InstanceId | undefined {
     return this.#runTransaction(() => claimSqlInstance(this.#file, instance));
   }
 

@@ -6,11 +6,13 @@
  *
  *     f64 expires at (monotonic ms) · f64 claim · f64 epoch (0: opening) · u32 pid · … · u32 CRC-32 of the 60 bytes before
  */
+
 import { closeSync, openSync, readSync, write, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import type { InstanceId } from '../../model/ids.ts';
 import type { LeaseHeartbeat } from '../../model/lease-monitor.ts';
 import { makePrivate, privateFileMode } from '../private-files.ts';
 
@@ -94,7 +96,7 @@ function openOrCreate(path: string): number {
   return openSync(path, 'r+');
 }
 
-function slotOffset(instance: number): number {
+function slotOffset(instance: InstanceId): number {
   return (instance - 1) * slotBytes;
 }
 
@@ -108,7 +110,7 @@ function encodeSlot({ claim, expiresAtMs, epoch, pid }: LeaseHeartbeat): Buffer 
   return slot;
 }
 
-function decodeSlot(slot: Buffer, instance: number): LeaseHeartbeat | undefined {
+function decodeSlot(slot: Buffer, instance: InstanceId): LeaseHeartbeat | undefined {
   const claim = slot.readDoubleLE(8);
   if (claim === 0 || slot.readUInt32LE(checkedBytes) !== crc32(slot.subarray(0, checkedBytes))) {
     return undefined;

@@ -3,8 +3,10 @@
  * won in one transaction and numbered; a process with a lower number no longer hosts the instance. Whether the process of
  * a claim is working is told by its lease (`lease-file.ts`), so these rows change rarely.
  */
+
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import type { ClaimNumber, InstanceId, Pid } from '../../model/ids.ts';
 import type { ProcessIdentity, ProcessTable } from '../../model/ports.ts';
 import { mapSqliteErrors, type SqliteFile, type SqliteStatement } from '../sqlite/open-sqlite.ts';
 import { CatalogFile, catalogPath } from './catalog-file.ts';
@@ -17,20 +19,20 @@ import { claimKeyInstance, readKeyInstance, readSqlInstance } from './fixed-inst
 export type HostRole = 'embedded' | 'owner' | 'failover';
 
 export interface Host extends ProcessIdentity {
-  claim: number;
-  instance: number;
+  claim: ClaimNumber;
+  instance: InstanceId;
   role: HostRole;
   /** The owner, which is back and waits for the failover host to return the instance. */
   recalledBy: ProcessIdentity | null;
 }
 
 export interface Member {
-  instance: number;
+  instance: InstanceId;
   leaving: boolean;
 }
 
 interface StoredHost extends Omit<Host, 'recalledBy'> {
-  recalledPid: number | null;
+  recalledPid: Pid | null;
   recalledStarted: string | null;
 }
 
@@ -71,7 +73,7 @@ export class Membership {
     return this.#read(() => (this.#selectHosts.all() as StoredHost[]).map(toHost));
   }
 
-  host(instance: number): Host | undefined {
+  host(instance: InstanceId): Host | undefined {
     return this.#read(() => {
       const row = this.#selectHost.get(instance) as StoredHost | undefined;
       return row && toHost(row);
@@ -79,7 +81,7 @@ export class Membership {
   }
 
   /** Claims the instance for this process; returns the claim. Throws `INSTANCE_IN_USE`, naming the process that hosts it. */
-  claim(instance: number, role: HostRole): number {
+  claim(instance: InstanceId, role: HostRole): ClaimNumber {
     return this.#runTransaction(() => {
       const host = this.host(instance);
       if (host !== undefined && this.#processes.isAlive(host)) throw instanceInUseError(host);
@@ -87,17 +89,17 @@ export class Membership {
     });
   }
 
-  holdsClaim(instance: number, claim: number): boolean {
+  holdsClaim(instance: InstanceId, claim: ClaimNumber): boolean {
     return this.host(instance)?.claim === claim;
   }
 
   /** Ends the claim: any process may claim the instance next. */
-  releaseClaim(claim: number): void {
+  releaseClaim(claim: ClaimNumber): void {
     this.#runTransaction(() => this.#file.prepare('DELETE FROM host WHERE claim = ?').run(claim));
   }
 
   /** Asks the failover host to return the instance to this process, its owner. */
-  requestReturn(claim: number): void {
+  requestReturn(claim: ClaimNumber): void {
     const { pid, started } = this.#processes.self;
     this.#runTransaction(() =>
       this.#file
@@ -109,7 +111,7 @@ export class Membership {
   }
 
   /** Passes the claim to the process that recalled it, so that no third one can claim the instance in between. */
-  returnToOwner(claim: number): void {
+  returnToOwner(claim: ClaimNumber): void {
     this.#runTransaction(() => {
       const host = this.hosts().find((hosted) => hosted.claim === claim);
       if (host === undefined) return;
@@ -118,7 +120,7 @@ export class Membership {
     });
   }
 
-  #replaceHost(instance: number, role: HostRole, { pid, started }: ProcessIdentity): number {
+  #replaceHost(instance: InstanceId, role: HostRole, { pid, started }: ProcessIdentity): ClaimNumber {
     this.#file.prepare('DELETE FROM host WHERE instance = ?').run(instance);
     const { lastInsertRowid } = this.#file
       .prepare('INSERT INTO host (instance, pid, pid_started, role) VALUES (?, ?, ?, ?)')
@@ -129,7 +131,7 @@ export class Membership {
   members(): Member[] {
     return this.#read(() => {
       const rows = this.#file.prepare('SELECT instance, leaving FROM member ORDER BY instance').all();
-      return (rows as { instance: number; leaving: number }[]).map(({ instance, leaving }) => ({
+      return (rows as { instance: InstanceId; leaving: number }[]).map(({ instance, leaving }) => ({
         instance,
         leaving: leaving === 1,
       }));
@@ -137,7 +139,7 @@ export class Membership {
   }
 
   /** Adds an instance, or keeps one that was leaving. */
-  addMember(instance: number): void {
+  addMember(instance: InstanceId): void {
     this.#runTransaction(() =>
       this.#file
         .prepare('INSERT INTO member (instance) VALUES (?) ON CONFLICT (instance) DO UPDATE SET leaving = 0')
@@ -146,7 +148,7 @@ export class Membership {
   }
 
   /** Throws `INSTANCE_IS_HOME` for the SQL instance and the key instance: their files must stay served. */
-  markMemberLeaving(instance: number): void {
+  markMemberLeaving(instance: InstanceId): void {
     this.#runTransaction(() => {
       if (readSqlInstance(this.#file) === instance || readKeyInstance(this.#file) === instance) {
         throw new QueueError('INSTANCE_IS_HOME', { details: { instance } });
@@ -156,22 +158,22 @@ export class Membership {
   }
 
   /** The instance that holds the application's tables; undefined while there are none. */
-  sqlInstance(): number | undefined {
+  sqlInstance(): InstanceId | undefined {
     return this.#read(() => readSqlInstance(this.#file));
   }
 
   /** The instance that knows the idempotency keys of clients of the whole cluster; undefined before the first key. */
-  keyInstance(): number | undefined {
+  keyInstance(): InstanceId | undefined {
     return this.#read(() => readKeyInstance(this.#file));
   }
 
   /** Returns the key instance: another process may have been first. Undefined if this one is leaving the cluster. */
-  claimKeyInstance(instance: number): number | undefined {
+  claimKeyInstance(instance: InstanceId): InstanceId | undefined {
     return this.#runTransaction(() => claimKeyInstance(this.#file, instance));
   }
 
   /** A leaving instance is empty. Its file stays, so that its numbers continue if it is added again. */
-  deleteLeavingMember(instance: number): void {
+  deleteLeavingMember(instance: InstanceId): void {
     this.#runTransaction(() =>
       this.#file.prepare('DELETE FROM member WHERE instance = ? AND leaving = 1').run(instance),
     );

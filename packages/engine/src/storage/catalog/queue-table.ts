@@ -68,7 +68,7 @@ export class QueueTable {
     this.#insert(row, exceptionQueueId);
   }
 
-  #insert(row: NewQueueRow, exceptionQueueId: number | null): number {
+  #insert(row: NewQueueRow, exceptionQueueId: QueueId | null): QueueId {
     const count = this.#file.prepare('SELECT count(*) FROM queue').pluck().get() as number;
     if (count >= limits.queuesMax) {
       throw new QueueError('QUEUE_SPEC_INVALID', { message: `Too many queues (limit ${limits.queuesMax})` });
@@ -83,9 +83,9 @@ export class QueueTable {
   }
 
   /** Undefined if there is no such queue. */
-  idOf(name: string): number | undefined {
+  idOf(name: string): QueueId | undefined {
     return this.#file.prepare('SELECT queue_id FROM queue WHERE name = ?').pluck().get(name) as
-      | number
+      | QueueId
       | undefined;
   }
 

@@ -2,7 +2,7 @@
 
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
-import type { QueueId, SubscriberId } from '../../model/ids.ts';
+import type { InstanceId, QueueId, SubscriberId } from '../../model/ids.ts';
 import type { ProcessIdentity, ProcessTable } from '../../model/ports.ts';
 import type { SubscriberRow } from '../../model/subscriber-row.ts';
 import { mapSqliteErrors, type SqliteFile } from '../sqlite/open-sqlite.ts';
@@ -35,7 +35,7 @@ export class SubscriberTable {
    * Returns the subscriber of this name and creates it if needed; null as `boundInstance` makes it durable. Throws
    * `SUBSCRIBER_EXISTS`, `SUBSCRIBERS_FULL`.
    */
-  add(queueId: QueueId, name: string, boundInstance: number | null): SubscriberRow {
+  add(queueId: QueueId, name: string, boundInstance: InstanceId | null): SubscriberRow {
     return this.#runTransaction(() => {
       const known = this.ofTopic(queueId);
       const durable = boundInstance === null;
@@ -64,7 +64,7 @@ export class SubscriberTable {
   }
 
   /** Nondurable subscribers end with the instance that created them. */
-  removeOfInstance(instance: number): void {
+  removeOfInstance(instance: InstanceId): void {
     this.#runTransaction(() => this.#remove('bound_instance = ?', instance));
   }
 
@@ -78,7 +78,7 @@ export class SubscriberTable {
   }
 
   /** Records that the instance keeps messages for these subscribers. */
-  markApplied(instance: number, subscribers: readonly SubscriberRow[]): void {
+  markApplied(instance: InstanceId, subscribers: readonly SubscriberRow[]): void {
     const insert = this.#file.prepare('INSERT OR IGNORE INTO subscriber_applied VALUES (?, ?)');
     this.#runTransaction(() => {
       for (const { id } of subscribers) insert.run(id, instance);
@@ -94,7 +94,7 @@ export class SubscriberTable {
            WHERE instance NOT IN (SELECT instance FROM subscriber_applied WHERE subscriber = ?)`,
         )
         .all(subscriber),
-    ) as (ProcessIdentity & { instance: number })[];
+    ) as (ProcessIdentity & { instance: InstanceId })[];
     return hosts.filter((host) => this.#processes.isAlive(host)).map(({ instance }) => instance);
   }
 

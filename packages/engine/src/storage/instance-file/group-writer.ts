@@ -6,7 +6,9 @@
  * failure, which a higher generation shows. After a failed sync it is unknown what the disk holds, so nothing more is
  * written; opening the file again finds out.
  */
+
 import type { Group, GroupResult, StatementAnswer, WriterState } from '../../model/group-message.ts';
+import type { WriterGeneration } from '../../model/ids.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
@@ -32,7 +34,7 @@ export function cpuUsOfThread(): number {
 export class GroupWriter {
   readonly #file: InstanceFile;
   readonly #options: GroupWriterOptions;
-  #generation: number;
+  #generation: WriterGeneration;
   #failure: StorageFailure | null;
 
   constructor(file: InstanceFile, options: GroupWriterOptions, { generation, failure }: WriterState) {

@@ -7,7 +7,7 @@ import { QueueError } from '../../api/errors.ts';
 import { addSqlTransactions, type GroupContent } from '../../model/group-content.ts';
 import type { Group, GroupResult, SqlOutcome, SqlTransaction } from '../../model/group-message.ts';
 import { groupsPerEpoch } from '../../model/group-number.ts';
-import type { GroupNumber } from '../../model/ids.ts';
+import type { Epoch, GroupNumber, InstanceId, PartitionId } from '../../model/ids.ts';
 import { poolChangeCount } from '../../model/partitions.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
@@ -62,7 +62,7 @@ export function engineSchemaNames(): Set<string> {
   return schemaNamesOf(instanceSchemaSql);
 }
 
-export function instanceFilePath(dir: string, instance: number): string {
+export function instanceFilePath(dir: string, instance: InstanceId): string {
   return join(dir, `instance-${instance}.db`);
 }
 
@@ -111,7 +111,7 @@ export class InstanceFile {
   readonly #begin: SqliteStatement;
   readonly #commit: SqliteStatement;
   #createdSqlExecutor: ApplicationSqlExecutor | undefined;
-  #epoch = 0;
+  #epoch: Epoch = 0;
   #syncMode: Group['sync'] = 'FULL';
   /** A transaction of application statements is open; the next group commits it. */
   #transactionOpen = false;
@@ -168,7 +168,7 @@ export class InstanceFile {
    * thread knows of the file. Returns the last group, which is exact for groups since the first call in an opening; groups
    * before must be known to be answered. Throws `INSTANCE_FENCED`.
    */
-  resume(epoch: number): GroupNumber {
+  resume(epoch: Epoch): GroupNumber {
     return mapSqliteErrors(this.#path, () => {
       resyncWal(this.#file);
       this.takeOver(epoch);
@@ -196,7 +196,7 @@ export class InstanceFile {
    * the outcomes of application statements.
    */
   commit(group: Group, moments: CommitMoments = {}, statements: StatementSteps = runEach): CommitDone {
-    let unusable: number[] = [];
+    let unusable: PartitionId[] = [];
     let sql: SqlOutcome[] = [];
     this.#writtenBytesUnknown = this.#transactionOpen || group.sqlTransactions.length > 0;
     if (!this.#transactionOpen) this.#beginTransaction(group.sync);
@@ -332,19 +332,19 @@ export class InstanceFile {
     throw new QueueError('INSTANCE_FENCED', { details: { epoch: this.#epoch, found } });
   }
 
-  get #storedEpoch(): number {
-    return this.#selectEpoch.get() as number;
+  get #storedEpoch(): Epoch {
+    return this.#selectEpoch.get() as Epoch;
   }
 
   /** Returns the partitions that are too damaged to be truncated; they are never used again. */
-  #applyPoolChanges({ create, truncate, assign }: Group['poolChanges']): number[] {
+  #applyPoolChanges({ create, truncate, assign }: Group['poolChanges']): PartitionId[] {
     const file = this.#file;
     const indexes = this.#correlationIndexes;
     for (const partition of create) {
       createPartitionTable(file, partition);
       writeFreePartition(file, partition);
     }
-    const unusable: number[] = [];
+    const unusable: PartitionId[] = [];
     for (const partition of truncate) {
       const indexSql = indexes.partitions.has(partition) ? indexes.truncateSql(partition) : '';
       if (!truncatePartition(file, partition, indexSql)) {

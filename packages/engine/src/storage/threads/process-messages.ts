@@ -2,7 +2,7 @@
 import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
 import type { EmulatedSync } from '../../model/emulated-sync.ts';
 import type { Group, GroupResult, StatementAnswer, WriterState } from '../../model/group-message.ts';
-import type { GroupNumber } from '../../model/ids.ts';
+import type { Epoch, GroupNumber, Pid } from '../../model/ids.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 
@@ -17,8 +17,8 @@ export interface OpenRequest {
   emulatedSync: EmulatedSync;
   logBytesMax: number;
   /** The process that the request comes from. */
-  parentPid: number;
-  epoch: number;
+  parentPid: Pid;
+  epoch: Epoch;
   state: WriterState;
 }
 

@@ -1,6 +1,8 @@
 /** The session thread's side of the reader thread, which the first read starts. */
+
 import type { Worker } from 'node:worker_threads';
 import { QueueError } from '../../api/errors.ts';
+import type { RequestNumber } from '../../model/ids.ts';
 import type {
   FileReader,
   ReadOperation,
@@ -14,9 +16,12 @@ import { startThread } from './start-thread.ts';
 export class ReaderThread implements FileReader {
   readonly #path: string;
   #worker: Worker | undefined;
-  #lastId = 0;
+  #lastId: RequestNumber = 0;
   #closing = false;
-  readonly #pending = new Map<number, { resolve(reply: ReadReply): void; reject(error: unknown): void }>();
+  readonly #pending = new Map<
+    RequestNumber,
+    { resolve(reply: ReadReply): void; reject(error: unknown): void }
+  >();
 
   constructor(path: string) {
     this.#path = path;

@@ -3,7 +3,9 @@
  * whoever runs it can pause in between. Each slice has a snapshot of its own: a pause keeps no checkpoint waiting. It finds
  * damage of rows that nobody reads for long, before somebody needs them.
  */
+
 import { existsSync } from 'node:fs';
+import type { PartitionId } from '../../model/ids.ts';
 import { scrubCatalog } from '../catalog/scrub-catalog.ts';
 import { assertNoCommitsMissing } from '../instance-file/tables/last-group.ts';
 import { findPartitionFaults, readPartitionRows } from '../instance-file/tables/read-partition.ts';
@@ -37,7 +39,7 @@ function* scrubInstanceFile(path: string): Generator<string[]> {
   yield missing;
   if (missing.length > 0) return;
   for (const check of tableChecks) yield faultsInSnapshot(path, check);
-  let partitions: number[] = [];
+  let partitions: PartitionId[] = [];
   yield faultsInSnapshot(path, (file) => {
     const assigned = readPartitionRows(file).filter(({ queueId }) => queueId !== null);
     partitions = assigned.map(({ partition }) => partition);

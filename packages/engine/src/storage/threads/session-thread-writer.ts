@@ -2,7 +2,9 @@
  * Commits groups on the thread of the sessions, while the writer thread waits with the file open. The file stays open here too
  * from the first turn on; `adaptive-writer.ts` says whose turn it is to write.
  */
+
 import type { Group, GroupResult, WriterState } from '../../model/group-message.ts';
+import type { Epoch } from '../../model/ids.ts';
 import type { Clock, MachineClock } from '../../model/ports.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { type EmulatedDisk, openEmulatedDisk } from '../emulated-disk.ts';
@@ -13,7 +15,7 @@ import type { WriterOptions } from './writer-thread-client.ts';
 
 export interface SessionThreadWriterOptions extends WriterOptions {
   /** Of the opening, whose recovery is done. */
-  epoch: number;
+  epoch: Epoch;
   clock: Clock;
   machineClock: MachineClock;
 }

@@ -2,6 +2,7 @@
  * Bounds the time and the memory of what runs on this thread inside SQLite, which nothing can interrupt: past a bound, the
  * whole process is killed (`watchdog-thread.ts`). What has ended in time is never killed afterwards.
  */
+import type { Pid } from '../../model/ids.ts';
 import type { MachineClock } from '../../model/ports.ts';
 import { startThread } from './start-thread.ts';
 
@@ -14,7 +15,7 @@ export interface WatchMemory {
 export interface WatchdogData {
   memory: WatchMemory;
   /** The process that started this one: with another parent this one is an orphan. */
-  parentPid: number;
+  parentPid: Pid;
 }
 
 /** The state in which the process is about to be killed: neither idle (even) nor running (odd). */
@@ -36,7 +37,7 @@ export class StatementWatchdog {
   readonly #clock: MachineClock;
   #state = 0;
 
-  constructor(clock: MachineClock, parentPid: number) {
+  constructor(clock: MachineClock, parentPid: Pid) {
     const memory: WatchMemory = {
       control: new SharedArrayBuffer(Object.keys(watchWords).length * Int32Array.BYTES_PER_ELEMENT),
       armedAtMs: new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT),

@@ -3,6 +3,7 @@
  * writer is a thread until the application's first statement, which hands the file over to a process: nothing can end a
  * statement but the end of its process. It stays one as long as the instance is open.
  */
+
 import type { Worker } from 'node:worker_threads';
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
@@ -16,6 +17,7 @@ import {
   type WriterRequest,
   type WriterState,
 } from '../../model/group-message.ts';
+import type { Epoch } from '../../model/ids.ts';
 import type { Clock, InstancePorts, Ports, Timers } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
@@ -60,7 +62,7 @@ export class WriterThread {
   #handedOver: Promise<WriterState> | undefined;
   readonly #options: WriterOptions;
   readonly #ports: WriterPorts;
-  #epoch = 0;
+  #epoch: Epoch = 0;
   #state: WriterState = newWriterState;
   #threadCpuUs = 0;
 

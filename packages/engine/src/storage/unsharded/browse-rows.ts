@@ -1,5 +1,5 @@
 /** Pages of live messages of the unsharded file, without damaged ones. */
-import type { QueueId } from '../../model/ids.ts';
+import type { HolderId, QueueId, Seq } from '../../model/ids.ts';
 import { readEnqueuedAtMs } from '../../model/message-record.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import type { ClaimedRow } from './delivery-table.ts';
@@ -8,20 +8,20 @@ import { isMessageUndamaged } from './message-table.ts';
 
 export interface BrowsedRow extends ClaimedRow {
   /** 0: it is ready. */
-  heldBy: number;
+  heldBy: HolderId;
 }
 
 /** The place of a message in the order of delivery of a topic's subscriber. */
 export interface BrowseMark {
   rank: number;
-  id: number;
+  id: Seq;
 }
 
 /** Those above `afterId`, in order. */
 export function browseQueue(
   file: SqliteFile,
   queueId: QueueId,
-  { afterId, limit }: { afterId: number; limit: number },
+  { afterId, limit }: { afterId: Seq; limit: number },
 ): BrowsedRow[] {
   const rows = file
     .prepare(
@@ -39,7 +39,7 @@ export function browseTopic(
   { queueId, subscriber }: MessageConsumer,
   { after, limit }: { after: BrowseMark; limit: number },
 ): BrowsedRow[] {
-  const holders = file.prepare('SELECT holder FROM holder').pluck().all() as number[];
+  const holders = file.prepare('SELECT holder FROM holder').pluck().all() as HolderId[];
   // Rows are in order within each holder's range only.
   const select = file.prepare(
     `SELECT recipient.id, rank, holder AS heldBy, delivery_count AS deliveryCount, message.crc, record
@@ -58,7 +58,7 @@ export function browseTopic(
 }
 
 /** Epoch ms; undefined if there is no such message. */
-export function readEnqueueTime(file: SqliteFile, id: number): number | undefined {
+export function readEnqueueTime(file: SqliteFile, id: Seq): number | undefined {
   const record = file.prepare('SELECT record FROM message WHERE id = ?').pluck().get(id) as
     | Buffer
     | undefined;

@@ -8,7 +8,7 @@
  * against 0.5 to 3 for running it, since the binding makes a function for the rows of each compilation.
  */
 import { QueueError } from '../../api/errors.ts';
-import type { QueueId } from '../../model/ids.ts';
+import type { HolderId, QueueId, Seq } from '../../model/ids.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
 import type { RecipientKey } from './message-consumer.ts';
 import { isMessageUndamaged } from './message-table.ts';
@@ -31,7 +31,7 @@ export const deliveryTableSql = `
 `;
 
 export interface ClaimedRow {
-  id: number;
+  id: Seq;
   deliveryCount: number;
   /** Checksum of the message's row. */
   crc: number;
@@ -109,8 +109,8 @@ export class DeliveryTable {
   }
 
   /** Messages above it were never delivered. */
-  #lastDeliveredId(queueId: QueueId): number {
-    const last = this.#selectLastDelivered.get(queueId) as { id: number; undamaged: number } | undefined;
+  #lastDeliveredId(queueId: QueueId): Seq {
+    const last = this.#selectLastDelivered.get(queueId) as { id: Seq; undamaged: number } | undefined;
     if (last === undefined) return 0;
     if (last.undamaged !== 1) throw this.#damagedError(queueId, last.id);
     return last.id;
@@ -120,21 +120,21 @@ export class DeliveryTable {
    * Delivers up to `max` ready messages in order: first the returned ones, which are the oldest. `holder` identifies the
    * process that holds them from now on.
    */
-  claim(queueId: QueueId, max: number, holder: number): ClaimedRow[] {
+  claim(queueId: QueueId, max: number, holder: HolderId): ClaimedRow[] {
     const returned = this.#claimReturned(queueId, max, holder);
     if (returned.length === max) return returned;
     const undelivered = this.#claimUndelivered(queueId, max - returned.length, holder);
     return returned.length === 0 ? undelivered : [...returned, ...undelivered];
   }
 
-  #claimReturned(queueId: QueueId, max: number, holder: number): ClaimedRow[] {
+  #claimReturned(queueId: QueueId, max: number, holder: HolderId): ClaimedRow[] {
     if (!this.#hasReturned(queueId)) return [];
     const rows = this.#undamagedStart(queueId, this.#selectReturned.all(queueId, max) as StoredClaim[]);
     this.#holdReturnedThrough.run(holder, queueId, rows.at(-1)!.id);
     return rows;
   }
 
-  #claimUndelivered(queueId: QueueId, max: number, holder: number): ClaimedRow[] {
+  #claimUndelivered(queueId: QueueId, max: number, holder: HolderId): ClaimedRow[] {
     const rows = this.#undamagedStart(
       queueId,
       this.#selectUndelivered.all(queueId, this.#lastDeliveredId(queueId), max) as StoredClaim[],
@@ -150,7 +150,7 @@ export class DeliveryTable {
     return damaged === -1 ? [...rows] : rows.slice(0, damaged);
   }
 
-  #damagedError(queueId: QueueId, id: number): QueueError {
+  #damagedError(queueId: QueueId, id: Seq): QueueError {
     return new QueueError('STORAGE_CORRUPT', {
       message: `Message ${id} of queue ${queueId} in ${this.#file.name}, or its delivery, is not what was written`,
       details: { path: this.#file.name, queueId, id },
@@ -158,14 +158,14 @@ export class DeliveryTable {
   }
 
   /** Makes a message of `holder` ready again. One that no consumer has seen (`seen` false) does not count as delivered. */
-  release({ queueId, id }: { queueId: QueueId; id: number }, holder: number, seen = true): void {
+  release({ queueId, id }: { queueId: QueueId; id: Seq }, holder: HolderId, seen = true): void {
     this.#release.run(seen ? 0 : 1, queueId, id, holder);
   }
 
   /** Deletes the deliveries of a run of ids; returns how many of them `holder` held. */
   removeRange(
-    { queueId, firstId, endId }: { queueId: QueueId; firstId: number; endId: number },
-    holder: number,
+    { queueId, firstId, endId }: { queueId: QueueId; firstId: Seq; endId: Seq },
+    holder: HolderId,
   ): number {
     return this.#deleteRange.run(queueId, firstId, endId, holder).changes;
   }

@@ -1,5 +1,7 @@
 /** The processes that hold messages of the unsharded file. What a dead one held becomes ready again. */
+
 import { QueueError } from '../../api/errors.ts';
+import type { HolderId, Pid } from '../../model/ids.ts';
 import type { ProcessIdentity } from '../../model/ports.ts';
 import { rowChecksum } from '../checksum.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
@@ -16,8 +18,8 @@ export const holderTableSql = `
 `;
 
 export interface HolderRow {
-  holder: number;
-  pid: number;
+  holder: HolderId;
+  pid: Pid;
   started: string;
   crc: number;
 }
@@ -42,14 +44,14 @@ export class HolderTable {
   }
 
   /** Returns the number of a process that opens the file. */
-  add({ pid, started }: ProcessIdentity): number {
+  add({ pid, started }: ProcessIdentity): HolderId {
     const { lastInsertRowid } = this.#file
       .prepare('INSERT INTO holder (pid, pid_started, crc) VALUES (?, ?, ?)')
       .run(pid, started, rowChecksum([pid, started]));
     return Number(lastInsertRowid);
   }
 
-  has(holder: number): boolean {
+  has(holder: HolderId): boolean {
     return this.#select.get(holder) === 1;
   }
 
@@ -65,7 +67,7 @@ export class HolderTable {
   }
 
   /** Inside a write transaction: removes a holder; its messages become ready again. Returns their number. */
-  remove(holder: number): number {
+  remove(holder: HolderId): number {
     const changes = heldTables.map(
       ({ table, undamagedSql }) =>
         this.#file.prepare(`UPDATE ${table} SET holder = 0 WHERE holder = ? AND ${undamagedSql}`).run(holder)

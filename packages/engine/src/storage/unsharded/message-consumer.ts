@@ -1,5 +1,5 @@
 /** Who messages of the unsharded file are claimed for, and what of a message is then theirs. */
-import type { QueueId, SubscriberId } from '../../model/ids.ts';
+import type { QueueId, Seq, SubscriberId } from '../../model/ids.ts';
 
 /** All consumers of a queue together, with subscriber 0, or one subscriber of a topic. */
 export interface MessageConsumer {
@@ -19,7 +19,7 @@ export interface RecipientKey {
 /** A message that a process holds: of a queue, or of a topic for one of its subscribers. */
 export interface HeldMessage {
   queueId: QueueId;
-  id: number;
+  id: Seq;
   recipient?: RecipientKey | undefined;
 }
 

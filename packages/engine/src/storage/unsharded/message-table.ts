@@ -1,5 +1,5 @@
 /** Messages of the unsharded queues. Several rows share one INSERT: binding each alone costs as much as its insert. */
-import type { QueueId } from '../../model/ids.ts';
+import type { QueueId, Seq } from '../../model/ids.ts';
 import { messageRowChecksum } from '../checksum.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
 import type { MessageKey } from './message-consumer.ts';
@@ -49,7 +49,7 @@ export class MessageTable {
   }
 
   /** Inserts messages under consecutive ids from `firstId`; returns their checksums. */
-  insert(messages: readonly EnqueuedRow[], firstId: number): number[] {
+  insert(messages: readonly EnqueuedRow[], firstId: Seq): number[] {
     const checksums: number[] = [];
     for (let from = 0; from < messages.length; from += rowsMax) {
       const end = Math.min(from + rowsMax, messages.length);
@@ -73,7 +73,7 @@ export class MessageTable {
   }
 
   /** Deletes a run of ids; returns how many messages that were. */
-  removeRange(firstId: number, endId: number): number {
+  removeRange(firstId: Seq, endId: Seq): number {
     return this.#deleteRange.run(firstId, endId).changes;
   }
 }

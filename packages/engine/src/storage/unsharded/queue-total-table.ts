@@ -7,7 +7,7 @@
  * (`write-ahead-log.ts`). Row -1 counts rows of `session_outcome` as if they were messages; triggers keep it.
  */
 import { QueueError } from '../../api/errors.ts';
-import type { QueueId } from '../../model/ids.ts';
+import type { CommitNumber, QueueId } from '../../model/ids.ts';
 import { isCheckFailed, type SqliteFile, type SqliteStatement } from '../sqlite/open-sqlite.ts';
 
 /** Each column has a prime of its own, so no change of one column goes unnoticed. SQLite computes it with every write. */
@@ -68,9 +68,9 @@ export class QueueTotals {
   }
 
   /** Inside a write transaction: reserves ids of `messages` messages and counts the commit if it is to be durable. */
-  advance(messages: number, durable: boolean): { enqueued: number; commitNumber: number } {
+  advance(messages: number, durable: boolean): { enqueued: number; commitNumber: CommitNumber } {
     const row = this.#advance.get(messages, Number(durable)) as
-      | { enqueued: number; commitNumber: number }
+      | { enqueued: number; commitNumber: CommitNumber }
       | undefined;
     if (row === undefined) throw this.#damagedError(0);
     return row;

@@ -75,7 +75,7 @@ export class RateBaselines {
   readonly #queueNameOf: (queueId: QueueId) => string | undefined;
   readonly #upsertBaseline: SqliteStatement;
   readonly #selectBaseline: SqliteStatement;
-  readonly #advancedAtMs = new Map<number, number>();
+  readonly #advancedAtMs = new Map<QueueId, number>();
 
   constructor(file: SqliteFile, clock: Clock, nameOf: (queueId: QueueId) => string | undefined) {
     this.#clock = clock;

@@ -9,7 +9,7 @@
  * `+` and `+ 0` beside bound values: as in `delivery-table.ts`.
  */
 import { QueueError } from '../../api/errors.ts';
-import type { QueueId, SubscriberId } from '../../model/ids.ts';
+import type { HolderId, QueueId, Seq, SubscriberId } from '../../model/ids.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
 import type { ClaimedRow } from './delivery-table.ts';
 import type { HeldMessage, MessageConsumer, RecipientKey } from './message-consumer.ts';
@@ -44,15 +44,15 @@ export const recipientTableSql = `
 
 /** Neighbouring messages of one subscriber. */
 export interface RecipientRange extends RecipientKey {
-  firstId: number;
-  endId: number;
+  firstId: Seq;
+  endId: Seq;
 }
 
 /** Neighbouring messages that go to the same subscribers with the same rank. */
 export interface DistributedRun {
   queueId: QueueId;
-  firstId: number;
-  lastId: number;
+  firstId: Seq;
+  lastId: Seq;
   rank: number;
   /** Ids of the subscribers that get them, as JSON; undefined: all of the topic that are not temporary. */
   among: string | undefined;
@@ -60,7 +60,7 @@ export interface DistributedRun {
 
 interface StoredRecipient {
   rank: number;
-  id: number;
+  id: Seq;
   deliveryCount: number;
   crc: number;
   record: Buffer;
@@ -158,7 +158,7 @@ export class RecipientTable {
   }
 
   /** Delivers up to `max` ready messages, the most urgent first, then the oldest. `holder` holds them from now on. */
-  claim({ queueId, subscriber }: MessageConsumer, max: number, holder: number): ClaimedRow[] {
+  claim({ queueId, subscriber }: MessageConsumer, max: number, holder: HolderId): ClaimedRow[] {
     const stored = this.#selectReady.all(subscriber, max) as StoredRecipient[];
     const damaged = stored.findIndex((row) => !isUndamaged(queueId, row));
     if (damaged === 0)
@@ -186,17 +186,17 @@ export class RecipientTable {
   }
 
   /** Makes a message of `holder` ready again for the subscriber. One that no consumer has seen does not count as delivered. */
-  release(id: number, { subscriber, rank }: RecipientKey, holder: number, seen = true): void {
+  release(id: Seq, { subscriber, rank }: RecipientKey, holder: HolderId, seen = true): void {
     this.#release.run(seen ? 0 : 1, holder, subscriber, rank, id);
   }
 
   /** Deletes the rows of a range; returns how many of them `holder` held. */
-  removeRange({ subscriber, rank, firstId, endId }: RecipientRange, holder: number): number {
+  removeRange({ subscriber, rank, firstId, endId }: RecipientRange, holder: HolderId): number {
     return this.#deleteRange.run(holder, subscriber, rank, firstId, endId).changes;
   }
 
   /** Each message of a range has one recipient less. Returns the ids of those that have none left. Throws `STORAGE_CORRUPT`. */
-  countDown(queueId: QueueId, firstId: number, endId: number): number[] {
+  countDown(queueId: QueueId, firstId: Seq, endId: Seq): number[] {
     if (this.#countDown.run(firstId, endId).changes !== endId - firstId)
       throw new QueueError('STORAGE_CORRUPT', {
         message: `What ${this.#file.name} counted of the recipients of messages from ${firstId} on is not what was written`,
@@ -209,8 +209,8 @@ export class RecipientTable {
     return this.#selectHeldCount.get(subscriber) as number;
   }
 
-  oldestReadyId(subscriber: SubscriberId): number | null {
-    return this.#selectOldestReady.get(subscriber) as number | null;
+  oldestReadyId(subscriber: SubscriberId): Seq | null {
+    return this.#selectOldestReady.get(subscriber) as Seq | null;
   }
 }
 

@@ -4,7 +4,7 @@
  * have been given out.
  */
 import { existsSync, rmSync } from 'node:fs';
-import type { QueueId } from '../../model/ids.ts';
+import type { CommitNumber, InstanceId, QueueId, TransactionNumber } from '../../model/ids.ts';
 import { rowChecksum } from '../checksum.ts';
 import { prepareFormat } from '../sqlite/file-format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from '../sqlite/open-sqlite.ts';
@@ -56,14 +56,14 @@ function dropDamagedRows(file: SqliteFile): void {
   const outcomes = file
     .prepare('SELECT session_id, instance, transaction_number, enqueued_id_runs, crc FROM session_outcome')
     .raw()
-    .all() as [Buffer, number, number, Buffer, number][];
+    .all() as [Buffer, InstanceId, TransactionNumber, Buffer, crc: number][];
   const forget = file.prepare('DELETE FROM session_outcome WHERE session_id = ?');
   for (const [sessionId, instance, transactionNumber, ids, crc] of outcomes)
     if (crc !== rowChecksum([sessionId, instance, transactionNumber, ids])) forget.run(sessionId);
 }
 
 /** Each row that is written gets a right checksum. */
-function countAnew(file: SqliteFile, acknowledged: number): void {
+function countAnew(file: SqliteFile, acknowledged: CommitNumber): void {
   file.exec(
     'INSERT OR IGNORE INTO queue_total (queue_id, enqueued, consumed) VALUES (0, 0, 0), (-1, 0, 0), (-2, 0, 0)',
   );

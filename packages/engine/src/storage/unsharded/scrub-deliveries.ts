@@ -1,11 +1,12 @@
 /** One slice of a scrub over the deliveries of the unsharded file. */
+import type { QueueId, Seq } from '../../model/ids.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import { undamagedDeliverySql } from './delivery-table.ts';
 import { deliveryFault } from './unsharded-integrity.ts';
 
 export interface DeliveryKey {
-  queueId: number;
-  id: number;
+  queueId: QueueId;
+  id: Seq;
 }
 
 interface StoredDelivery extends DeliveryKey {

@@ -9,7 +9,7 @@
  * of cell offsets that SQLite does not read, and how many recipient rows a subscriber has, which move while they are read. A
  * dequeue that finds none compares their number.
  */
-import type { QueueId } from '../../model/ids.ts';
+import type { QueueId, Seq } from '../../model/ids.ts';
 import { assertSchemaUndamaged } from '../sqlite/file-format.ts';
 import { faultsInSnapshot, faultsOf, storedBytes } from '../sqlite/find-faults.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
@@ -117,9 +117,9 @@ function* scrubRecipients(path: string, { rowsMax }: SliceBounds): Generator<str
     });
     after = end;
   }
-  for (let afterId: number | undefined = 0; afterId !== undefined; ) {
-    let endId: number | undefined;
-    const from: number = afterId;
+  for (let afterId: Seq | undefined = 0; afterId !== undefined; ) {
+    let endId: Seq | undefined;
+    const from: Seq = afterId;
     yield faultsInSnapshot(path, (file) => {
       const slice = findRecipientCountFaults(file, from, rowsMax);
       endId = slice.endId;
@@ -132,8 +132,8 @@ function* scrubRecipients(path: string, { rowsMax }: SliceBounds): Generator<str
 /** What of the messages was read so far. */
 class MessageScrub {
   readonly #before: readonly CountedTotal[];
-  readonly #stored = new Map<number, StoredTotal>();
-  #afterId = -1;
+  readonly #stored = new Map<QueueId, StoredTotal>();
+  #afterId: Seq = -1;
   /** All were read, or an error has ended it: then no totals are compared. */
   done = false;
   #failed = true;
@@ -146,7 +146,7 @@ class MessageScrub {
   findNext(file: SqliteFile, { rowsMax, bytesMax }: SliceBounds): string[] {
     this.done = true; // unless this slice succeeds and is not the last one
     const faults: string[] = [];
-    const inTable = new Map<number, number>();
+    const inTable = new Map<QueueId, number>();
     const from = this.#afterId;
     let end = from;
     let rows = 0;
@@ -203,8 +203,8 @@ class MessageScrub {
 /** Whether the index has as many messages in a range of ids as the table, queue by queue. */
 function indexFaults(
   file: SqliteFile,
-  inTable: ReadonlyMap<number, number>,
-  { from, last }: { from: number; last: number },
+  inTable: ReadonlyMap<QueueId, number>,
+  { from, last }: { from: Seq; last: Seq },
 ): string[] {
   const select = file
     .prepare(

@@ -1,5 +1,5 @@
 /** Damage of the rows of topics in the unsharded file, in sentences: for the check of the folder, at opening and for the scrub. */
-import type { QueueId, SubscriberId } from '../../model/ids.ts';
+import type { HolderId, QueueId, Seq, SubscriberId } from '../../model/ids.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import { wrapSql } from './queue-total-table.ts';
 import { recipientChecksumSql, undamagedCountSql } from './recipient-table.ts';
@@ -66,10 +66,10 @@ export function topicRowFaults(file: SqliteFile): string[] {
 }
 
 export interface RecipientPlace {
-  holder: number;
+  holder: HolderId;
   subscriber: SubscriberId;
   rank: number;
-  id: number;
+  id: Seq;
 }
 
 /** The checksum takes a text or a blob without digits for 0. */
@@ -119,15 +119,15 @@ function compare(a: RecipientPlace, b: RecipientPlace): number {
 /** Damage among up to `rowsMax` counts of recipients behind a message; -1: all. `endId`: the last one that was read. */
 export function findRecipientCountFaults(
   file: SqliteFile,
-  afterId: number,
+  afterId: Seq,
   rowsMax: number,
-): { faults: string[]; endId: number | undefined } {
+): { faults: string[]; endId: Seq | undefined } {
   const rows = file
     .prepare(
       `SELECT id, ${undamagedCountSql} AS undamaged, EXISTS (SELECT 1 FROM message WHERE message.id = message_recipients.id) AS hasMessage
        FROM message_recipients WHERE id > ? ORDER BY id LIMIT ?`,
     )
-    .all(afterId, rowsMax) as { id: number; undamaged: number; hasMessage: number }[];
+    .all(afterId, rowsMax) as { id: Seq; undamaged: number; hasMessage: number }[];
   const faults = rows.flatMap(({ id, undamaged, hasMessage }) => {
     if (undamaged !== 1) return [`the number of recipients of message ${id} is not what was written`];
     return hasMessage === 1 ? [] : [`message ${id} is missing, and has recipients`];
@@ -146,7 +146,7 @@ function unevenCountFaults(file: SqliteFile): string[] {
        FULL JOIN (SELECT id, count(*) AS rows FROM recipient GROUP BY id) AS counted USING (id)
        WHERE unconsumed IS NOT counted.rows`,
     )
-    .all() as { id: number; unconsumed: number | null; rows: number | null }[];
+    .all() as { id: Seq; unconsumed: number | null; rows: number | null }[];
   return rows.map(
     ({ id, unconsumed, rows: found }) =>
       `message ${id} should have ${unconsumed ?? 0} recipients, and has ${found ?? 0}`,

@@ -55,7 +55,7 @@ export interface StoredSubscriber extends SubscriberRow {
 
 export interface StoredSubscriberRow {
   queueId: QueueId;
-  id: number;
+  id: SubscriberId;
   name: string;
   durable: number;
   crc: number;

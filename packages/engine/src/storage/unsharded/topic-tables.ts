@@ -1,7 +1,7 @@
 /** The tables of topics in the unsharded file together: who gets a message, and when nobody needs it any more. */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
-import type { QueueId, SubscriberId } from '../../model/ids.ts';
+import type { HolderId, QueueId, Seq, SubscriberId } from '../../model/ids.ts';
 import type { SubscriberRow } from '../../model/subscriber-row.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import type { HeldMessage, MessageConsumer, MessageKey, RecipientKey } from './message-consumer.ts';
@@ -12,8 +12,8 @@ import { type StoredSubscriber, TopicSubscriberTable } from './topic-subscriber-
 /** Messages that have no recipients, or no more. */
 export interface UnneededMessages {
   queueId: QueueId;
-  firstId: number;
-  endId: number;
+  firstId: Seq;
+  endId: Seq;
   /** Of their checksums. */
   checksumSum: number;
 }
@@ -22,7 +22,7 @@ export interface SubscriberCounts extends StoredSubscriber {
   backlog: number;
   held: number;
   /** Id of its oldest ready message. */
-  oldestReadyId: number | null;
+  oldestReadyId: Seq | null;
 }
 
 /** All methods but `subscribers` are called inside a write transaction. */
@@ -44,7 +44,7 @@ export class TopicTables {
   distribute(
     enqueued: readonly EnqueuedRow[],
     checksums: readonly number[],
-    firstId: number,
+    firstId: Seq,
   ): UnneededMessages[] {
     const unneeded: UnneededMessages[] = [];
     let rows = 0;
@@ -84,7 +84,7 @@ export class TopicTables {
    * Consumes messages that `holder` holds. Returns those that no other subscriber needs. What a subscriber held that was
    * removed meanwhile is gone with it.
    */
-  consume(consumed: readonly MessageKey[], holder: number): UnneededMessages[] {
+  consume(consumed: readonly MessageKey[], holder: HolderId): UnneededMessages[] {
     const unneeded: UnneededMessages[] = [];
     for (const { queueId, range, keys, checksumSum } of rangesOf(consumed)) {
       const consumer = { queueId, subscriber: range.subscriber };
@@ -139,7 +139,7 @@ export class TopicTables {
         `SELECT holder, rank, id, crc FROM recipient
          WHERE subscriber = ? AND holder IN (SELECT 0 UNION ALL SELECT holder FROM holder) LIMIT ?`,
       )
-      .all(subscriber, rowsMax) as { holder: number; rank: number; id: number; crc: number }[];
+      .all(subscriber, rowsMax) as { holder: HolderId; rank: number; id: Seq; crc: number }[];
     const unneeded: UnneededMessages[] = [];
     for (const { holder, rank, id, crc } of rows) {
       this.recipients.removeRange({ subscriber, rank, firstId: id, endId: id + 1 }, holder);
@@ -161,12 +161,12 @@ export class TopicTables {
       this.#file.prepare(sql).run(queueId);
   }
 
-  heldBy(holder: number): HeldMessage[] {
+  heldBy(holder: HolderId): HeldMessage[] {
     const rows = this.#file
       .prepare(
         `SELECT queue_id AS queueId, recipient.id, subscriber, rank FROM recipient JOIN message USING (id) WHERE holder = ?`,
       )
-      .all(holder) as (RecipientKey & { queueId: QueueId; id: number })[];
+      .all(holder) as (RecipientKey & { queueId: QueueId; id: Seq })[];
     return rows.map(({ queueId, id, subscriber, rank }) => ({
       queueId,
       id,
@@ -204,7 +204,7 @@ function assertRecipientRows(rows: number): void {
 function* runsOf(
   enqueued: readonly EnqueuedRow[],
   checksums: readonly number[],
-  firstId: number,
+  firstId: Seq,
 ): Generator<{ run: DistributedRun; routing: MessageRouting; checksumSum: number }> {
   let current: { run: DistributedRun; routing: MessageRouting; checksumSum: number } | undefined;
   for (const [index, { queueId, routing }] of enqueued.entries()) {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { QueueError } from '../../api/errors.ts';
 import type { QueueType } from '../../api/queue.ts';
 import type { IdRun } from '../../model/id-runs.ts';
-import type { QueueId, SubscriberId } from '../../model/ids.ts';
+import type { HolderId, InstanceId, QueueId, Seq, SubscriberId } from '../../model/ids.ts';
 import type { Clock, InstancePorts, ProcessTable } from '../../model/ports.ts';
 import type { Flow } from '../../model/rate-window.ts';
 import type { SessionOutcome } from '../../model/session-outcome.ts';
@@ -87,7 +87,7 @@ export class UnshardedFile {
   readonly #health: FileHealth;
   readonly #checkpoints: CheckpointScheduler;
   /** Identifies this process in the rows of what it holds. */
-  readonly holder: number;
+  readonly holder: HolderId;
   readonly tables: UnshardedTables;
   #syncMode: 'FULL' | 'NORMAL' = 'FULL';
   readonly #begin: SqliteStatement;
@@ -131,7 +131,7 @@ export class UnshardedFile {
          UNION SELECT queue_id FROM topic_subscriber`,
       )
       .pluck()
-      .all() as number[];
+      .all() as QueueId[];
     const live = queues().map(({ queueId }) => queueId); // read after `known`, so that a queue created meanwhile is not deleted
     for (const queueId of known) if (!live.includes(queueId)) this.dropQueue(queueId);
     this.#file.pragma('busy_timeout = 0'); // from here on the caller waits and retries
@@ -156,7 +156,7 @@ export class UnshardedFile {
   }
 
   /** Outcomes of the remote sessions that `instance` serves. */
-  outcomes(instance: number): SessionOutcome[] {
+  outcomes(instance: InstanceId): SessionOutcome[] {
     return mapSqliteErrors(this.path, () => this.tables.outcomes.read(instance));
   }
 
@@ -232,7 +232,7 @@ export class UnshardedFile {
       this.runTransaction('FULL', () => this.tables.holders.releaseHeldByUnknown());
   }
 
-  #removeHolder(holder: number): number {
+  #removeHolder(holder: HolderId): number {
     this.tables.outcomes.remove(batchSessionId(holder));
     return this.tables.holders.remove(holder);
   }
@@ -267,7 +267,7 @@ export class UnshardedFile {
   }
 
   /** Live messages of a queue above `afterId`, in order, without damaged ones. */
-  browse(queueId: QueueId, afterId: number, limit: number): BrowsedRow[] {
+  browse(queueId: QueueId, afterId: Seq, limit: number): BrowsedRow[] {
     return mapSqliteErrors(this.path, () => browseQueue(this.#file, queueId, { afterId, limit }));
   }
 
@@ -295,7 +295,7 @@ export class UnshardedFile {
   }
 
   /** When a message was enqueued, epoch ms; undefined if it is gone. */
-  enqueuedAtMs(id: number): number | undefined {
+  enqueuedAtMs(id: Seq): number | undefined {
     return mapSqliteErrors(this.path, () => readEnqueueTime(this.#file, id));
   }
 
@@ -333,16 +333,12 @@ export class UnshardedFile {
   }
 
   /** Whether a process still has this holder's number. */
-  hasHolder(holder: number): boolean {
+  hasHolder(holder: HolderId): boolean {
     return this.tables.holders.has(holder);
   }
 
   /** `work` gets the last id of the `messages` that the transaction enqueues. */
-  runTransaction<T>(
-    sync: 'FULL' | 'NORMAL',
-    work: (lastId: number) => T,
-    { bytes = 0, messages = 0 } = {},
-  ): T {
+  runTransaction<T>(sync: 'FULL' | 'NORMAL', work: (lastId: Seq) => T, { bytes = 0, messages = 0 } = {}): T {
     const durable = sync === 'FULL';
     const result = this.#health.run(() => {
       this.#checkpoints.assertLogFits();

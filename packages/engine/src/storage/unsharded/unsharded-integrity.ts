@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { QueueError } from '../../api/errors.ts';
-import type { QueueId } from '../../model/ids.ts';
+import type { QueueId, Seq } from '../../model/ids.ts';
 import { assertSchemaUndamaged, isNewFile } from '../sqlite/file-format.ts';
 import { assertNoneMissing } from '../sqlite/missing-commits.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, toQueueError } from '../sqlite/open-sqlite.ts';
@@ -127,7 +127,7 @@ export function damagedTotalFaults(file: SqliteFile): string[] {
   const damagedTotals = file
     .prepare(`SELECT queue_id FROM queue_total WHERE NOT ${undamagedTotalSql}`)
     .pluck()
-    .all() as number[];
+    .all() as QueueId[];
   return damagedTotals.map((queueId) => `what was counted of queue ${queueId} is damaged`);
 }
 
@@ -137,7 +137,7 @@ export const besideTotalsSql = `
   UNION ALL SELECT ${subscribersTotalId}, count(*), coalesce(sum(crc), 0) ${wrapSql} FROM topic_subscriber`;
 
 /** What they are. */
-const besideNames = new Map<number, string>([
+const besideNames = new Map<QueueId, string>([
   [-1, 'outcomes of sessions'],
   [subscribersTotalId, 'subscribers of topics'],
 ]);
@@ -196,7 +196,7 @@ function rowFaults(file: SqliteFile): string[] {
     faults.push(...messageFaults(row as MessageRow));
   const deliveries = file
     .prepare(`SELECT queue_id AS queueId, id FROM delivery WHERE NOT ${undamagedDeliverySql}`)
-    .all() as { queueId: QueueId; id: number }[];
+    .all() as { queueId: QueueId; id: Seq }[];
   return [
     ...faults,
     ...deliveries.map(deliveryFault),
@@ -212,7 +212,7 @@ export function messageFaults(row: MessageRow): string[] {
   return isMessageUndamaged(row) ? [] : [`message ${row.id} of queue ${row.queueId} is not what was written`];
 }
 
-export function deliveryFault({ queueId, id }: { queueId: QueueId; id: number }): string {
+export function deliveryFault({ queueId, id }: { queueId: QueueId; id: Seq }): string {
   return `the delivery of message ${id} of queue ${queueId} is not what was written`;
 }
 

@@ -2,8 +2,10 @@
  * Outcomes of remote sessions' transactions on unsharded queues, one row for each session. They are written in the commit
  * of the transaction, as `session-outcome-table.ts` does it in an instance's file.
  */
+
 import { QueueError } from '../../api/errors.ts';
 import { idRunsBytes, readIdRuns, writeIdRuns } from '../../model/id-runs.ts';
+import type { HolderId, InstanceId, TransactionNumber } from '../../model/ids.ts';
 import { type SessionOutcome, sessionIdBytes } from '../../model/session-outcome.ts';
 import { rowChecksum } from '../checksum.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
@@ -52,11 +54,11 @@ export class UnshardedOutcomeTable {
   }
 
   /** Of the sessions that `instance` serves. Throws `STORAGE_CORRUPT`: the damaged row may be one of them. */
-  read(instance: number): SessionOutcome[] {
+  read(instance: InstanceId): SessionOutcome[] {
     const rows = this.#selectAll.all() as {
       sessionId: Buffer;
-      instance: number;
-      transactionNumber: number;
+      instance: InstanceId;
+      transactionNumber: TransactionNumber;
       ids: Buffer;
       crc: number;
     }[];
@@ -77,7 +79,7 @@ export class UnshardedOutcomeTable {
   }
 
   /** Inside the transaction of the commit. */
-  store(instance: number, { sessionId, transactionNumber, enqueuedIdRuns }: SessionOutcome): void {
+  store(instance: InstanceId, { sessionId, transactionNumber, enqueuedIdRuns }: SessionOutcome): void {
     const ids = Buffer.allocUnsafe(idRunsBytes(enqueuedIdRuns));
     writeIdRuns(ids, 0, enqueuedIdRuns);
     const crc = rowChecksum([sessionId, instance, transactionNumber, ids]);
@@ -93,7 +95,7 @@ export class UnshardedOutcomeTable {
 export const batchOutcomeInstance = 0;
 
 /** Remote sessions draw theirs at random, so this is none of theirs. */
-export function batchSessionId(holder: number): Buffer {
+export function batchSessionId(holder: HolderId): Buffer {
   const id = Buffer.alloc(sessionIdBytes);
   id.write('holder');
   id.writeDoubleLE(holder, sessionIdBytes - Float64Array.BYTES_PER_ELEMENT);

@@ -1,7 +1,7 @@
 /** The tables of the unsharded file together, and what a commit changes in them. */
 import { QueueError } from '../../api/errors.ts';
 import type { IdRun } from '../../model/id-runs.ts';
-import type { QueueId } from '../../model/ids.ts';
+import type { HolderId, InstanceId, QueueId, Seq, TransactionNumber } from '../../model/ids.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import { type ClaimedRow, DeliveryTable } from './delivery-table.ts';
@@ -18,11 +18,11 @@ export interface UnshardedChange {
   consumed: MessageKey[];
   sync: 'FULL' | 'NORMAL';
   /** Of a remote session's transaction: stored with the commit. */
-  outcome?: { sessionId: Buffer; transactionNumber: number; instance: number } | undefined;
+  outcome?: { sessionId: Buffer; transactionNumber: TransactionNumber; instance: InstanceId } | undefined;
 }
 
 export interface ConsumedMessages {
-  holder: number;
+  holder: HolderId;
   consumed: readonly MessageKey[];
 }
 
@@ -49,7 +49,7 @@ export class UnshardedTables {
   }
 
   /** Applies one transaction of `holder`; `lastId` is the last id that it may give. Returns the ids that it gave. */
-  commit({ enqueued, consumed, outcome }: UnshardedChange, lastId: number, holder: number): IdRun[] {
+  commit({ enqueued, consumed, outcome }: UnshardedChange, lastId: Seq, holder: HolderId): IdRun[] {
     const firstId = lastId - enqueued.length + 1;
     this.apply(enqueued, [{ holder, consumed }], firstId);
     const runs = idRunsOf(firstId, enqueued.length);
@@ -58,7 +58,7 @@ export class UnshardedTables {
   }
 
   /** Stores messages under consecutive ids from `firstId`, deletes consumed ones, and counts both. */
-  apply(enqueued: readonly EnqueuedRow[], consumedBy: readonly ConsumedMessages[], firstId: number): void {
+  apply(enqueued: readonly EnqueuedRow[], consumedBy: readonly ConsumedMessages[], firstId: Seq): void {
     const changes = new TotalChanges();
     if (enqueued.length > 0) {
       const checksums = this.messages.insert(enqueued, firstId);
@@ -114,7 +114,7 @@ export class UnshardedTables {
   }
 
   /** Up to `max` ready messages in order, which `holder` holds from now on. */
-  claim(consumer: MessageConsumer, max: number, holder: number): ClaimedRow[] {
+  claim(consumer: MessageConsumer, max: number, holder: HolderId): ClaimedRow[] {
     return consumer.subscriber === 0
       ? this.deliveries.claim(consumer.queueId, max, holder)
       : this.topics.recipients.claim(consumer, max, holder);
@@ -149,12 +149,12 @@ export class UnshardedTables {
   }
 
   /** Makes a message of `holder` ready again. One that no consumer has seen (`seen` false) does not count as delivered. */
-  release(message: HeldMessage, holder: number, seen = true): void {
+  release(message: HeldMessage, holder: HolderId, seen = true): void {
     if (message.recipient === undefined) this.deliveries.release(message, holder, seen);
     else this.topics.recipients.release(message.id, message.recipient, holder, seen);
   }
 
-  #remove(range: ConsumedRange, holder: number): void {
+  #remove(range: ConsumedRange, holder: HolderId): void {
     const count = range.endId - range.firstId;
     const held = this.deliveries.removeRange(range, holder);
     if (held === count && this.messages.removeRange(range.firstId, range.endId) === count) return;
@@ -176,7 +176,7 @@ export class UnshardedTables {
   }
 
   /** Reads all deliveries of queues. */
-  heldBy(holder: number): HeldMessage[] {
+  heldBy(holder: HolderId): HeldMessage[] {
     const ofQueues = this.#file
       .prepare('SELECT queue_id AS queueId, id FROM delivery WHERE holder = ?')
       .all(holder) as HeldMessage[];
@@ -209,14 +209,14 @@ class TotalChanges {
 }
 
 /** Empty if nothing was enqueued. */
-export function idRunsOf(firstId: number, count: number): IdRun[] {
+export function idRunsOf(firstId: Seq, count: number): IdRun[] {
   return count === 0 ? [] : [{ shard: 0, firstSeq: firstId, count }];
 }
 
 interface ConsumedRange {
   queueId: QueueId;
-  firstId: number;
-  endId: number;
+  firstId: Seq;
+  endId: Seq;
 }
 
 /** Joins consecutive ids of one queue into ranges, as they were delivered. Messages of topics are left out. */

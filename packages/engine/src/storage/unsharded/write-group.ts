@@ -8,7 +8,7 @@
  */
 import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
 import type { IdRun } from '../../model/id-runs.ts';
-import type { QueueId } from '../../model/ids.ts';
+import type { HolderId, QueueId, Seq, TransactionNumber } from '../../model/ids.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import type { ClaimedRow } from './delivery-table.ts';
@@ -35,9 +35,9 @@ export type WriteOperation =
 /** The writes of one process, in the order of its calls. */
 export interface WriteBatch {
   /** Identifies the process in the rows of what it holds. */
-  holder: number;
+  holder: HolderId;
   /** Of this batch among those of the process. */
-  number: number;
+  number: TransactionNumber;
   operations: readonly WriteOperation[];
   /** All that the process holds, where a writer before may have claimed messages for it and died before it said so. */
   onlyHeld?: readonly HeldMessage[];
@@ -158,7 +158,7 @@ class GroupTransaction {
         if (change.sync === 'FULL') sync = 'FULL';
       }
     }
-    const write = (lastId: number) => {
+    const write = (lastId: Seq) => {
       for (const batch of this.#batches) this.#assertHolder(batch);
       this.#releaseReturned();
       this.#applyCommits(commits, enqueued, lastId - enqueued.length + 1);
@@ -203,7 +203,7 @@ class GroupTransaction {
     }
   }
 
-  #releaseOthers(holder: number, held: readonly HeldMessage[]): void {
+  #releaseOthers(holder: HolderId, held: readonly HeldMessage[]): void {
     const kept = new Set(held.map(heldKey));
     for (const message of this.#file.tables.heldBy(holder)) {
       if (kept.has(heldKey(message))) continue;
@@ -212,7 +212,7 @@ class GroupTransaction {
     }
   }
 
-  #applyCommits(commits: readonly Commit[], enqueued: readonly EnqueuedRow[], firstId: number): void {
+  #applyCommits(commits: readonly Commit[], enqueued: readonly EnqueuedRow[], firstId: Seq): void {
     if (commits.length === 0) return;
     const { tables } = this.#file;
     tables.apply(enqueued, consumedByHolder(commits), firstId);
@@ -256,7 +256,7 @@ class GroupTransaction {
     }
   }
 
-  #claimRows(consumer: MessageConsumer, maxima: readonly number[], holder: number): ClaimedRow[] {
+  #claimRows(consumer: MessageConsumer, maxima: readonly number[], holder: HolderId): ClaimedRow[] {
     const max = maxima.reduce((sum, each) => sum + each, 0);
     const rows = this.#file.tables.claim(consumer, max, holder);
     if (rows.length === 0) this.#file.assertAllHeld(consumer);
@@ -276,7 +276,7 @@ function endOfClaims(operations: readonly WriteOperation[], from: number): numbe
 
 /** In the order of their ids, so that neighbours of several sessions are deleted by one statement. */
 function consumedByHolder(commits: readonly Commit[]): ConsumedMessages[] {
-  const byHolder = new Map<number, MessageKey[]>();
+  const byHolder = new Map<HolderId, MessageKey[]>();
   for (const { batch, change } of commits) {
     if (change.consumed.length === 0) continue;
     const consumed = byHolder.get(batch.holder);

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { decodeRanges, mergeRanges, type SeqRange } from '../../../model/consumption.ts';
 import { formatGroupNumber } from '../../../model/group-number.ts';
-import type { PartitionId, QueueId } from '../../../model/ids.ts';
+import type { GroupNumber, LogId, PartitionId, QueueId } from '../../../model/ids.ts';
 import type { RecoveredPartition } from '../../../model/recovered-instance.ts';
 import { isNewFile } from '../../sqlite/file-format.ts';
 import { openSqlite, type SqliteFile, toQueueError } from '../../sqlite/open-sqlite.ts';
@@ -16,7 +16,7 @@ import { recoverPartitions } from './recover-partitions.ts';
 export interface DamagedPartition {
   partition: PartitionId;
   queueId: QueueId;
-  shard: number;
+  shard: LogId;
   /** A clause in words, without a full stop. */
   damageReason: string;
   /** Messages that can be read, consumed ones included. */
@@ -28,9 +28,9 @@ export interface DamagedPartition {
 export interface InstanceFileCheck {
   path: string;
   /** The last group that was acknowledged as synced; null if that is not known. */
-  acknowledgedGroup: number | null;
+  acknowledgedGroup: GroupNumber | null;
   /** The last group found in the file. */
-  lastGroup: number;
+  lastGroup: GroupNumber;
   partitions: number;
   /** Messages in them that are not consumed by all. */
   unconsumedMessages: number;

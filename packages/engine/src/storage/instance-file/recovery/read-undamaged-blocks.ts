@@ -1,6 +1,6 @@
 /** All blocks of a partition that are readable and undamaged, whatever is damaged between them. */
 
-import type { PartitionId } from '../../../model/ids.ts';
+import type { PartitionId, Seq } from '../../../model/ids.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { isBlockUndamaged, iterateBlocks, type StoredBlock } from '../tables/read-partition.ts';
 
@@ -15,8 +15,8 @@ export interface UndamagedBlocks {
 
 /** Reads from both ends to the first unreadable page: blocks between two such pages are not found. */
 export function readUndamagedBlocks(file: SqliteFile, partition: PartitionId): UndamagedBlocks {
-  const found = new Map<number, StoredBlock>();
-  const changed = new Set<number>();
+  const found = new Map<Seq, StoredBlock>();
+  const changed = new Set<Seq>();
   const from = (order: 'ASC' | 'DESC'): boolean => {
     try {
       for (const block of iterateBlocks(file, partition, order)) {

@@ -5,7 +5,7 @@
 
 import { QueueError } from '../../../api/errors.ts';
 import { decodeRanges, encodeRanges, mergeRanges } from '../../../model/consumption.ts';
-import type { SubscriberId } from '../../../model/ids.ts';
+import type { Seq, SubscriberId } from '../../../model/ids.ts';
 import type { RecoveredInstance, RecoveredPartition } from '../../../model/recovered-instance.ts';
 import { type SqliteFile, toQueueError } from '../../sqlite/open-sqlite.ts';
 import { readAttempts } from '../tables/attempt-table.ts';
@@ -21,7 +21,7 @@ import {
 /** More sequence numbers than a partition can have given out: its messages and the gaps of failed groups between them. */
 export const unknownSeqsMax = 2 ** 32;
 
-type AssignedPartitionRow = { [Key in keyof PartitionRow]: number };
+type AssignedPartitionRow = { [Key in keyof PartitionRow]: NonNullable<PartitionRow[Key]> };
 type ConsumptionRow = { subscriber: SubscriberId; ranges: Uint8Array; undamaged: boolean };
 
 export function recoverPartitions(
@@ -57,7 +57,7 @@ function recoverPartition(
   row: AssignedPartitionRow,
   consumption: readonly ConsumptionRow[],
   /** First sequence number of the log's next partition; null for the last one, which is filling. */
-  nextSeq: number | null,
+  nextSeq: Seq | null,
 ): RecoveredPartition {
   const terminal = consumption.filter(({ undamaged }) => undamaged);
   const damagedRows = consumption.length - terminal.length;
@@ -82,13 +82,13 @@ function recoverPartition(
 }
 
 /** Every sequence number is that of a message or of a failed group, whose numbers are recorded as terminal. */
-function assertNoMessageMissing(file: SqliteFile, partition: RecoveredPartition, endSeq: number): void {
+function assertNoMessageMissing(file: SqliteFile, partition: RecoveredPartition, endSeq: Seq): void {
   const { firstSeq, messages, terminalDeltas } = partition;
   if (partition.endSeq > endSeq) throw corruptionError('messages of it have numbers of the next one');
   if (messages === endSeq - firstSeq) return;
   const recorded = terminalDeltas.filter(({ subscriber }) => subscriber === 0);
   const gaps = mergeRanges(recorded.flatMap(({ ranges }) => decodeRanges(ranges, firstSeq)));
-  const isGap = (start: number, end: number) => gaps.some(([from, to]) => from <= start && end <= to);
+  const isGap = (start: Seq, end: Seq) => gaps.some(([from, to]) => from <= start && end <= to);
   let at = firstSeq;
   for (const [start, end] of [...iterateBlockRanges(file, partition.partition), [endSeq, endSeq] as const]) {
     if (start < at || (start > at && !isGap(at, start)))
@@ -106,11 +106,7 @@ function corruptionError(sentence: string): QueueError {
  * where the last partition of a log ends, and the log must continue above it: one number above those that are known stays
  * live, and the rest up to the new end is terminal.
  */
-function asDamaged(
-  partition: RecoveredPartition,
-  damage: string,
-  nextSeq: number | null,
-): RecoveredPartition {
+function asDamaged(partition: RecoveredPartition, damage: string, nextSeq: Seq | null): RecoveredPartition {
   const { firstSeq, terminalDeltas } = partition;
   if (nextSeq !== null)
     return { ...partition, damageReason: damage, endSeq: nextSeq, messages: nextSeq - firstSeq };

@@ -10,7 +10,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { encodeRanges, mergeRanges, type SeqRange } from '../../../model/consumption.ts';
 import { groupsPerEpoch } from '../../../model/group-number.ts';
-import type { PartitionId } from '../../../model/ids.ts';
+import type { GroupNumber, PartitionId, Seq } from '../../../model/ids.ts';
 import type { RecoveredPartition } from '../../../model/recovered-instance.ts';
 import { prepareFormat } from '../../sqlite/file-format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from '../../sqlite/open-sqlite.ts';
@@ -60,7 +60,7 @@ export function repairInstanceFile(path: string): DamagedPartition[] {
 }
 
 /** Neither an epoch nor a sequence number may repeat, whatever was lost. */
-function skipAcknowledgedNumbers(file: SqliteFile, acknowledged: number): void {
+function skipAcknowledgedNumbers(file: SqliteFile, acknowledged: GroupNumber): void {
   const epoch = Math.floor(acknowledged / groupsPerEpoch); // raised once more by the next opening
   const ends = [...lastPartitionOfEachShard(recoverPartitions(file).partitions)].filter(
     ({ damageReason }) => damageReason === null,
@@ -96,7 +96,7 @@ function replaceDamagedPartitions(file: SqliteFile): DamagedPartition[] {
   return replaced;
 }
 
-const skippedRange = (from: number): SeqRange => [from, from + unknownSeqsMax];
+const skippedRange = (from: Seq): SeqRange => [from, from + unknownSeqsMax];
 
 function replacePartition(
   file: SqliteFile,
@@ -129,7 +129,7 @@ function replacePartition(
 }
 
 /** Above all partitions that have a table, which may be damaged. */
-function nextPartitionNumber(file: SqliteFile): number {
+function nextPartitionNumber(file: SqliteFile): PartitionId {
   const tables = file
     .prepare(
       "SELECT max(CAST(substr(name, 11) AS INTEGER)) FROM sqlite_schema WHERE name GLOB 'partition_[0-9]*'",

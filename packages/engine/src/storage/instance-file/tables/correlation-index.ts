@@ -8,7 +8,7 @@
 import { QueueError } from '../../../api/errors.ts';
 import { type CorrelationSearch, hashBytes, hashesOf } from '../../../model/correlation-key.ts';
 import type { BlockEntry, PartitionAssignment } from '../../../model/group-message.ts';
-import type { PartitionId } from '../../../model/ids.ts';
+import type { Epoch, PartitionId } from '../../../model/ids.ts';
 import type { ReadBlock } from '../../../model/read-request.ts';
 import type { SqliteFile, SqliteStatement } from '../../sqlite/open-sqlite.ts';
 import { partitionTableName } from './partition-table.ts';
@@ -19,10 +19,10 @@ const indexTableName = (partition: PartitionId) => `${partitionTableName(partiti
 /** The indexes as the writer maintains them, inside the transaction of the group. */
 export class CorrelationIndexes {
   readonly #file: SqliteFile;
-  readonly #insertStatements = new Map<number, SqliteStatement>();
-  readonly #partitions: Set<number>;
+  readonly #insertStatements = new Map<PartitionId, SqliteStatement>();
+  readonly #partitions: Set<PartitionId>;
   /** Partitions with an index. */
-  readonly partitions: ReadonlySet<number>;
+  readonly partitions: ReadonlySet<PartitionId>;
 
   constructor(file: SqliteFile) {
     this.#file = file;
@@ -30,7 +30,7 @@ export class CorrelationIndexes {
     this.partitions = this.#partitions;
   }
 
-  #readIndexedPartitions(): number[] {
+  #readIndexedPartitions(): PartitionId[] {
     const names = this.#file
       .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'partition_[0-9]*_index'`)
       .pluck()
@@ -42,7 +42,7 @@ export class CorrelationIndexes {
    * When the file is opened, damaged indexes get another name, which contains the epoch: SQLite does not commit a
    * transaction in which it met damage, so nothing may touch them again. Searches then read the blocks instead.
    */
-  renameDamaged(epoch: number): void {
+  renameDamaged(epoch: Epoch): void {
     for (const partition of this.#partitions) {
       const table = indexTableName(partition);
       if (isTableUndamaged(this.#file, table)) continue;

@@ -110,7 +110,7 @@ export function readDelayedOfQueue(
   return { rows, more: false };
 }
 
-function countDelayed(file: SqliteFile): Map<number, number> {
+function countDelayed(file: SqliteFile): Map<QueueId, number> {
   const rows = file
     .prepare('SELECT queue_id AS queueId, count(*) AS messages FROM delayed GROUP BY queue_id')
     .all() as { queueId: QueueId; messages: number }[];

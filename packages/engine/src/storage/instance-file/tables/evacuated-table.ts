@@ -4,7 +4,7 @@
  */
 
 import type { EvacuatedKey, EvacuatedRow } from '../../../model/evacuated-message.ts';
-import type { PartitionId } from '../../../model/ids.ts';
+import type { PartitionId, Seq } from '../../../model/ids.ts';
 import { recordEnd } from '../../../model/message-record.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { CheckedTable } from './checked-table.ts';
@@ -64,7 +64,7 @@ function evacuate(
   for (const row of rows) write({ ...row, record: readRecordAt(file, partition, row.seq) });
 }
 
-function readRecordAt(file: SqliteFile, partition: PartitionId, seq: number): Uint8Array {
+function readRecordAt(file: SqliteFile, partition: PartitionId, seq: Seq): Uint8Array {
   const block = file
     .prepare(
       `SELECT ${blockColumns} FROM ${partitionTableName(partition)} WHERE seq <= ? ORDER BY seq DESC LIMIT 1`,

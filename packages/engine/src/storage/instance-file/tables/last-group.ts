@@ -4,7 +4,9 @@
  * a block or in a row of `consumption`, or here if it wrote neither or also wrote other tables.
  * The number of the last group that was acknowledged as durable is beside the file (`write-ahead-log.ts`).
  */
+
 import { formatGroupNumber, groupsPerEpoch } from '../../../model/group-number.ts';
+import type { Epoch, PartitionId } from '../../../model/ids.ts';
 import { assertNoneMissing, type FileEnd } from '../../sqlite/missing-commits.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { lastGroupOfPartition } from './read-partition.ts';
@@ -22,7 +24,7 @@ export const writeLastGroupSql = "INSERT OR REPLACE INTO meta (key, value) VALUE
 export const raiseEpochSql = "BEGIN IMMEDIATE; UPDATE meta SET value = value + 1 WHERE key = 'epoch'; COMMIT";
 
 /** For a repair: the epoch becomes at least this one. */
-export function raiseEpochTo(file: SqliteFile, epoch: number): void {
+export function raiseEpochTo(file: SqliteFile, epoch: Epoch): void {
   file.prepare("UPDATE meta SET value = max(value, ?) WHERE key = 'epoch'").run(epoch);
 }
 
@@ -39,7 +41,8 @@ export function findLastGroup(file: SqliteFile): FileEnd {
   };
   include(() => selectNumber('SELECT max(group_number) FROM consumption'));
   const partitions = file.prepare('SELECT partition FROM partition WHERE queue_id IS NOT NULL').pluck();
-  for (const partition of partitions.all() as number[]) include(() => lastGroupOfPartition(file, partition));
+  for (const partition of partitions.all() as PartitionId[])
+    include(() => lastGroupOfPartition(file, partition));
   return { number, fullyRead };
 }
 

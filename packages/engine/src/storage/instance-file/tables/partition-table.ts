@@ -6,7 +6,7 @@
  */
 import { decodeRanges, encodeRanges, mergeRanges } from '../../../model/consumption.ts';
 import type { BlockEntry, ConsumptionDeltaEntry } from '../../../model/group-message.ts';
-import type { GroupNumber, PartitionId, QueueId } from '../../../model/ids.ts';
+import type { GroupNumber, LogId, PartitionId, QueueId, Seq, SubscriberId } from '../../../model/ids.ts';
 import { blockChecksum, consumptionDeltaChecksum, rowChecksum } from '../../checksum.ts';
 import { columnList } from '../../sqlite/columns.ts';
 import { type SqliteFile, type SqliteStatement, toQueueError } from '../../sqlite/open-sqlite.ts';
@@ -17,8 +17,8 @@ export interface PartitionRow {
   partition: PartitionId;
   /** Null, as the columns after it: the partition is free. */
   queueId: QueueId | null;
-  shard: number | null;
-  firstSeq: number | null;
+  shard: LogId | null;
+  firstSeq: Seq | null;
 }
 
 export const partitionPool = new CheckedTable<PartitionRow>({
@@ -69,7 +69,7 @@ export function createPartitionTable(file: SqliteFile, partition: PartitionId): 
 
 export class BlockWriter {
   readonly #file: SqliteFile;
-  readonly #insertStatements = new Map<number, SqliteStatement>();
+  readonly #insertStatements = new Map<PartitionId, SqliteStatement>();
 
   constructor(file: SqliteFile) {
     this.#file = file;
@@ -134,7 +134,7 @@ export class ConsumptionWriter {
   readonly #file: SqliteFile;
   readonly #insert: SqliteStatement;
   /** Rows by partition and subscriber. */
-  readonly #rowCounts = new Map<number, Map<number, number>>();
+  readonly #rowCounts = new Map<PartitionId, Map<SubscriberId, number>>();
 
   constructor(file: SqliteFile) {
     this.#file = file;
@@ -178,7 +178,7 @@ export class ConsumptionWriter {
     this.#insert.run(partition, subscriber, groupNumber, ranges, crc);
   }
 
-  #rowCountsOf(partition: PartitionId): Map<number, number> {
+  #rowCountsOf(partition: PartitionId): Map<SubscriberId, number> {
     let counts = this.#rowCounts.get(partition);
     if (counts === undefined) {
       counts = new Map();

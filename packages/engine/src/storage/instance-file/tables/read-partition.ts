@@ -1,7 +1,7 @@
 /** Reads partitions, their blocks and what is consumed of them, and finds what is not as it was written. */
 import { QueueError } from '../../../api/errors.ts';
 import type { SeqRange } from '../../../model/consumption.ts';
-import type { GroupNumber, PartitionId, SubscriberId } from '../../../model/ids.ts';
+import type { GroupNumber, PartitionId, Seq, SubscriberId } from '../../../model/ids.ts';
 import type { ReadBlock } from '../../../model/read-request.ts';
 import { blockChecksum, consumptionDeltaChecksum } from '../../checksum.ts';
 import { selectList } from '../../sqlite/columns.ts';
@@ -19,17 +19,17 @@ export function readPartitionRows(file: SqliteFile): PartitionRow[] {
 }
 
 /** The last group that wrote to the partition; 0 if it is empty. */
-export function lastGroupOfPartition(file: SqliteFile, partition: PartitionId): number {
+export function lastGroupOfPartition(file: SqliteFile, partition: PartitionId): GroupNumber {
   const groupNumber = file
     .prepare(`SELECT group_number FROM ${partitionTableName(partition)} ORDER BY seq DESC LIMIT 1`)
     .pluck()
     .get();
-  return (groupNumber as number | null | undefined) ?? 0;
+  return (groupNumber as GroupNumber | null | undefined) ?? 0;
 }
 
 export interface PartitionSize {
   /** End of the last message, exclusive; absent if there is none. */
-  endSeq?: number;
+  endSeq?: Seq;
   messages: number;
   bytes: number;
 }
@@ -41,7 +41,7 @@ export function readPartitionSize(file: SqliteFile, partition: PartitionId): Par
       `SELECT max(seq + count) AS endSeq, coalesce(sum(count), 0) AS messages,
          coalesce(sum(length(body)), 0) AS bytes FROM ${partitionTableName(partition)}`,
     )
-    .get() as PartitionSize & { endSeq: number | null };
+    .get() as PartitionSize & { endSeq: Seq | null };
   return endSeq === null ? size : { ...size, endSeq };
 }
 
@@ -81,7 +81,7 @@ export function assertEndUndamaged(file: SqliteFile, partition: PartitionId): vo
  */
 export function readBlocks(
   file: SqliteFile,
-  { partition, fromSeq, bytesMax }: { partition: PartitionId; fromSeq: number; bytesMax: number },
+  { partition, fromSeq, bytesMax }: { partition: PartitionId; fromSeq: Seq; bytesMax: number },
 ): { blocks: ReadBlock[]; more: boolean } {
   const table = partitionTableName(partition);
   const rows = file
@@ -158,7 +158,7 @@ interface ConsumptionRow {
 /** Rows by partition, each with whether it is what was written. */
 export function readConsumption(
   file: SqliteFile,
-): Map<number, { subscriber: SubscriberId; ranges: Uint8Array; undamaged: boolean }[]> {
+): Map<PartitionId, { subscriber: SubscriberId; ranges: Uint8Array; undamaged: boolean }[]> {
   const rows = file
     .prepare(`SELECT ${selectList(consumptionColumns)} FROM consumption`)
     .all() as ConsumptionRow[];
