@@ -2,7 +2,7 @@
 
 import { limits } from '../api/limits.ts';
 import { nextBatchSize } from '../model/forwarding-state.ts';
-import type { QueueId } from '../model/ids.ts';
+import type { InstanceId, QueueId } from '../model/ids.ts';
 import type { Clock } from '../model/ports.ts';
 import type { Peer } from './interconnect.ts';
 
@@ -15,8 +15,8 @@ const batchSizeLimits = {
 export interface BatchRequesterOptions {
   queueId: QueueId;
   clock: Clock;
-  peers(): readonly number[];
-  peer(instance: number): Peer | undefined;
+  peers(): readonly InstanceId[];
+  peer(instance: InstanceId): Peer | undefined;
   runInBackground(work: () => Promise<void>): Promise<void>;
   pauseAfterFailure(): Promise<void>;
   /** Called when a peer may be asked again. */
@@ -26,7 +26,7 @@ export interface BatchRequesterOptions {
 export class BatchRequester {
   readonly #options: BatchRequesterOptions;
   /** By peer: one request each. */
-  readonly #pendingRequests = new Map<number, { cancelled: boolean }>();
+  readonly #pendingRequests = new Map<InstanceId, { cancelled: boolean }>();
   /** Messages to request of each peer, adapted to how fast they are delivered here. */
   #batchSize: number = batchSizeLimits.min;
   /** Arrival of a full batch that has not been delivered yet. */
@@ -49,7 +49,7 @@ export class BatchRequester {
       if (!this.#pendingRequests.has(peer)) void runInBackground(() => this.#requestFrom(peer));
   }
 
-  async #requestFrom(instance: number): Promise<void> {
+  async #requestFrom(instance: InstanceId): Promise<void> {
     const { queueId, peer, pauseAfterFailure, onRequestEnded } = this.#options;
     this.#pendingRequests.set(instance, { cancelled: false });
     try {

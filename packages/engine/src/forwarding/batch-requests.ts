@@ -1,4 +1,5 @@
 /** Requests of other instances for messages of one queue, in the order in which they came; one request a peer. */
+import type { InstanceId } from '../model/ids.ts';
 import type { Clock } from '../model/ports.ts';
 
 export interface BatchRequest {
@@ -9,8 +10,8 @@ export interface BatchRequest {
 
 export class BatchRequests {
   readonly #clock: Clock;
-  readonly #requests = new Map<number, BatchRequest>();
-  readonly #lastRequestAtMs = new Map<number, number>();
+  readonly #requests = new Map<InstanceId, BatchRequest>();
+  readonly #lastRequestAtMs = new Map<InstanceId, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -21,13 +22,13 @@ export class BatchRequests {
   }
 
   /** Resolves when the request was served or cancelled. */
-  add(peer: number, messagesMax: number): Promise<void> {
+  add(peer: InstanceId, messagesMax: number): Promise<void> {
     this.cancel(peer);
     this.#lastRequestAtMs.set(peer, this.#clock.monotonicMs());
     return new Promise((resolve) => this.#requests.set(peer, { messagesMax, resolve }));
   }
 
-  cancel(peer: number): void {
+  cancel(peer: InstanceId): void {
     this.#requests.get(peer)?.resolve();
     this.#requests.delete(peer);
   }
@@ -37,19 +38,19 @@ export class BatchRequests {
   }
 
   /** Takes the request out to serve it. The caller must `resolve` it afterwards. */
-  take(peer: number): BatchRequest {
+  take(peer: InstanceId): BatchRequest {
     const request = this.#requests.get(peer)!;
     this.#requests.delete(peer);
     this.#lastRequestAtMs.set(peer, this.#clock.monotonicMs());
     return request;
   }
 
-  peers(): number[] {
+  peers(): InstanceId[] {
     return [...this.#requests.keys()];
   }
 
   /** Monotonic time of the peer's last request: positive infinity while one is pending, negative if there was none. */
-  lastRequestedAtMs(peer: number): number {
+  lastRequestedAtMs(peer: InstanceId): number {
     if (this.#requests.has(peer)) return Number.POSITIVE_INFINITY;
     return this.#lastRequestAtMs.get(peer) ?? Number.NEGATIVE_INFINITY;
   }

@@ -1,22 +1,24 @@
 /** The senders that wait until all messages of a shard that they forwarded here have been delivered. */
+
 import type { QueueError } from '../api/errors.ts';
+import type { LogId } from '../model/ids.ts';
 
 interface DeliveryWaiter {
-  shard: number;
+  shard: LogId;
   resolve(): void;
   reject(error: QueueError): void;
 }
 
 export class DeliveryCompletion {
-  readonly #isDelivered: (shard: number) => boolean;
+  readonly #isDelivered: (shard: LogId) => boolean;
   readonly #waiters = new Set<DeliveryWaiter>();
 
-  constructor(isDelivered: (shard: number) => boolean) {
+  constructor(isDelivered: (shard: LogId) => boolean) {
     this.#isDelivered = isDelivered;
   }
 
   /** Resolves when nothing that came of the shard waits for its first delivery here. Rejects when the queue is closed. */
-  waitFor(shard: number): Promise<void> {
+  waitFor(shard: LogId): Promise<void> {
     if (this.#isDelivered(shard)) return Promise.resolve();
     return new Promise((resolve, reject) => this.#waiters.add({ shard, resolve, reject }));
   }

@@ -10,7 +10,7 @@ import type { MessageLog } from '../log/message-log.ts';
 import type { BatchSender, ForwardedBatch, ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedInRow } from '../model/forwarding-row.ts';
 import type { IdRun } from '../model/id-runs.ts';
-import type { QueueId } from '../model/ids.ts';
+import type { BatchNumber, InstanceId, LogId, QueueId } from '../model/ids.ts';
 import { owningInstance, returnedLogId } from '../model/log-id.ts';
 import { recordEnd } from '../model/message-record.ts';
 import type { TableWrite } from '../model/table-write.ts';
@@ -36,7 +36,7 @@ interface ArrivedBatch {
 }
 
 export interface ForwardReceiverOptions {
-  instance: number;
+  instance: InstanceId;
   group: GroupCommit;
   slab: Slab;
   /** The rows in the file. */
@@ -44,7 +44,7 @@ export interface ForwardReceiverOptions {
 }
 
 /** The log of an instance that forwarded messages of a shard are stored in. */
-export function receivingLogId(shard: number, instance: number): number {
+export function receivingLogId(shard: LogId, instance: InstanceId): LogId {
   return owningInstance(shard) === instance ? returnedLogId(shard) : shard;
 }
 
@@ -55,7 +55,7 @@ export class ForwardReceiver {
   /** By `rowKey`: batches of one shard and sender are stored one after the other. */
   readonly #inProgress = new Map<string, Promise<unknown>>();
   /** By instance: batches that it sent over an older connection or in an older process are refused. */
-  readonly #fences = new Map<number, BatchSender>();
+  readonly #fences = new Map<InstanceId, BatchSender>();
 
   constructor(options: ForwardReceiverOptions) {
     this.#options = options;
@@ -140,7 +140,7 @@ export class ForwardReceiver {
   reportReceived(
     sender: BatchSender,
     shard: ShardKey,
-  ): Promise<{ batchNumber: number; sourceRuns: readonly IdRun[] }> {
+  ): Promise<{ batchNumber: BatchNumber; sourceRuns: readonly IdRun[] }> {
     const fence = this.#fences.get(sender.instance);
     if (fence === undefined || isOlderSender(fence, sender)) this.#fences.set(sender.instance, sender);
     return this.#runInOrder(rowKey(shard, sender.instance), async (key) => {
@@ -170,7 +170,7 @@ export class ForwardReceiver {
   }
 }
 
-function rowKey({ queueId, shard }: ShardKey, sender: number): string {
+function rowKey({ queueId, shard }: ShardKey, sender: InstanceId): string {
   return `${queueId} ${shard} ${sender}`;
 }
 
@@ -184,7 +184,7 @@ function recordBytes(batch: Pick<ForwardedBatch, 'records'> | undefined): number
 }
 
 /** The messages of a run that are traced by the ids that they keep. */
-function traceReceived({ log, segments }: StagedRun, sender: number): void {
+function traceReceived({ log, segments }: StagedRun, sender: InstanceId): void {
   const { trace } = log;
   if (trace === undefined) return;
   for (const { buffer, firstSeq, count, start } of segments) {

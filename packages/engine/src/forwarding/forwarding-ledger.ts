@@ -9,6 +9,7 @@ import type { Delivery } from '../log/delivery.ts';
 import type { ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedOutRow } from '../model/forwarding-row.ts';
 import { type ForwardingCommand, type ForwardingState, forwardingLife } from '../model/forwarding-state.ts';
+import type { BatchNumber, InstanceId } from '../model/ids.ts';
 import type { TableWrite } from '../model/table-write.ts';
 
 export interface ForwardingLedgerOptions {
@@ -24,7 +25,7 @@ export class ForwardingLedger {
   readonly #group: GroupCommit;
   readonly #sync: SyncMode;
   /** By receiver. */
-  readonly #rows: Map<number, ForwardedOutRow>;
+  readonly #rows: Map<InstanceId, ForwardedOutRow>;
   #state: ForwardingState = 'closed';
   #receiver = 0;
 
@@ -44,7 +45,7 @@ export class ForwardingLedger {
   }
 
   /** The instance to ask after a crash; 0 while the state is `closed`. */
-  get receiver(): number {
+  get receiver(): InstanceId {
     return this.#receiver;
   }
 
@@ -56,7 +57,7 @@ export class ForwardingLedger {
   }
 
   /** The receiver's last batch whose messages are marked as moved. */
-  get lastConsumedBatch(): number {
+  get lastConsumedBatch(): BatchNumber {
     return this.#rowOf(this.#receiver).batchNumber;
   }
 
@@ -74,7 +75,7 @@ export class ForwardingLedger {
   }
 
   /** Records this receiver as the one to ask after a crash, in place of any other. */
-  async open(receiver: number): Promise<void> {
+  async open(receiver: InstanceId): Promise<void> {
     if (this.#state !== 'closed' && this.#receiver === receiver) return;
     const rows: ForwardedOutRow[] = [{ ...this.#rowOf(receiver), unsettled: true }];
     if (this.#state === 'open') rows.push({ ...this.#rowOf(this.#receiver), unsettled: false });
@@ -91,7 +92,7 @@ export class ForwardingLedger {
   }
 
   /** Marks the messages of a batch as moved: they are consumed here. */
-  async consumeForwarded(batchNumber: number, deliveries: readonly Delivery[]): Promise<void> {
+  async consumeForwarded(batchNumber: BatchNumber, deliveries: readonly Delivery[]): Promise<void> {
     const row = this.rowWithForwarded(deliveries.reduce((sum, { count }) => sum + count, 0));
     await this.#write([{ ...row, batchNumber }], deliveries);
     this.apply('consume');
@@ -108,7 +109,7 @@ export class ForwardingLedger {
     this.#rows.set(row.receiver, row);
   }
 
-  #rowOf(receiver: number): ForwardedOutRow {
+  #rowOf(receiver: InstanceId): ForwardedOutRow {
     const initial = { ...this.shardKey, receiver, batchNumber: 0, messagesTotal: 0, unsettled: false };
     return this.#rows.get(receiver) ?? initial;
   }

@@ -7,7 +7,7 @@ import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedInRow, ForwardedOutRow } from '../model/forwarding-row.ts';
-import type { InstanceId, QueueId } from '../model/ids.ts';
+import type { BatchNumber, ConnectionNumber, Epoch, InstanceId, QueueId } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
@@ -29,8 +29,8 @@ export const forwardingWait = registerWaitEvent({
 });
 
 export interface InstanceForwardingOptions {
-  instance: number;
-  epoch: number;
+  instance: InstanceId;
+  epoch: Epoch;
   ports: Pick<Ports, 'clock' | 'timers'>;
   group: GroupCommit;
   slab: Slab;
@@ -41,7 +41,7 @@ export interface InstanceForwardingOptions {
   forwardedOut: readonly ForwardedOutRow[];
   forwardedIn: readonly ForwardedInRow[];
   /** Higher than every batch number that this instance used in earlier epochs. */
-  firstBatchNumber: number;
+  firstBatchNumber: BatchNumber;
   /** Undefined if the catalog has no such queue. A queue found for the first time is passed to `addQueue` meanwhile. */
   findQueue(queueId: QueueId): ShardedQueue | undefined;
   /** Called after an unexpected error, which is a bug: the instance must stop. */
@@ -54,11 +54,11 @@ const emptyReport: ReceiverReport = { batchNumber: 0, sourceRuns: [], allDeliver
 export class InstanceForwarding {
   readonly #options: InstanceForwardingOptions;
   readonly #receiver: ForwardReceiver;
-  readonly #queues = new Map<number, QueueForwarding>();
+  readonly #queues = new Map<QueueId, QueueForwarding>();
   readonly #host: QueueForwardingHost;
   #interconnect: Interconnect | undefined;
-  #lastBatchNumber: number;
-  #lastConnectionNumber = 0;
+  #lastBatchNumber: BatchNumber;
+  #lastConnectionNumber: ConnectionNumber = 0;
   #acceptsMessages = true;
   #closed = false;
 
@@ -138,12 +138,12 @@ export class InstanceForwarding {
   }
 
   /** Numbers the connections to other instances, over one epoch of this instance. */
-  nextConnectionNumber(): number {
+  nextConnectionNumber(): ConnectionNumber {
     this.#lastConnectionNumber += 1;
     return this.#lastConnectionNumber;
   }
 
-  get epoch(): number {
+  get epoch(): Epoch {
     return this.#options.epoch;
   }
 

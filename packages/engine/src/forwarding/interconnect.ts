@@ -1,14 +1,14 @@
 /** How forwarding reaches the other instances. `cluster/interconnect/` implements it over their sockets. */
 
 import type { ForwardedBatch, ReceiverReport, ShardKey } from '../model/forwarded-batch.ts';
-import type { QueueId } from '../model/ids.ts';
+import type { InstanceId, QueueId } from '../model/ids.ts';
 
 /**
  * Another instance of the cluster. If a call rejects, because the connection failed or the peer did, nobody here knows
  * whether the peer carried it out.
  */
 export interface Peer {
-  readonly instance: number;
+  readonly instance: InstanceId;
   /** Asks for one batch of up to `messagesMax` messages. Resolves once it has come, or after `cancelRequest`. */
   requestBatch(queueId: QueueId, messagesMax: number): Promise<void>;
   cancelRequest(queueId: QueueId): void;
@@ -27,6 +27,6 @@ export interface Interconnect {
   /** A queue without a waiting consumer or a dequeue for this long counts as having no consumer at its instance. */
   readonly consumerIdleMs: number;
   /** The other instances that a process hosts. */
-  peers(): readonly number[];
-  peer(instance: number): Peer;
+  peers(): readonly InstanceId[];
+  peer(instance: InstanceId): Peer;
 }

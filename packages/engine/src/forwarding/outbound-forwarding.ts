@@ -6,6 +6,7 @@
  * Before the first batch goes to a receiver, the file records that this receiver must be asked after a crash (`open`). A
  * batch is then sent without another write, committed by the receiver, and consumed here as moved; then the next may go.
  */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { type Delivery, traceDelivery } from '../log/delivery.ts';
@@ -19,6 +20,7 @@ import {
   isUnconsumed,
 } from '../model/forwarding-state.ts';
 import type { IdRun } from '../model/id-runs.ts';
+import type { BatchNumber, InstanceId, Seq } from '../model/ids.ts';
 import { encodeBatch } from './encode-batch.ts';
 import { ForwardingLedger, type ForwardingLedgerOptions } from './forwarding-ledger.ts';
 import type { Peer } from './interconnect.ts';
@@ -30,8 +32,8 @@ import { cancelDeliveries, takeBatch } from './take-batch.ts';
 export interface OutboundForwardingHost {
   readonly retryPause: RetryPause;
   /** Undefined while there is no way to other instances. */
-  peer(instance: number): Peer | undefined;
-  nextBatchNumber(): number;
+  peer(instance: InstanceId): Peer | undefined;
+  nextBatchNumber(): BatchNumber;
   /** Brings the next messages of a cursor into memory; undefined if there is nothing to read. */
   readAhead(cursor: SubscriberCursor): Promise<void> | undefined;
   /** Resolves once no batch of the shard is being committed here. */
@@ -64,7 +66,7 @@ export class OutboundForwarding implements DeliveryGate {
   /** In delivery order. */
   #cursors: readonly SubscriberCursor[] = [];
   /** The batch in flight, until its messages are consumed or ready again. */
-  #sentBatch: { batchNumber: number; deliveries: readonly Delivery[] } | undefined;
+  #sentBatch: { batchNumber: BatchNumber; deliveries: readonly Delivery[] } | undefined;
   /** Only one operation runs at a time. */
   #operation: Promise<unknown> | undefined;
   #awaitsDelivery = false;
@@ -106,7 +108,7 @@ export class OutboundForwarding implements DeliveryGate {
   }
 
   /** The instance that has the forwarded messages; 0 while the state is `closed`. */
-  get receiver(): number {
+  get receiver(): InstanceId {
     return this.#ledger.receiver;
   }
 
@@ -128,7 +130,7 @@ export class OutboundForwarding implements DeliveryGate {
     return this.#cursors.find((cursor) => cursor.ready > 0);
   }
 
-  canForwardTo(receiver: number): boolean {
+  canForwardTo(receiver: InstanceId): boolean {
     if (this.busy || this.returnsToOwner) return false;
     if (this.state === 'forwarded') return this.receiver === receiver;
     return this.state === 'closed' || this.state === 'open';
@@ -188,7 +190,7 @@ export class OutboundForwarding implements DeliveryGate {
    * with false, without a commit, while it is in doubt which messages are elsewhere.
    */
   async acceptReturned(
-    lastSeq: number,
+    lastSeq: Seq,
     commit: (recommitted: RecommittedMessages | undefined) => Promise<void>,
   ): Promise<boolean> {
     while (this.#operation !== undefined) await this.#operation.catch(() => undefined);
@@ -211,7 +213,7 @@ export class OutboundForwarding implements DeliveryGate {
     return true;
   }
 
-  async #takeReturnedAbove(seq: number): Promise<Delivery[]> {
+  async #takeReturnedAbove(seq: Seq): Promise<Delivery[]> {
     const { shard } = this.shardKey;
     const cursor = this.#cursors.find(({ log }) => log.id !== shard);
     if (cursor === undefined || seq === 0) return [];
@@ -290,7 +292,7 @@ export class OutboundForwarding implements DeliveryGate {
   }
 
   /** The receiver has the batch, so it must be consumed here: repeats while the file is full or locked. */
-  async #consumeForwarded(batchNumber: number, deliveries: readonly Delivery[]): Promise<void> {
+  async #consumeForwarded(batchNumber: BatchNumber, deliveries: readonly Delivery[]): Promise<void> {
     for (;;) {
       try {
         return await this.#ledger.consumeForwarded(batchNumber, deliveries);

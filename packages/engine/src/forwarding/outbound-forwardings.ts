@@ -5,14 +5,14 @@
 
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { ForwardedOutRow } from '../model/forwarding-row.ts';
-import type { LogId } from '../model/ids.ts';
+import type { InstanceId, LogId } from '../model/ids.ts';
 import { originalLogId, owningInstance, priorityOfLog, returnedLogId } from '../model/log-id.ts';
 import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import { OutboundForwarding, type OutboundForwardingHost } from './outbound-forwarding.ts';
 
 export interface OutboundForwardingsOptions {
   queue: ShardedQueue;
-  instance: number;
+  instance: InstanceId;
   group: GroupCommit;
   /** The rows of the queue in the file. */
   rows: readonly ForwardedOutRow[];
@@ -21,7 +21,7 @@ export interface OutboundForwardingsOptions {
 
 export class OutboundForwardings {
   readonly #options: OutboundForwardingsOptions;
-  readonly #byShard = new Map<number, OutboundForwarding>();
+  readonly #byShard = new Map<LogId, OutboundForwarding>();
   /** Advances with each search, so that shards of the same priority take turns. */
   #rotation = 0;
 
@@ -32,7 +32,7 @@ export class OutboundForwardings {
   }
 
   /** To be called again whenever a log of the shard was created. */
-  getOrCreate(shard: number): OutboundForwarding {
+  getOrCreate(shard: LogId): OutboundForwarding {
     const { queue, instance, group, rows, host } = this.#options;
     let outbound = this.#byShard.get(shard);
     if (outbound === undefined) {
@@ -52,7 +52,7 @@ export class OutboundForwardings {
     return outbound;
   }
 
-  get(shard: number): OutboundForwarding | undefined {
+  get(shard: LogId): OutboundForwarding | undefined {
     return this.#byShard.get(shard);
   }
 
@@ -81,7 +81,7 @@ export class OutboundForwardings {
   }
 
   /** A shard of this instance with the most urgent messages that may go to this receiver; undefined if there is none. */
-  nextForReceiver(receiver: number): OutboundForwarding | undefined {
+  nextForReceiver(receiver: InstanceId): OutboundForwarding | undefined {
     const ownLogs = this.#options.queue.logs.filter(({ id }) => !this.isForeignLog(id));
     this.#rotation += 1;
     let found: OutboundForwarding | undefined;

@@ -11,7 +11,7 @@ import type { GroupCommit } from '../commit/group-commit.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedOutRow } from '../model/forwarding-row.ts';
-import type { LogId } from '../model/ids.ts';
+import type { BatchNumber, InstanceId, LogId } from '../model/ids.ts';
 import { originalLogId, owningInstance } from '../model/log-id.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { BacklogReader } from '../queues/backlog-reader.ts';
@@ -27,16 +27,16 @@ import { OutboundForwardings } from './outbound-forwardings.ts';
 import { RetryPause } from './retry-pause.ts';
 
 export interface QueueForwardingHost {
-  readonly instance: number;
+  readonly instance: InstanceId;
   readonly group: GroupCommit;
   readonly backlog: BacklogReader;
   readonly ports: Pick<Ports, 'clock' | 'timers'>;
   /** A queue without a dequeue for this long has no consumer here. */
   consumerIdleMs(): number;
   /** The other instances that can be asked; empty while there is no way to them. */
-  peers(): readonly number[];
-  peer(instance: number): Peer | undefined;
-  nextBatchNumber(): number;
+  peers(): readonly InstanceId[];
+  peer(instance: InstanceId): Peer | undefined;
+  nextBatchNumber(): BatchNumber;
   /** Resolves once no batch of the shard is being committed here. */
   whenReceiverIdle(shard: ShardKey): Promise<void>;
   /** Whether messages may be delivered at all. */
@@ -140,24 +140,24 @@ export class QueueForwarding implements QueueForwardingPort {
   }
 
   /** Another instance requests a batch. Resolves when it was sent, or the request cancelled. */
-  requestBatch(peer: number, messagesMax: number): Promise<void> {
+  requestBatch(peer: InstanceId, messagesMax: number): Promise<void> {
     const served = this.#batchRequests.add(peer, messagesMax);
     this.#reconcile();
     return served;
   }
 
-  cancelRequest(peer: number): void {
+  cancelRequest(peer: InstanceId): void {
     this.#batchRequests.cancel(peer);
   }
 
   /** The owner of a shard asks for its undelivered messages. */
-  recall(shard: number): void {
+  recall(shard: LogId): void {
     const outbound = this.#outbounds.get(shard);
     if (outbound?.returnsToOwner) this.#returnToOwner(outbound);
   }
 
   /** Where to store messages of a shard; undefined while earlier ones of it return to their owner. */
-  forwardTargetOf(shard: number): ForwardTarget | undefined {
+  forwardTargetOf(shard: LogId): ForwardTarget | undefined {
     const queue = this.#queue;
     if (owningInstance(shard) === this.#host.instance)
       return { queue, outbound: this.#outbounds.getOrCreate(shard) };
@@ -166,12 +166,12 @@ export class QueueForwarding implements QueueForwardingPort {
   }
 
   /** Resolves when `isDelivered`. Rejects when the queue is closed. */
-  whenDelivered(shard: number): Promise<void> {
+  whenDelivered(shard: LogId): Promise<void> {
     return this.#deliveryCompletion.waitFor(shard);
   }
 
   /** Whether no message of the shard that came here waits for its first delivery or its return. */
-  isDelivered(shard: number): boolean {
+  isDelivered(shard: LogId): boolean {
     const outbound = this.#outbounds.get(shard);
     return outbound === undefined || (outbound.state === 'closed' && outbound.ready === 0);
   }

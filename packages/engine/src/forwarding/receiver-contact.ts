@@ -1,5 +1,7 @@
 /** What the sender of a shard asks of its receiver: what it has received, and to send back what it has not delivered. */
+
 import type { ReceiverReport, ShardKey } from '../model/forwarded-batch.ts';
+import type { InstanceId } from '../model/ids.ts';
 import type { Peer } from './interconnect.ts';
 import type { RetryPause } from './retry-pause.ts';
 
@@ -9,7 +11,7 @@ export class InterconnectUnavailable extends Error {}
 export interface ReceiverContactOptions {
   shardKey: ShardKey;
   /** Undefined while there is no way to other instances. */
-  peer(instance: number): Peer | undefined;
+  peer(instance: InstanceId): Peer | undefined;
   retryPause: RetryPause;
 }
 
@@ -26,7 +28,7 @@ export class ReceiverContact {
    * failure. Rejects with `InterconnectUnavailable`, and with `ForwardingClosed` at the end of the queue.
    */
   async askForReport(
-    receiver: number,
+    receiver: InstanceId,
     options: { whenDelivered: boolean },
     onRetry: () => void = () => {},
   ): Promise<ReceiverReport> {
@@ -45,7 +47,7 @@ export class ReceiverContact {
   }
 
   /** Asks the receiver, once until `allowRecall`, to send back what it has not delivered. */
-  recall(receiver: number): void {
+  recall(receiver: InstanceId): void {
     if (this.#recalled) return;
     const peer = this.#options.peer(receiver);
     if (peer === undefined) return;

@@ -9,17 +9,18 @@
 import type { Delivery } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { ForwardedBatch } from '../model/forwarded-batch.ts';
+import type { LogId, Seq } from '../model/ids.ts';
 import { readId, recordEnd } from '../model/message-record.ts';
 import { cancelDeliveries, withoutHoldNumber } from './take-batch.ts';
 
-function seqInShard(shard: number, source: Buffer, start: number): number {
+function seqInShard(shard: LogId, source: Buffer, start: number): Seq {
   const prefix = `${shard}.`;
   const id = readId(source, start);
   return id?.startsWith(prefix) ? Number(id.slice(prefix.length)) : 0;
 }
 
 /** The highest number of a batch. */
-export function highestSeq({ shard, records: { source, start, end } }: ForwardedBatch): number {
+export function highestSeq({ shard, records: { source, start, end } }: ForwardedBatch): Seq {
   let highest = 0;
   for (let at = start; at < end; at = recordEnd(source, at))
     highest = Math.max(highest, seqInShard(shard, source, at));
@@ -32,7 +33,7 @@ export function highestSeq({ shard, records: { source, start, end } }: Forwarded
  */
 export async function takeAboveSeq(
   cursor: SubscriberCursor,
-  { seq, shard, readAhead }: { seq: number; shard: number; readAhead(): Promise<void> | undefined },
+  { seq, shard, readAhead }: { seq: Seq; shard: LogId; readAhead(): Promise<void> | undefined },
 ): Promise<Delivery[]> {
   const ready: Delivery[] = [];
   for (let taken = 1; taken > 0 && cursor.ready > 0; ) {
@@ -54,7 +55,7 @@ function take(cursor: SubscriberCursor, max: number, out: Delivery[]): number {
 }
 
 /** How many messages come before the first one whose number is above `seq`. */
-function countUpToSeq(seq: number, shard: number, deliveries: readonly Delivery[]): number {
+function countUpToSeq(seq: Seq, shard: LogId, deliveries: readonly Delivery[]): number {
   let count = 0;
   for (const { run, start, end } of deliveries) {
     for (let at = start; at < end; at = recordEnd(run.buffer, at), count += 1) {

@@ -1,14 +1,16 @@
 /** Takes the oldest ready messages of a shard out of its logs, for another instance to deliver. */
+
 import { limits } from '../api/limits.ts';
 import type { Delivery } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { HoldNumber } from '../model/ids.ts';
 import { hasChunkedPayload, recordEnd } from '../model/message-record.ts';
 
 /** Messages to take while their size is unknown: so many of the largest inline payloads still fit in one frame. */
 const firstTakeMessagesMax = 16;
 
 /** Messages taken for forwarding have no receipts, so their holds need no numbers. */
-export const withoutHoldNumber = (): number => 0;
+export const withoutHoldNumber = (): HoldNumber => 0;
 
 /**
  * Takes up to `messagesMax` messages and about `forwardBatchBytesMax`, in delivery order; fewer if the next ones are not

@@ -2,6 +2,7 @@
 
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { Seq } from '../model/ids.ts';
 import type { SampleRows, SampleTable } from '../model/sample.ts';
 import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import { partitionSample, queueSample, shardSample, subscriberSample } from './build-samples.ts';
@@ -26,7 +27,7 @@ export class ChangedRowFinder {
   /** By subject. */
   readonly #lastWritten = new WeakMap<object, SampleRow>();
   /** End of the committed messages at the previous sample. */
-  readonly #sampledEnds = new WeakMap<MessageLog, number>();
+  readonly #sampledEnds = new WeakMap<MessageLog, Seq>();
 
   constructor(rates: RateTracker) {
     this.#rates = rates;

@@ -3,14 +3,16 @@
  * the disk has room for the groups to come. Callers at the same time share a probe, and so do those shortly after it, so
  * probing costs at most one sync a second however often it is asked for.
  */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
+import type { Epoch } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
 import type { InstanceSample } from '../model/sample.ts';
 
 export interface CommitProbeOptions {
-  epoch: number;
+  epoch: Epoch;
   ports: Pick<Ports, 'clock' | 'timers'>;
   group: Pick<GroupCommit, 'write'>;
   instanceSample(): InstanceSample;

@@ -3,8 +3,10 @@
  * something changed. A sample joins a group that is open anyway; otherwise it is a group of its own, which is not synced.
  * No session waits for it.
  */
+
 import { limits } from '../api/limits.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
+import type { Epoch } from '../model/ids.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { InstanceSample, Sample } from '../model/sample.ts';
 import type { ShardedQueue } from '../queues/sharded-queues.ts';
@@ -12,7 +14,7 @@ import { type ChangedRow, ChangedRowFinder } from './changed-row-finder.ts';
 import { type ClockReading, RateTracker, readClock } from './rate-tracker.ts';
 
 export interface MetricsSamplerOptions {
-  epoch: number;
+  epoch: Epoch;
   sampleMs: number;
   ports: Pick<Ports, 'clock' | 'timers'>;
   group: GroupCommit;

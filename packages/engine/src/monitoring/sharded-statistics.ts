@@ -3,6 +3,7 @@
 import type { ShardStats } from '../api/instance-stats.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
+import type { InstanceId } from '../model/ids.ts';
 import { priorityOfLog } from '../model/log-id.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -16,7 +17,7 @@ import type { MetricsSampler } from './metrics-sampler.ts';
 import { readClock } from './rate-tracker.ts';
 
 export interface ShardedStatisticsOptions {
-  instance: number;
+  instance: InstanceId;
   queues: ShardedQueues;
   delayed: DelayedMessages;
   transactions: ShardedTransactions;

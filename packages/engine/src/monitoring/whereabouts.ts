@@ -1,7 +1,9 @@
 /** Where a message is for one subscriber, and why it waits there, at the moment when it is asked for. */
+
 import type { MessageWhereabouts } from '../api/message-trace.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { Seq } from '../model/ids.ts';
 import type { BacklogReader } from '../queues/backlog-reader.ts';
 import type { Subscription } from '../queues/sharded-queues.ts';
 
@@ -12,13 +14,13 @@ export interface WhereaboutsSources {
   dequeueEnabled: boolean;
   subscription: Subscription;
   backlogReader: Pick<BacklogReader, 'damageAhead'>;
-  holderOf(cursor: SubscriberCursor, seq: number): Omit<Held, 'state'>;
+  holderOf(cursor: SubscriberCursor, seq: Seq): Omit<Held, 'state'>;
 }
 
 /** Of the message with number `seq` in the log of a cursor. O(unsettled deliveries). */
 export function whereaboutsOf(
   cursor: SubscriberCursor,
-  seq: number,
+  seq: Seq,
   sources: WhereaboutsSources,
 ): MessageWhereabouts {
   switch (cursor.stateOf(seq)) {
@@ -41,7 +43,7 @@ type Readiness = Omit<Extract<MessageWhereabouts, { state: 'ready' }>, 'state'>;
 /** The first reason why it is not delivered now. */
 function readiness(
   cursor: SubscriberCursor,
-  seq: number,
+  seq: Seq,
   { dequeueEnabled, subscription, backlogReader }: WhereaboutsSources,
 ): Readiness {
   const ahead = subscription.readyInMoreUrgentLanes(cursor) + readyBefore(cursor, seq);
@@ -54,7 +56,7 @@ function readiness(
 }
 
 /** Messages that the cursor delivers before this one. */
-function readyBefore({ position, deliveries, consumption }: SubscriberCursor, seq: number): number {
+function readyBefore({ position, deliveries, consumption }: SubscriberCursor, seq: Seq): number {
   const returned = deliveries.returnedBefore(seq);
   if (seq <= position) return returned;
   return returned + seq - position - consumption.terminalCountBetween(position, seq);
@@ -63,7 +65,7 @@ function readyBefore({ position, deliveries, consumption }: SubscriberCursor, se
 type PartitionFate = Omit<Extract<MessageWhereabouts, { state: 'consumed' }>, 'state'>;
 
 /** The state of the partition that stored a terminal message. */
-function partitionFate(log: MessageLog, seq: number): PartitionFate {
+function partitionFate(log: MessageLog, seq: Seq): PartitionFate {
   if (!log.persistent) return { partition: 'none' };
   const partition = log.partitions.findPartition(seq);
   if (partition === undefined) return { partition: 'truncated' };

@@ -1,8 +1,10 @@
 /** Streams a payload to its reader, chunk by chunk. Two chunks are in memory at most, whatever the payload's size. */
+
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import type { PayloadId } from '../model/ids.ts';
 import type { ChunkedPayload } from '../model/message-record.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 
@@ -44,7 +46,7 @@ async function* chunksInOrder(
   }
 }
 
-function payloadCorrupt(payload: number): QueueError {
+function payloadCorrupt(payload: PayloadId): QueueError {
   return new QueueError('STORAGE_CORRUPT', {
     message: `Payload ${payload} differs from what was enqueued`,
     details: { payload },

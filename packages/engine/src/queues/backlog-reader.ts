@@ -12,7 +12,7 @@ import type { Consumption } from '../model/consumption.ts';
 import type { DelayedKey, DelayedRow, DueMessages } from '../model/delayed-message.ts';
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
 import type { IdempotencyKeyRow } from '../model/idempotency-key.ts';
-import type { LogId, PartitionId, QueueId } from '../model/ids.ts';
+import type { LogId, PartitionId, QueueId, Seq } from '../model/ids.ts';
 import type { Partition } from '../model/partitions.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { FileReader, ReadBlock } from '../model/read-request.ts';
@@ -70,7 +70,7 @@ export class BacklogReader {
     return undefined;
   }
 
-  async #load(cursor: SubscriberCursor, fromSeq: number): Promise<void> {
+  async #load(cursor: SubscriberCursor, fromSeq: Seq): Promise<void> {
     const { runs, readEnd } = await this.readRuns(cursor, fromSeq);
     cursor.addReadRuns(runs, readEnd);
   }
@@ -78,8 +78,8 @@ export class BacklogReader {
   /** Messages of a log from `fromSeq` on, as many as one bulk read gives. All live messages below `readEnd` are among them. */
   async readRuns(
     { log, consumption }: SubscriberCursor,
-    fromSeq: number,
-  ): Promise<{ runs: CachedRun[]; readEnd: number }> {
+    fromSeq: Seq,
+  ): Promise<{ runs: CachedRun[]; readEnd: Seq }> {
     const committedEnd = log.committedEndSeq;
     const partition = log.partitions.partitionOf(fromSeq);
     const rangeEnd = Math.min(log.partitions.endSeqOf(partition), committedEnd);
@@ -105,9 +105,9 @@ export class BacklogReader {
    */
   async searchRuns(
     cursor: SubscriberCursor,
-    fromSeq: number,
+    fromSeq: Seq,
     hash: number,
-  ): Promise<{ runs: CachedRun[]; readEnd: number }> {
+  ): Promise<{ runs: CachedRun[]; readEnd: Seq }> {
     const { log, consumption } = cursor;
     const partition = log.partitions.partitionOf(fromSeq);
     const rangeEnd = Math.min(log.partitions.endSeqOf(partition), log.committedEndSeq);
@@ -131,7 +131,7 @@ export class BacklogReader {
   }
 
   /** If `seq` is in a damaged partition, the end of what it holds: browsing continues there. */
-  damagedEndSeq({ log }: SubscriberCursor, seq: number): number | undefined {
+  damagedEndSeq({ log }: SubscriberCursor, seq: Seq): Seq | undefined {
     if (!log.persistent) return undefined;
     const partition = log.partitions.partitionOf(seq);
     return partition.damaged ? Math.min(log.partitions.endSeqOf(partition), log.committedEndSeq) : undefined;
@@ -178,9 +178,9 @@ function isTruncated({ partitions }: MessageLog, partition: Partition): boolean 
  */
 function runsBeforeMissing(
   runs: CachedRun[],
-  { fromSeq, endSeq, consumption }: { fromSeq: number; endSeq: number | undefined; consumption: Consumption },
-): { runs: CachedRun[]; readEnd: number; holed: boolean } {
-  const isTerminal = (start: number, end: number) =>
+  { fromSeq, endSeq, consumption }: { fromSeq: Seq; endSeq: Seq | undefined; consumption: Consumption },
+): { runs: CachedRun[]; readEnd: Seq; holed: boolean } {
+  const isTerminal = (start: Seq, end: Seq) =>
     end <= start || consumption.terminalCountBetween(start, end) === end - start;
   let readEnd = fromSeq;
   for (const [index, { firstSeq, count }] of runs.entries()) {
@@ -201,7 +201,7 @@ function toQueueError(error: unknown): QueueError {
   return error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error });
 }
 
-function partitionDamaged(shard: LogId, partition: PartitionId, fromSeq: number): QueueError {
+function partitionDamaged(shard: LogId, partition: PartitionId, fromSeq: Seq): QueueError {
   return new QueueError('PARTITION_DAMAGED', {
     message: `Partition ${partition} is damaged: shard ${shard} delivers nothing from message ${shard}.${fromSeq} on. Other shards and queues are not affected`,
     details: { shard, partition, fromSeq },

@@ -2,6 +2,7 @@
  * Browsing: pages of the messages that are committed, not consumed and not damaged, those of each log in order, then the
  * delayed ones; or of those that were consumed and are kept. Nothing is consumed or held.
  */
+
 import { QueueError } from '../api/errors.ts';
 import type { BrowsedMessage } from '../api/message.ts';
 import type { Delivery } from '../log/delivery.ts';
@@ -10,6 +11,7 @@ import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { CorrelationKey } from '../model/correlation-key.ts';
 import type { DelayClock } from '../model/delay-clock.ts';
 import type { DelayedKey } from '../model/delayed-message.ts';
+import type { LogId, Seq } from '../model/ids.ts';
 import { readId, recordEnd } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { ReadChunk } from '../payloads/payload-stream.ts';
@@ -34,7 +36,7 @@ type BrowseInput = BrowseSources & Pick<BrowseOptions, 'key' | 'processed'>;
 interface BrowseEntry {
   pageMark: string;
   cursor: SubscriberCursor;
-  seq?: number;
+  seq?: Seq;
   message: BrowsedMessage;
 }
 
@@ -89,7 +91,7 @@ async function* allEntries(
 async function* evacuatedEntries(
   cursor: SubscriberCursor,
   { backlogReader, payloads, key }: BrowseInput,
-  afterSeq: number,
+  afterSeq: Seq,
 ): AsyncGenerator<BrowseEntry> {
   if (cursor.evacuated.size === 0) return;
   for (const { seq, record } of await backlogReader.readEvacuated(cursor)) {
@@ -102,7 +104,7 @@ async function* evacuatedEntries(
 async function* partitionEntries(
   cursor: SubscriberCursor,
   { backlogReader, payloads, key }: BrowseInput,
-  afterSeq: number,
+  afterSeq: Seq,
 ): AsyncGenerator<BrowseEntry> {
   const { log, consumption } = cursor;
   let seq = Math.max(afterSeq + 1, consumption.watermark);
@@ -125,7 +127,7 @@ async function* partitionEntries(
 async function* processedEntries(
   cursor: SubscriberCursor,
   { backlogReader, payloads, key }: BrowseInput,
-  afterSeq: number,
+  afterSeq: Seq,
 ): AsyncGenerator<BrowseEntry> {
   const { log } = cursor;
   const { partitions } = log;
@@ -157,9 +159,9 @@ function assertPresent(cursor: SubscriberCursor): void {
 /** The next messages of a log. With a key, messages without it may be left out. */
 async function readRunsFrom(
   cursor: SubscriberCursor,
-  seq: number,
+  seq: Seq,
   { backlogReader, key }: Pick<BrowseInput, 'backlogReader' | 'key'>,
-): Promise<{ runs: readonly CachedRun[]; readEnd: number }> {
+): Promise<{ runs: readonly CachedRun[]; readEnd: Seq }> {
   const { log } = cursor;
   if (!log.persistent) return { runs: cursor.cachedLiveRuns, readEnd: log.committedEndSeq };
   if (key !== undefined && log.correlationIndexed) return backlogReader.searchRuns(cursor, seq, key.hash);
@@ -170,7 +172,7 @@ const matchesKey = (key: CorrelationKey | undefined, buffer: Buffer, start: numb
   key === undefined || key.matches(buffer, start);
 
 interface FoundRecord {
-  seq: number;
+  seq: Seq;
   buffer: Buffer;
   start: number;
 }
@@ -179,7 +181,7 @@ interface FoundRecord {
 function* recordsOf(
   cursor: SubscriberCursor,
   runs: readonly CachedRun[],
-  wanted: { fromSeq: number; consumed: boolean },
+  wanted: { fromSeq: Seq; consumed: boolean },
 ): Generator<FoundRecord> {
   const { log, consumption } = cursor;
   const ranges = consumption.ranges();
@@ -201,7 +203,7 @@ function* recordsOf(
 
 function toEntry(
   cursor: SubscriberCursor,
-  seq: number,
+  seq: Seq,
   { buffer, start, payloads }: Omit<FoundRecord, 'seq'> & { payloads: PayloadStore },
 ): BrowseEntry {
   const mark = `${cursor.log.id}.${seq}`;
@@ -244,10 +246,10 @@ async function* delayedEntries(
 
 /** Holds cannot be looked up by message, so this is one pass over all of them, made only if the page has held messages. */
 function addHoldExpiry(page: readonly BrowseEntry[], holds: TimedHolds<Delivery>): void {
-  const held = new Map<SubscriberCursor, Map<number, BrowsedMessage>>();
+  const held = new Map<SubscriberCursor, Map<Seq, BrowsedMessage>>();
   for (const { cursor, seq, message } of page) {
     if (seq === undefined || message.state !== 'held') continue;
-    const ofCursor = held.get(cursor) ?? new Map<number, BrowsedMessage>();
+    const ofCursor = held.get(cursor) ?? new Map<Seq, BrowsedMessage>();
     held.set(cursor, ofCursor.set(seq, message));
   }
   if (held.size === 0) return;
@@ -257,7 +259,7 @@ function addHoldExpiry(page: readonly BrowseEntry[], holds: TimedHolds<Delivery>
   }
 }
 
-function parsePageMark(after: string | undefined): { shard: number; seq: number; delayed?: DelayedKey } {
+function parsePageMark(after: string | undefined): { shard: LogId; seq: Seq; delayed?: DelayedKey } {
   if (after === undefined) return { shard: 0, seq: 0 };
   const [, isDelayed, first, second] = /^(delayed\.)?(\d{1,15})\.(\d{1,15})$/.exec(after) ?? [];
   if (first === undefined) {

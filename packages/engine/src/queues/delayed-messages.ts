@@ -9,7 +9,7 @@ import { newStagedRun, type StagedRun, stageRecord } from '../commit/staged-tran
 import type { MessageLog } from '../log/message-log.ts';
 import { type DelayClock, recordedEveryMs } from '../model/delay-clock.ts';
 import type { DelayedRow, DueMessages } from '../model/delayed-message.ts';
-import type { LogId, QueueId } from '../model/ids.ts';
+import type { LogId, QueueId, Seq, SessionNumber } from '../model/ids.ts';
 import { delayedLogId } from '../model/log-id.ts';
 import { type RecordContent, writeRecord } from '../model/message-record.ts';
 import type { Timer, Timers } from '../model/ports.ts';
@@ -28,10 +28,10 @@ export interface DelayedMessagesOptions {
   delayClock: DelayClock;
   timers: Timers;
   /** By queue, when the file was opened. */
-  counts: ReadonlyMap<number, number>;
+  counts: ReadonlyMap<QueueId, number>;
   nextDueAtMs: number | null;
   /** Ids of new messages count from here, so that none repeats one of an earlier opening. */
-  firstId: number;
+  firstId: Seq;
   readDue(nowMs: number): Promise<DueMessages>;
   /** Undefined if its queue was dropped. */
   logOf(queueId: QueueId, shard: LogId): MessageLog | undefined;
@@ -41,8 +41,8 @@ export class DelayedMessages {
   /** Called with the record of a message that is due, once it is in its log and durable. */
   readonly dueListeners = new Set<(queueId: QueueId, record: Uint8Array) => void>();
   readonly #options: DelayedMessagesOptions;
-  readonly #counts: Map<number, number>;
-  #lastId: number;
+  readonly #counts: Map<QueueId, number>;
+  #lastId: Seq;
   #timer: Timer | undefined;
   #momentTimer: Timer | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
@@ -86,7 +86,7 @@ export class DelayedMessages {
   }
 
   /** The commit that inserted the rows, of a session or of a branch (0), is durable. */
-  add(rows: readonly DelayedRow[], session = 0): void {
+  add(rows: readonly DelayedRow[], session: SessionNumber = 0): void {
     for (const row of rows) {
       const { queueId, shard, dueAtMs } = row;
       this.#counts.set(queueId, this.countOf(queueId) + 1);

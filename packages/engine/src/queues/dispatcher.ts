@@ -1,10 +1,12 @@
 /** Delivers messages to the calls of dequeuers and takes back what they did not consume. */
+
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
 import { registerWaitEvent, type WaitEvent } from '../api/waits.ts';
 import { type Delivery, deliveryName, traceDelivery, traceHold } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { Epoch, HoldNumber, Seq } from '../model/ids.ts';
 import { type ChunkedPayload, RecordMessage, readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -26,7 +28,7 @@ const backlogRead = registerWaitEvent({
 });
 
 export interface DispatcherOptions extends DeliverySource {
-  epoch: number;
+  epoch: Epoch;
   clock: Clock;
   lease: DeliveryLease | undefined;
   backlogReader: BacklogReader;
@@ -39,7 +41,7 @@ export interface DispatcherOptions extends DeliverySource {
 
 export class Dispatcher implements MessageReceiver {
   readonly #options: DispatcherOptions;
-  #holdNumber = 0;
+  #holdNumber: HoldNumber = 0;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -262,7 +264,7 @@ export class DeliveredMessage extends RecordMessage {
   readonly delivery: Delivery;
   readonly #source: DeliverySource;
 
-  constructor(delivery: Delivery, source: DeliverySource, seq: number, start: number) {
+  constructor(delivery: Delivery, source: DeliverySource, seq: Seq, start: number) {
     super(seq, delivery.run.buffer, start);
     this.delivery = delivery;
     this.#source = source;

@@ -10,6 +10,7 @@ import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { rangesOfSeqs, type SeqRange } from '../model/consumption.ts';
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
+import type { Seq } from '../model/ids.ts';
 import type { Partition } from '../model/partitions.ts';
 import type { TableWrite } from '../model/table-write.ts';
 
@@ -50,11 +51,11 @@ export class Evacuation {
 }
 
 /** The live messages of each cursor; undefined if there are too many, or some were never delivered. */
-function liveSeqsOf(log: MessageLog, partition: Partition): Map<SubscriberCursor, number[]> | undefined {
+function liveSeqsOf(log: MessageLog, partition: Partition): Map<SubscriberCursor, Seq[]> | undefined {
   if (partition.truncating || log.dropped) return undefined;
   const endSeq = log.partitions.endSeqOf(partition);
   const bytesEach = partition.bytes / Math.max(1, partition.endSeq - partition.firstSeq);
-  const live = new Map<SubscriberCursor, number[]>();
+  const live = new Map<SubscriberCursor, Seq[]>();
   let count = 0;
   for (const cursor of log.cursors) {
     if (cursor.position < endSeq) return undefined;

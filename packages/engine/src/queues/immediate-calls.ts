@@ -2,8 +2,10 @@
  * Calls on queues with immediate visibility. Each is a transaction of its own beside that of the session, staged as any
  * other and committed in memory before the call resolves.
  */
+
 import type { Message, NewMessage } from '../api/message.ts';
 import type { IdRun } from '../model/id-runs.ts';
+import type { SessionNumber } from '../model/ids.ts';
 import { type RecordRun, recordEnd } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { LazyCommitResult } from '../model/session-calls.ts';
@@ -33,17 +35,21 @@ export class ShardedImmediateCalls implements ImmediateCalls {
     this.#options = options;
   }
 
-  enqueue(row: QueueRow, session: number, messages: readonly NewMessage[]): MaybeLater<LazyCommitResult> {
+  enqueue(
+    row: QueueRow,
+    session: SessionNumber,
+    messages: readonly NewMessage[],
+  ): MaybeLater<LazyCommitResult> {
     return this.#inTurn(messages.length, () => this.#enqueueNow(row, session, messages));
   }
 
-  enqueueRecords(row: QueueRow, session: number, records: RecordRun): MaybeLater<LazyCommitResult> {
+  enqueueRecords(row: QueueRow, session: SessionNumber, records: RecordRun): MaybeLater<LazyCommitResult> {
     return this.#inTurn(records.count, () => this.#enqueueNow(row, session, records));
   }
 
   send(
     row: QueueRow,
-    session: number,
+    session: SessionNumber,
     content: SendContent,
     options: SendOptions,
   ): MaybeLater<LazyCommitResult> {
@@ -58,7 +64,7 @@ export class ShardedImmediateCalls implements ImmediateCalls {
   /** A send of more messages than the queue may hold at once is sent in parts, each of which waits for room. */
   async #sendInParts(
     row: QueueRow,
-    session: number,
+    session: SessionNumber,
     content: SendContent,
     options: SendOptions,
   ): Promise<LazyCommitResult> {
@@ -94,14 +100,14 @@ export class ShardedImmediateCalls implements ImmediateCalls {
     }
   }
 
-  #enqueueNow(row: QueueRow, session: number, content: SendContent): LazyCommitResult {
+  #enqueueNow(row: QueueRow, session: SessionNumber, content: SendContent): LazyCommitResult {
     const transaction = this.#beginEnqueue(row, session, countOf(content));
     if (isMessages(content)) for (const message of content) transaction.enqueue(row, message);
     else transaction.enqueueRecords(row, content);
     return transaction.commitNow();
   }
 
-  #beginEnqueue(row: QueueRow, session: number, count: number): ShardedTransaction {
+  #beginEnqueue(row: QueueRow, session: SessionNumber, count: number): ShardedTransaction {
     const { transactions, lease, consumedPerSec } = this.#options;
     lease?.assertHeld(); // a process that lost the instance would accept messages that nobody can dequeue
     assertMayEnqueue(transactions.context.queues.getOrCreate(row), count, consumedPerSec);
@@ -114,7 +120,7 @@ export class ShardedImmediateCalls implements ImmediateCalls {
     return turn === undefined ? enqueue() : resumeIn(turn, enqueue);
   }
 
-  async dequeue(row: QueueRow, session: number, options: ValidDequeueOptions): Promise<Message[]> {
+  async dequeue(row: QueueRow, session: SessionNumber, options: ValidDequeueOptions): Promise<Message[]> {
     const transaction = this.#options.transactions.beginTransaction(session, options.time);
     const messages = await transaction.dequeue(row, options);
     if (messages.length > 0) transaction.commitNow();

@@ -14,6 +14,7 @@ import type { SubscriberInfo } from '../api/subscriber.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { CorrelationKey } from '../model/correlation-key.ts';
+import type { Seq, SessionNumber } from '../model/ids.ts';
 import type { ChunkedPayload, RecordContent, RecordRun } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { ServiceStateRow } from '../model/service-rows.ts';
@@ -45,13 +46,13 @@ export interface ValidDequeueOptions extends DequeueOptions {
   /** Of the session that calls, if a session does. */
   time?: RecordedTime;
   /** Its number. */
-  session?: number;
+  session?: SessionNumber;
 }
 export type ValidReceiveOptions = ValidDequeueOptions & ReceiveOptions & { holdMs: number };
 
 export interface TransactionSource {
   /** `session` is a number of the instance's own, never reused while it runs. */
-  beginTransaction(session: number, time: RecordedTime | undefined): QueueTransaction;
+  beginTransaction(session: SessionNumber, time: RecordedTime | undefined): QueueTransaction;
 }
 
 export interface Acknowledgement {
@@ -90,7 +91,7 @@ export interface QueueTransaction {
   dequeue(queue: QueueRow, options: ValidDequeueOptions): Promise<Message[]>;
   acknowledge(queue: QueueRow, receipts: readonly string[]): void;
   /** Whether this message was delivered to it. Undefined where messages are not traced. */
-  holds?(cursor: SubscriberCursor, seq: number): boolean;
+  holds?(cursor: SubscriberCursor, seq: Seq): boolean;
   /** Stages what a singleton service keeps. Undefined where that cannot be part of the transaction. */
   writeServiceState?(row: ServiceStateRow): void;
   commit(outcome?: OutcomeTag): Promise<LazyCommitResult>;
@@ -111,18 +112,22 @@ export interface ImmediateCalls {
    * All messages or none; they are visible when it returns. Throws or rejects with `ENQUEUE_RATE_TOO_HIGH`, and what an
    * enqueue and a commit throw.
    */
-  enqueue(queue: QueueRow, session: number, messages: readonly NewMessage[]): MaybeLater<LazyCommitResult>;
+  enqueue(
+    queue: QueueRow,
+    session: SessionNumber,
+    messages: readonly NewMessage[],
+  ): MaybeLater<LazyCommitResult>;
   /** The same for messages that came as records, as `QueueTransaction.enqueueRecords`. */
-  enqueueRecords(queue: QueueRow, session: number, records: RecordRun): MaybeLater<LazyCommitResult>;
+  enqueueRecords(queue: QueueRow, session: SessionNumber, records: RecordRun): MaybeLater<LazyCommitResult>;
   /** Either of these. If the queue has reached its quota, waits for room behind the sends that wait already. */
   send(
     queue: QueueRow,
-    session: number,
+    session: SessionNumber,
     content: SendContent,
     options: SendOptions,
   ): MaybeLater<LazyCommitResult>;
   /** The messages are consumed when it resolves. */
-  dequeue(queue: QueueRow, session: number, options: ValidDequeueOptions): Promise<Message[]>;
+  dequeue(queue: QueueRow, session: SessionNumber, options: ValidDequeueOptions): Promise<Message[]>;
 }
 
 export type SendContent = RecordRun | readonly NewMessage[];
@@ -135,7 +140,7 @@ export interface SendOptions {
 }
 
 export interface PipelineSource {
-  open(session: number): DeliveryPipeline;
+  open(session: SessionNumber): DeliveryPipeline;
 }
 
 /**

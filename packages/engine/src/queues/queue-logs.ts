@@ -5,22 +5,22 @@
 import type { QueueTrace } from '../log/log-trace.ts';
 import type { CacheShare } from '../log/message-cache.ts';
 import { MessageLog } from '../log/message-log.ts';
-import type { LogId } from '../model/ids.ts';
+import type { Epoch, InstanceId, LogId, Seq } from '../model/ids.ts';
 import type { InvariantViolation } from '../model/invariant.ts';
 import { laneLogId, priorityMax, shardNumber } from '../model/log-id.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 
 export interface LogBounds {
-  firstSeq: number;
-  endSeq: number;
+  firstSeq: Seq;
+  endSeq: Seq;
 }
 
 export interface QueueLogsOptions {
   row: QueueRow;
-  instance: number;
+  instance: InstanceId;
   partitionMessagesMax: number;
   /** Sequence numbers of nonpersistent messages start at a number made from it, so that no id is given twice. */
-  epoch: number;
+  epoch: Epoch;
   trace: QueueTrace | undefined;
   /** The sequence numbers that the file holds. */
   recovered: ReadonlyMap<LogId, LogBounds>;

@@ -6,13 +6,14 @@ import { decodeRanges, type SeqRange } from '../model/consumption.ts';
 import type { AttemptRow } from '../model/delivery-attempt.ts';
 import type { DeliveryMark } from '../model/delivery-mark.ts';
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
+import type { LogId, Seq, SubscriberId } from '../model/ids.ts';
 import type { RecoveredPartition } from '../model/recovered-instance.ts';
 import type { SubscriberRow, SubscriptionRow } from '../model/subscriber-row.ts';
 import type { LogBounds } from './queue-logs.ts';
 import type { ShardedQueue } from './sharded-queues.ts';
 
 /** The bounds of each log among these partitions, which are ordered by log and sequence. */
-export function logBoundsOf(partitions: readonly RecoveredPartition[]): Map<number, LogBounds> {
+export function logBoundsOf(partitions: readonly RecoveredPartition[]): Map<LogId, LogBounds> {
   const byShard = Map.groupBy(partitions, ({ shard }) => shard);
   return new Map(
     [...byShard].map(
@@ -22,7 +23,7 @@ export function logBoundsOf(partitions: readonly RecoveredPartition[]): Map<numb
 }
 
 /** Where the sequence numbers of a log end. Gaps at its end are numbers too: they must not be given again. */
-function endSeqOf(partitions: readonly RecoveredPartition[]): number {
+function endSeqOf(partitions: readonly RecoveredPartition[]): Seq {
   let end = partitions.at(-1)!.endSeq;
   for (const { firstSeq, terminalDeltas } of partitions) {
     for (const { ranges } of terminalDeltas)
@@ -101,7 +102,7 @@ export function deliveryMarksOf(queues: Iterable<ShardedQueue>): DeliveryMark[] 
 }
 
 function recoverLog(log: MessageLog, partitions: readonly RecoveredPartition[]): void {
-  const terminalBySubscriber = new Map<number, SeqRange[]>();
+  const terminalBySubscriber = new Map<SubscriberId, SeqRange[]>();
   const attempts: AttemptRow[] = [];
   let messages = 0;
   for (const recovered of partitions) {

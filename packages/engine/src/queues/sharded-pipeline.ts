@@ -1,6 +1,8 @@
 /** Deliveries of sharded queues to one consumer, ahead of its calls. */
+
 import type { Message } from '../api/message.ts';
 import type { Delivery } from '../log/delivery.ts';
+import type { SessionNumber } from '../model/ids.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type {
   DeliveryPipeline,
@@ -18,19 +20,19 @@ export class ShardedPipelines implements PipelineSource {
     this.#transactions = transactions;
   }
 
-  open(session: number): ShardedPipeline {
+  open(session: SessionNumber): ShardedPipeline {
     return new ShardedPipeline(this.#transactions, session);
   }
 }
 
 export class ShardedPipeline implements DeliveryPipeline {
   readonly #transactions: ShardedTransactions;
-  readonly #session: number;
+  readonly #session: SessionNumber;
   /** In the order of their delivery. */
   #deliveries: Delivery[] = [];
   #size = 0;
 
-  constructor(transactions: ShardedTransactions, session: number) {
+  constructor(transactions: ShardedTransactions, session: SessionNumber) {
     this.#transactions = transactions;
     this.#session = session;
   }

@@ -11,7 +11,7 @@ import type { CacheShare, MessageCache } from '../log/message-cache.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { hashGroupKey } from '../model/group-key.ts';
-import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
+import type { LogId, QueueId, Seq, SessionNumber, SubscriberId } from '../model/ids.ts';
 import { priorityOfLog } from '../model/log-id.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { TraceRing } from '../model/trace-ring.ts';
@@ -57,7 +57,7 @@ export class ShardedQueue {
   readonly #waits: WaitRecorder;
   readonly #ports: WaiterPorts;
   /** The shard that a session enqueues to, by session number. */
-  readonly #shardOfSession = new Map<number, Shard>();
+  readonly #shardOfSession = new Map<SessionNumber, Shard>();
   readonly #subscriptions = new Map<string | undefined, Subscription>();
   /** Messages that flow control refused. */
   refused = 0;
@@ -86,7 +86,7 @@ export class ShardedQueue {
   }
 
   /** Keeps messages for a subscriber from now on: in each log from `firstSeqOf` it. */
-  addSubscription(identity: SubscriberIdentity, firstSeqOf: (log: MessageLog) => number): Subscription {
+  addSubscription(identity: SubscriberIdentity, firstSeqOf: (log: MessageLog) => Seq): Subscription {
     const subscription = new Subscription(identity, this.#waits, this.#ports);
     for (const log of this.logs) subscription.follow(log, firstSeqOf(log));
     this.#subscriptions.set(identity.name, subscription);
@@ -138,7 +138,7 @@ export class ShardedQueue {
    * The log of a session's message: in the shard of its group key, else of the session, the lane of its priority. Throws
    * `SUBSCRIBER_NOT_FOUND`, `BACKLOG_FULL`.
    */
-  logFor(session: number, { groupKey, recipients, priority = 0 }: NewMessage): MessageLog {
+  logFor(session: SessionNumber, { groupKey, recipients, priority = 0 }: NewMessage): MessageLog {
     if (recipients !== undefined) for (const name of recipients) this.subscription(name);
     if (this.row.durability === 'memory' && this.#cache.isFull) throw new QueueError('BACKLOG_FULL');
     const shard =
@@ -149,7 +149,7 @@ export class ShardedQueue {
   }
 
   /** The shard that a session is bound to; at its first enqueue, the one with the fewest sessions. */
-  #shardFor(session: number): Shard {
+  #shardFor(session: SessionNumber): Shard {
     let shard = this.#shardOfSession.get(session);
     if (shard === undefined) {
       // Messages behind damage wait for a repair, so a new session gets an undamaged shard if there is one.
@@ -191,7 +191,7 @@ export class ShardedQueue {
     return undelivered;
   }
 
-  unbindSession(session: number): void {
+  unbindSession(session: SessionNumber): void {
     const shard = this.#shardOfSession.get(session);
     if (shard === undefined) return;
     shard.boundSessions -= 1;
@@ -253,7 +253,7 @@ export class Subscription {
   }
 
   /** Delivers the messages of a log as well, from `firstSeq` on. */
-  follow(log: MessageLog, firstSeq: number): void {
+  follow(log: MessageLog, firstSeq: Seq): void {
     const { id: subscriber, name, durable } = this;
     const cursor = log.addCursor({ subscriber, name, durable, firstSeq });
     this.cursors.push(cursor);
@@ -317,7 +317,7 @@ export interface ShardedQueuesOptions extends Omit<ShardedQueueOptions, 'row' | 
   /** From the catalog. */
   queueById(queueId: QueueId | null): QueueRow | undefined;
   /** A message of a topic turned out not to be addressed to a subscriber that reached it. */
-  onNotForSubscriber(log: MessageLog, seq: number): void;
+  onNotForSubscriber(log: MessageLog, seq: Seq): void;
   /** Called for each queue that is created, not for one that is recovered. */
   onCreated(queue: ShardedQueue): void;
 }
@@ -394,7 +394,7 @@ export class ShardedQueues {
     for (const queue of this) queue.rejectWaiters(reason);
   }
 
-  unbindSession(session: number): void {
+  unbindSession(session: SessionNumber): void {
     for (const queue of this) queue.unbindSession(session);
   }
 }

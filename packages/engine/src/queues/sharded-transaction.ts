@@ -1,4 +1,5 @@
 /** The open transaction of a session on sharded queues: what it enqueues and consumes is in memory until the commit. */
+
 import { QueueError } from '../api/errors.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
@@ -17,6 +18,7 @@ import type { WriterReservation } from '../commit/writer-reservation.ts';
 import { type Delivery, isDeliveryOf, traceDelivery } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { Seq, SessionNumber } from '../model/ids.ts';
 import type { ChunkedPayload, RecordContent, RecordRun } from '../model/message-record.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -75,7 +77,7 @@ export class ShardedTransactions implements TransactionSource {
     this.context = context;
   }
 
-  beginTransaction(session: number, time: RecordedTime | undefined): ShardedTransaction {
+  beginTransaction(session: SessionNumber, time: RecordedTime | undefined): ShardedTransaction {
     return new ShardedTransaction(this, session, time);
   }
 }
@@ -83,7 +85,7 @@ export class ShardedTransactions implements TransactionSource {
 export class ShardedTransaction implements QueueTransaction {
   readonly source: ShardedTransactions;
   readonly #context: ShardedTransactionContext;
-  #session: number;
+  #session: SessionNumber;
   readonly #staged = newStagedTransaction();
   readonly #acknowledged: TimedHold<Delivery>[] = [];
   /** For each enqueue call, the index of its run, or -1 - the index of its delayed message. */
@@ -95,7 +97,7 @@ export class ShardedTransaction implements QueueTransaction {
   #uploadedPayloads: ChunkedPayload[] | undefined;
   #payloadReferences: StagedPayloads | undefined;
 
-  constructor(source: ShardedTransactions, session: number, time: RecordedTime | undefined) {
+  constructor(source: ShardedTransactions, session: SessionNumber, time: RecordedTime | undefined) {
     this.source = source;
     this.#context = source.context;
     this.#session = session;
@@ -104,7 +106,7 @@ export class ShardedTransaction implements QueueTransaction {
   }
 
   /** Another session continues it: a branch that it has joined. */
-  attachTo(session: number, time: RecordedTime | undefined): void {
+  attachTo(session: SessionNumber, time: RecordedTime | undefined): void {
     this.#session = session;
     this.#staged.time = time;
     this.#staged.session = session;
@@ -218,7 +220,7 @@ export class ShardedTransaction implements QueueTransaction {
     this.#applyDurability(row);
   }
 
-  holds(cursor: SubscriberCursor, seq: number): boolean {
+  holds(cursor: SubscriberCursor, seq: Seq): boolean {
     return this.#staged.deliveries.some(isDeliveryOf(cursor, seq));
   }
 

@@ -3,7 +3,7 @@
 import type { SubscriberInfo } from '../api/subscriber.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Delivery } from '../log/delivery.ts';
-import type { SubscriberId } from '../model/ids.ts';
+import type { QueueId, SubscriberId } from '../model/ids.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { SubscriberRow, SubscriptionRow } from '../model/subscriber-row.ts';
@@ -24,7 +24,7 @@ export interface SubscriberChangesOptions {
 export class SubscriberChanges implements TopicEngine {
   readonly #options: SubscriberChangesOptions;
   /** By queue, whose changes are made one after the other. */
-  readonly #lastChangeByQueue = new Map<number, Promise<unknown>>();
+  readonly #lastChangeByQueue = new Map<QueueId, Promise<unknown>>();
 
   constructor(options: SubscriberChangesOptions) {
     this.#options = options;

@@ -44,7 +44,7 @@ export interface PayloadStoreOptions {
   ports: Pick<Ports, 'clock' | 'timers'>;
   recovered: RecoveredPayloads;
   /** Ids of new payloads count from here, so that none repeats one of an earlier opening. */
-  firstPayloadId: number;
+  firstPayloadId: PayloadId;
   readChunk(place: ChunkKey): Promise<Uint8Array | undefined>;
 }
 
@@ -58,7 +58,7 @@ interface Deletion {
 export class PayloadStore {
   readonly #options: PayloadStoreOptions;
   readonly #references = new PayloadReferences();
-  #lastPayloadId: number;
+  #lastPayloadId: PayloadId;
   #uploadCount = 0;
   #writingCount = 0;
   readonly #waitingToWrite: (() => void)[] = [];
@@ -79,7 +79,7 @@ export class PayloadStore {
   }
 
   /** Returns the id of a new payload; to be followed by `endUpload`. Throws `UPLOADS_FULL`, `BACKLOG_FULL`. */
-  beginUpload(): number {
+  beginUpload(): PayloadId {
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED');
     if (this.#uploadCount >= limits.uploadsMax)
       throw new QueueError('UPLOADS_FULL', { details: { uploadsMax: limits.uploadsMax } });
