@@ -3,8 +3,10 @@
  * is lost, every unanswered request rejects with `ConnectionLost`; the next call connects to the same path again and
  * retries for up to `connectMs`.
  */
+
 import { connect, type Socket } from 'node:net';
 import { QueueError } from '../api/errors.ts';
+import type { InstanceId, LinkGeneration, RequestNumber } from '../model/ids.ts';
 import { pause } from '../model/pause.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { Clock, Ports, Timers } from '../model/ports.ts';
@@ -27,7 +29,7 @@ interface Connection {
   socket: Socket;
   writer: FrameWriter;
   pending: PendingRequests;
-  instance: number;
+  instance: InstanceId;
   /** Aborted with `ConnectionLost` when the connection ends. */
   ended: AbortSignal;
 }
@@ -40,10 +42,10 @@ export class ClientLink {
   readonly #timers: Timers;
   #connection: Connection | undefined;
   #connecting: Promise<Connection> | undefined;
-  #lastRequest = 0;
+  #lastRequest: RequestNumber = 0;
   #closed = false;
   /** Raised with every new connection. Sessions that were opened on an earlier one must be opened again. */
-  generation = 0;
+  generation: LinkGeneration = 0;
 
   constructor({ path, connectMs, ports }: ClientLinkOptions) {
     this.path = path;
@@ -58,12 +60,12 @@ export class ClientLink {
   }
 
   /** The number of the instance; undefined while there is no connection. */
-  get instance(): number | undefined {
+  get instance(): InstanceId | undefined {
     return this.#connection?.instance;
   }
 
   /** Connects unless connected; returns the number of the instance. Throws `INSTANCE_UNREACHABLE`, `PROTOCOL_VERSION`. */
-  async ensureConnected(): Promise<number> {
+  async ensureConnected(): Promise<InstanceId> {
     if (this.#connection !== undefined) return this.#connection.instance;
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { message: 'The connection was closed' });
     this.#connecting ??= this.#connect().finally(() => {
@@ -120,7 +122,7 @@ export class ClientLink {
     const leftMs = Math.max(1, untilMs - this.#clock.monotonicMs());
     const greetingTimeout = this.#timers.deadline(leftMs, () => socket.destroy());
     try {
-      const instance = await pending.add<number>(0);
+      const instance = await pending.add<InstanceId>(0);
       if (this.#closed) throw new ConnectionLost(this.path);
       this.#connection = { socket, writer, pending, instance, ended: ending.signal };
       this.generation += 1;
@@ -159,7 +161,7 @@ export class ClientLink {
   openConsumer(
     consumer: PushedMessages,
     write: (writer: FrameWriter) => void,
-  ): { number: number; opened: Promise<void>; close(): void } {
+  ): { number: RequestNumber; opened: Promise<void>; close(): void } {
     const { pending } = this.#connection!;
     const opened = this.request<void>(requests.openConsumer, write);
     const number = this.#lastRequest;

@@ -3,6 +3,7 @@
  * tightly coupled and names one, else the instance that the session enqueues to. Calls about a branch that the session has not
  * started ask the members in turn.
  */
+
 import { QueueError } from '../api/errors.ts';
 import type {
   XaBranchPlace,
@@ -13,6 +14,7 @@ import type {
   XaVote,
   Xid,
 } from '../api/xa.ts';
+import type { InstanceId } from '../model/ids.ts';
 import type { SessionGuard } from '../model/session-calls.ts';
 import { validateXid, xidKey } from '../model/xid.ts';
 
@@ -24,21 +26,21 @@ export interface ClusterBranchHost {
   readonly guard: SessionGuard;
   readonly hasWork: boolean;
   /** For a branch that may be anywhere. Throws `INSTANCE_UNREACHABLE`. */
-  chooseInstance(): number;
+  chooseInstance(): InstanceId;
   /** Members of the cluster, served at the moment or not. */
-  memberInstances(): number[];
-  branchesOn(instance: number): BranchesOfInstance;
+  memberInstances(): InstanceId[];
+  branchesOn(instance: InstanceId): BranchesOfInstance;
   /** The session's work is on this instance until `onEnded`. */
-  onStarted(instance: number): void;
+  onStarted(instance: InstanceId): void;
   onEnded(): void;
 }
 
 export class ClusterBranches implements XaSession {
   readonly #host: ClusterBranchHost;
   /** Instances of the branches that the session has started and that may not have ended, by xid. */
-  readonly #instances = new Map<string, number>();
+  readonly #instances = new Map<string, InstanceId>();
   /** Of the branch that the session works in. */
-  #active: number | undefined;
+  #active: InstanceId | undefined;
 
   constructor(host: ClusterBranchHost) {
     this.#host = host;
@@ -49,7 +51,7 @@ export class ClusterBranches implements XaSession {
     return this.#active !== undefined;
   }
 
-  get home(): number | undefined {
+  get home(): InstanceId | undefined {
     return this.#active === undefined ? undefined : this.#host.branchesOn(this.#active).home;
   }
 
@@ -58,7 +60,7 @@ export class ClusterBranches implements XaSession {
       if (this.isActive)
         throw new QueueError('XAER_PROTO', { message: 'The session works in a branch already' });
       if (this.#host.hasWork) throw new QueueError('XAER_OUTSIDE');
-      const start = async (branches: XaSession, instance: number) => {
+      const start = async (branches: XaSession, instance: InstanceId) => {
         await branches.start(xid, options);
         this.#instances.set(xidKey(validateXid(xid)), instance);
         this.#active = instance;
@@ -140,7 +142,7 @@ export class ClusterBranches implements XaSession {
    */
   async #atBranch<T>(
     xid: Xid,
-    call: (branches: BranchesOfInstance, instance: number) => Promise<T>,
+    call: (branches: BranchesOfInstance, instance: InstanceId) => Promise<T>,
     { instance: named }: XaBranchPlace = {},
   ): Promise<T> {
     const key = xidKey(validateXid(xid));
@@ -159,7 +161,10 @@ export class ClusterBranches implements XaSession {
     throw failure ?? new QueueError('XAER_NOTA');
   }
 
-  #at<T>(instance: number, call: (branches: BranchesOfInstance, instance: number) => Promise<T>): Promise<T> {
+  #at<T>(
+    instance: InstanceId,
+    call: (branches: BranchesOfInstance, instance: InstanceId) => Promise<T>,
+  ): Promise<T> {
     return call(this.#host.branchesOn(instance), instance);
   }
 

@@ -1,9 +1,11 @@
 /** Receipts of a cluster begin with the number of their instance, which alone knows them. */
+
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
+import type { InstanceId } from '../model/ids.ts';
 
 /** The message as a client of the whole cluster gets it. Its payload is decoded when it is read, as before. */
-export function withInstancePrefix(instance: number, message: Message): Message {
+export function withInstancePrefix(instance: InstanceId, message: Message): Message {
   const { id, correlationId, groupKey, properties, recipients, priority } = message;
   const { payloadBytes, streamed, enqueuedAtMs, deliveryCount } = message;
   return {
@@ -26,7 +28,9 @@ export function withInstancePrefix(instance: number, message: Message): Message 
 }
 
 /** Returns the instance of the receipts, and the receipts without its number. Throws `RECEIPT_STALE`, `TX_SPANS_INSTANCES`. */
-export function splitReceipts(receipts: readonly string[]): [instance: number, instanceReceipts: string[]] {
+export function splitReceipts(
+  receipts: readonly string[],
+): [instance: InstanceId, instanceReceipts: string[]] {
   const split = receipts.map((receipt) => {
     const [, instance, instanceReceipt] = /^([1-9]\d?)\/(.+)$/.exec(receipt) ?? [];
     if (instance === undefined || instanceReceipt === undefined) {

@@ -4,6 +4,7 @@
  * one that had messages for its first dequeue. One with an idempotency key runs where the keys are known, unless its
  * receipts or statements belong to another instance. A receipt names its instance: `<instance>/<receipt>`.
  */
+
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
@@ -16,6 +17,7 @@ import type {
   Session,
 } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
+import type { InstanceId } from '../model/ids.ts';
 import type { Clock, Ports } from '../model/ports.ts';
 import { LazyCommitResult, SessionGuard, validateIdempotencyKey } from '../model/session-calls.ts';
 import { ClusterBranches } from './cluster-branches.ts';
@@ -25,16 +27,16 @@ import type { RemoteSession } from './remote-session.ts';
 export interface ClusterConnections {
   readonly ports: Ports;
   /** Instances that are served now; each call begins with another one. Throws `INSTANCE_UNREACHABLE` if there is none. */
-  servedInstances(): number[];
+  servedInstances(): InstanceId[];
   /** Instances that accept messages, whether they are served at the moment or not. */
-  activeInstances(): number[];
+  activeInstances(): InstanceId[];
   /** Those, and instances that are to leave. */
-  memberInstances(): number[];
-  openSessionOn(instance: number): RemoteSession;
+  memberInstances(): InstanceId[];
+  openSessionOn(instance: InstanceId): RemoteSession;
   /** The instance that has the application's tables, or the one that is to get them. */
-  sqlInstance(): number;
+  sqlInstance(): InstanceId;
   /** The instance that knows the idempotency keys; the same for ever. */
-  keyInstance(): Promise<number>;
+  keyInstance(): Promise<InstanceId>;
 }
 
 /** The instance cannot deliver at the moment, but another one may. */
@@ -44,12 +46,12 @@ export class ClusterSession implements Session {
   readonly id: string;
   readonly #connections: ClusterConnections;
   readonly #onClosed: (session: ClusterSession) => void;
-  readonly #sessions = new Map<number, RemoteSession>();
+  readonly #sessions = new Map<InstanceId, RemoteSession>();
   readonly #guard: SessionGuard;
   readonly #clock: Clock;
-  #enqueueInstance: number | undefined;
+  #enqueueInstance: InstanceId | undefined;
   /** The instance of the open transaction. */
-  #transactionInstance: number | undefined;
+  #transactionInstance: InstanceId | undefined;
   /** The open transaction can run on no other instance: it has more than staged enqueues. */
   #isBound = false;
   /** The keys that the uploads of the open transaction named; undefined for one without. */
@@ -111,7 +113,7 @@ export class ClusterSession implements Session {
   }
 
   /** Stays with its instance until that leaves the cluster: after a failure, failover makes it available again. */
-  #chooseEnqueueInstance(): number {
+  #chooseEnqueueInstance(): InstanceId {
     const active = this.#connections.activeInstances();
     if (this.#enqueueInstance === undefined || !active.includes(this.#enqueueInstance)) {
       const served = this.#connections.servedInstances();
@@ -120,7 +122,7 @@ export class ClusterSession implements Session {
     return this.#enqueueInstance;
   }
 
-  #sessionOn(instance: number): RemoteSession {
+  #sessionOn(instance: InstanceId): RemoteSession {
     let session = this.#sessions.get(instance);
     if (session === undefined) {
       session = this.#connections.openSessionOn(instance);
@@ -204,10 +206,10 @@ export class ClusterSession implements Session {
 
   /** Asks the instances in turn for ready messages and waits briefly at the last one, until `waitMs` is over. */
   async #dequeueFromAny(
-    from: number | undefined,
+    from: InstanceId | undefined,
     { waitMs = 0, ...options }: DequeueOptions,
     dequeue: (session: Session, step: DequeueOptions) => Promise<Message[]>,
-  ): Promise<{ instance?: number; messages: Message[] }> {
+  ): Promise<{ instance?: InstanceId; messages: Message[] }> {
     const signal = this.#guard.waitSignal(options.signal);
     const untilMs = this.#clock.monotonicMs() + waitMs;
     for (;;) {
@@ -290,7 +292,7 @@ export class ClusterSession implements Session {
     return this.#guard.run(this.#commitWhereKeysAreKnown(instance, { idempotencyKey: key }));
   }
 
-  async #commitWhereKeysAreKnown(stagedOn: number, options: CommitOptions): Promise<CommitResult> {
+  async #commitWhereKeysAreKnown(stagedOn: InstanceId, options: CommitOptions): Promise<CommitResult> {
     const staged = this.#sessionOn(stagedOn);
     let session: RemoteSession;
     try {
@@ -303,7 +305,7 @@ export class ClusterSession implements Session {
     return await session.commit(options);
   }
 
-  #bindTransaction(instance: number): void {
+  #bindTransaction(instance: InstanceId): void {
     this.#transactionInstance = instance;
     this.#isBound = true;
   }

@@ -1,4 +1,5 @@
 /** An instance that another process serves, as its client sees it. */
+
 import type { ClientSessionOptions } from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
 import type { Instance, RemoteInstance } from '../api/instance.ts';
@@ -6,6 +7,7 @@ import { limits } from '../api/limits.ts';
 import type { BrowsedMessage } from '../api/message.ts';
 import type { Session } from '../api/session.ts';
 import type { XaResource } from '../api/xa.ts';
+import type { InstanceId } from '../model/ids.ts';
 import { type ReadChunk, streamPayload } from '../payloads/payload-stream.ts';
 import type { AdminArguments, AdminCall, AdminResult, WireBrowsedMessage } from '../wire/admin-call-types.ts';
 import { requests } from '../wire/protocol.ts';
@@ -22,19 +24,19 @@ export async function connectLink(options: ClientLinkOptions): Promise<RemoteIns
 }
 
 /** Returns at once; the first call connects. */
-export function connectLinkLazily(options: ClientLinkOptions, instance: number): LinkedRemoteInstance {
+export function connectLinkLazily(options: ClientLinkOptions, instance: InstanceId): LinkedRemoteInstance {
   return new LinkedRemoteInstance(new ClientLink(options), instance);
 }
 
 export class LinkedRemoteInstance implements RemoteInstance {
-  readonly id: number;
+  readonly id: InstanceId;
   readonly xa: XaResource;
   readonly #link: ClientLink;
   readonly #sessionIds: SessionIds;
   readonly #sessions = new Set<Session>();
   #closed = false;
 
-  constructor(link: ClientLink, id: number) {
+  constructor(link: ClientLink, id: InstanceId) {
     this.#link = link;
     this.xa = new RemoteResource(link);
     this.#sessionIds = new SessionIds(link.ports.random);

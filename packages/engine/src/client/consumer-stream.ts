@@ -2,7 +2,9 @@
  * One consumer that is open at the instance, over one connection. Acknowledgements and credit are sent once in a turn of the event
  * loop, or with the next pull.
  */
+
 import type { Message } from '../api/message.ts';
+import type { RequestNumber } from '../model/ids.ts';
 import { requests } from '../wire/protocol.ts';
 import type { ConsumerSettings } from './consumer-settings.ts';
 import type { PushedMessages } from './pending-requests.ts';
@@ -11,7 +13,7 @@ import type { SessionAttachment } from './session-attachment.ts';
 /** A pipeline whose messages the session's transaction consumes. */
 export interface TransactedPart {
   /** What a commit consumes of it now: the consumer's number, and how many messages. Undefined if none. */
-  readonly toCommit: { consumer: number; messages: number } | undefined;
+  readonly toCommit: { consumer: RequestNumber; messages: number } | undefined;
   /** A commit that consumes them was sent: they are the transaction's. */
   onCommitSent(): void;
   /** The transaction was rolled back: delivery begins again with the oldest message that it had. */
@@ -22,7 +24,7 @@ export interface TransactedPart {
 export class ConsumerStream {
   readonly #session: SessionAttachment;
   /** Its number at the instance. */
-  #number = 0;
+  #number: RequestNumber = 0;
   #close: () => void = () => undefined;
   #isEnded = false;
   #acknowledged = 0;
@@ -33,7 +35,7 @@ export class ConsumerStream {
     this.#session = session;
   }
 
-  get number(): number {
+  get number(): RequestNumber {
     return this.#number;
   }
 

@@ -1,6 +1,8 @@
 /** What a session asks for with a dequeue, a dequeueNow or a receive. */
+
 import { limits } from '../api/limits.ts';
 import type { ReceiveOptions } from '../api/session.ts';
+import type { RemoteSessionNumber } from '../model/ids.ts';
 import { validateHoldMs, validateMaxAndWait } from '../model/session-calls.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { assertText, requests } from '../wire/protocol.ts';
@@ -28,7 +30,7 @@ export function validateDeliveryRequest(
 
 export function writeDeliveryRequest(
   writer: FrameWriter,
-  sessionNumber: number,
+  sessionNumber: RemoteSessionNumber,
   { max, waitMs, holdMs, queue, subscriber }: DeliveryRequest,
 ): void {
   writer.u32(sessionNumber);

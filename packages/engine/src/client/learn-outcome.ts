@@ -2,8 +2,10 @@
  * Learns how a commit ended whose answer was lost with the connection. The instance stores with each commit which
  * transaction of which session it was (`commit/commit-outcomes.ts`), so it can tell after a reconnect or a recovery.
  */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import type { TransactionNumber } from '../model/ids.ts';
 import { pause } from '../model/pause.ts';
 import type { Clock } from '../model/ports.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
@@ -17,7 +19,7 @@ const retryMs = 50;
 /** Throws `TX_NOT_COMMITTED`, and `COMMIT_OUTCOME_UNKNOWN` if no instance answers in time or it may have forgotten. */
 export async function learnOutcome(
   attachment: SessionAttachment,
-  { transactionNumber, sentAt }: { transactionNumber: number; sentAt: SentAt },
+  { transactionNumber, sentAt }: { transactionNumber: TransactionNumber; sentAt: SentAt },
 ): Promise<LazyCommitResult> {
   let outcome: LazyCommitResult | undefined;
   try {
@@ -50,7 +52,7 @@ const sinceMs = (sentAt: SentAt, clock: Clock): number =>
 /** Asks until there is an answer, for as long as the link may take to connect. */
 async function askOutcome(
   attachment: SessionAttachment,
-  transactionNumber: number,
+  transactionNumber: TransactionNumber,
 ): Promise<LazyCommitResult | undefined> {
   const { link, sessionNumber } = attachment;
   const { clock, timers } = link.ports;

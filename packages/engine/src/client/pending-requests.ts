@@ -1,7 +1,9 @@
 /** The requests of one connection that are not answered yet, and the decoding of their answers. */
+
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
 import { idRunBytes, readIdRuns } from '../model/id-runs.ts';
+import type { RequestNumber } from '../model/ids.ts';
 import { LazyCommitResult } from '../model/session-calls.ts';
 import type { ReadChunk } from '../payloads/payload-stream.ts';
 import { BodyReader } from '../wire/body-reader.ts';
@@ -25,8 +27,8 @@ export interface PushedMessages {
 }
 
 export class PendingRequests {
-  readonly #requests = new Map<number, PendingRequest>();
-  readonly #consumers = new Map<number, PushedMessages>();
+  readonly #requests = new Map<RequestNumber, PendingRequest>();
+  readonly #consumers = new Map<RequestNumber, PushedMessages>();
   readonly #readChunk: ReadChunk;
 
   constructor(readChunk: ReadChunk) {
@@ -34,17 +36,17 @@ export class PendingRequests {
   }
 
   /** Resolves with the answer, or rejects with the error that the instance answered. */
-  add<T>(request: number): Promise<T> {
+  add<T>(request: RequestNumber): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#requests.set(request, { resolve: resolve as PendingRequest['resolve'], reject });
     });
   }
 
-  addConsumer(request: number, consumer: PushedMessages): void {
+  addConsumer(request: RequestNumber, consumer: PushedMessages): void {
     this.#consumers.set(request, consumer);
   }
 
-  removeConsumer(request: number): void {
+  removeConsumer(request: RequestNumber): void {
     this.#consumers.delete(request);
   }
 
@@ -96,7 +98,7 @@ export class PendingRequests {
   }
 
   /** Returns false if the frame is for no consumer. */
-  #onConsumerFrame(kind: number, request: number, body: BodyReader): boolean {
+  #onConsumerFrame(kind: number, request: RequestNumber, body: BodyReader): boolean {
     const consumer = this.#consumers.get(request);
     if (kind === replies.pushed) {
       const messages: Message[] = [];

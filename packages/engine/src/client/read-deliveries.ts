@@ -1,5 +1,7 @@
 /** Reads the messages of a delivery from the frames of its answer (format: `wire/protocol.ts`). */
+
 import type { Message } from '../api/message.ts';
+import type { Seq } from '../model/ids.ts';
 import { type ChunkedPayload, RecordMessage, recordBytesMin, recordEnd } from '../model/message-record.ts';
 import { type ReadChunk, streamPayload } from '../payloads/payload-stream.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
@@ -46,7 +48,7 @@ interface ReceivedDelivery {
 class RemoteMessage extends RecordMessage {
   readonly #delivery: ReceivedDelivery;
 
-  constructor(delivery: ReceivedDelivery, seq: number, source: Buffer, start: number) {
+  constructor(delivery: ReceivedDelivery, seq: Seq, source: Buffer, start: number) {
     super(seq, source, start);
     this.#delivery = delivery;
   }

@@ -1,4 +1,5 @@
 /** Branches of distributed transactions on an instance in another process. */
+
 import { QueueError } from '../api/errors.ts';
 import type {
   XaBranchPlace,
@@ -10,6 +11,7 @@ import type {
   XaVote,
   Xid,
 } from '../api/xa.ts';
+import type { InstanceId } from '../model/ids.ts';
 import type { SessionGuard } from '../model/session-calls.ts';
 import { xaError } from '../model/xa-error.ts';
 import { validateXid, xidKey } from '../model/xid.ts';
@@ -84,7 +86,7 @@ export class RemoteBranches implements XaSession {
   readonly #host: RemoteBranchHost;
   /** Of the branch that the session works in. */
   #activeKey: string | undefined;
-  #home: number | undefined;
+  #home: InstanceId | undefined;
 
   constructor(link: Requester, host: RemoteBranchHost) {
     this.#resource = new RemoteResource(link);
@@ -92,7 +94,7 @@ export class RemoteBranches implements XaSession {
     this.#host = host;
   }
 
-  get home(): number | undefined {
+  get home(): InstanceId | undefined {
     return this.#home;
   }
 

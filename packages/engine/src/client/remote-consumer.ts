@@ -3,11 +3,13 @@
  * instance. The instance keeps all messages that are not acknowledged, so what this process has of them can be dropped at any
  * time: at `recover` and with the connection they come again.
  */
+
 import type { AckMode, Consumer, ConsumerOptions, ReceiveMessageOptions } from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
 import type { DequeueOptions } from '../api/session.ts';
+import type { RequestNumber } from '../model/ids.ts';
 import { validateMaxAndWait } from '../model/session-calls.ts';
 import { type ConsumerSettings, validateConsumer } from './consumer-settings.ts';
 import { ConsumerStream, type TransactedPart } from './consumer-stream.ts';
@@ -316,7 +318,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     }
   }
 
-  get toCommit(): { consumer: number; messages: number } | undefined {
+  get toCommit(): { consumer: RequestNumber; messages: number } | undefined {
     if (this.ackMode !== 'transacted' || this.#unacknowledged === 0 || this.#stream === undefined)
       return undefined;
     return { consumer: this.#stream.number, messages: this.#unacknowledged };

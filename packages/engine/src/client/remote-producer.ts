@@ -2,9 +2,11 @@
  * A producer of a remote session. Messages that leave in one turn of the event loop share a frame. One-way sends have no answer
  * but that to the last frame of a window, which says how all of them ended.
  */
+
 import type { Producer, ProducerOptions } from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
 import type { NewMessage } from '../api/message.ts';
+import type { LinkGeneration, ProducerNumber } from '../model/ids.ts';
 import { validateMaxAndWait } from '../model/session-calls.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { assertText, requests } from '../wire/protocol.ts';
@@ -23,7 +25,7 @@ export type ProducerSession = Pick<ConsumerSession, 'attachment' | 'attach'> & {
 
 export class RemoteProducer implements Producer {
   readonly #session: ProducerSession;
-  readonly #number: number;
+  readonly #number: ProducerNumber;
   readonly #queue: string;
   readonly #windowMessages: number;
   readonly #blockMs: number;
@@ -32,14 +34,14 @@ export class RemoteProducer implements Producer {
   /** Sends since the last answer, those that have not left included. */
   #unanswered = 0;
   /** Generation of the connection on which they were sent. */
-  #generation = 0;
+  #generation: LinkGeneration = 0;
   /** The last of the sends that wait to leave, one after the other. */
   #lastWaiting: Promise<void> | undefined;
   /** Under way while the answer to a window is awaited. */
   #answer: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(session: ProducerSession, number: number, queue: string, options: ProducerOptions) {
+  constructor(session: ProducerSession, number: ProducerNumber, queue: string, options: ProducerOptions) {
     const { oneWay, blockMs = 0 } = options;
     assertText('queue', queue);
     validateMaxAndWait(1, blockMs);

@@ -2,7 +2,9 @@
  * The open transaction of a remote session: what is staged here, and whether the instance has a part of it. That part is lost
  * with the connection; what is staged is not. The outcome of a commit whose answer was lost is learned over the next connection.
  */
+
 import { QueueError } from '../api/errors.ts';
+import type { TransactionNumber } from '../model/ids.ts';
 import { LazyCommitResult, type SessionGuard } from '../model/session-calls.ts';
 import { requests } from '../wire/protocol.ts';
 import { learnOutcome, type SentAt, sentNow } from './learn-outcome.ts';
@@ -20,7 +22,7 @@ export class RemoteTransaction {
   #isStartedAtServer = false;
   /** Whether that part has messages or payloads, which are lost to the transaction if the connection is. */
   #hasServerState = false;
-  #lastNumber = 0;
+  #lastNumber: TransactionNumber = 0;
 
   constructor(attachment: SessionAttachment, guard: SessionGuard) {
     this.#attachment = attachment;

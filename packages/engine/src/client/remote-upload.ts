@@ -3,7 +3,9 @@
  * the source has to wait, which bounds the memory on both sides. A payload of a single part is not uploaded; it travels
  * with its message.
  */
+
 import { limits } from '../api/limits.ts';
+import type { LinkGeneration, UploadNumber } from '../model/ids.ts';
 import { assertStreamedSize, type UploadTarget } from '../payloads/upload-all.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { requests } from '../wire/protocol.ts';
@@ -11,18 +13,18 @@ import type { SessionAttachment } from './session-attachment.ts';
 
 interface UploadContext {
   attachment: SessionAttachment;
-  uploadNumber: number;
+  uploadNumber: UploadNumber;
 }
 
 /** A payload that is stored at the instance, under a number that the session gave it. */
 export interface RemotePayload {
-  uploadNumber: number;
+  uploadNumber: UploadNumber;
 }
 
 export class RemoteUpload implements UploadTarget<RemotePayload | Buffer> {
   readonly #context: UploadContext;
   /** Generation of the connection on which the upload began. No other connection can continue it. */
-  readonly #generation: number;
+  readonly #generation: LinkGeneration;
   /** Aborted when that connection is lost. */
   readonly connectionLost: AbortSignal;
   #partBuffer = Buffer.allocUnsafeSlow(limits.chunkBytes);

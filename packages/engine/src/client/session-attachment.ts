@@ -2,20 +2,21 @@
  * Where a remote session is open: on one connection of its link. After the connection is lost, the session is opened again
  * on the next one under the same id and with a higher attachment number, which closes it on the earlier connection.
  */
+import type { AttachmentNumber, InstanceId, LinkGeneration, RemoteSessionNumber } from '../model/ids.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { requests } from '../wire/protocol.ts';
 import type { ClientLink } from './client-link.ts';
 
 export class SessionAttachment {
   readonly link: ClientLink;
-  readonly sessionNumber: number;
+  readonly sessionNumber: RemoteSessionNumber;
   readonly #sessionId: Buffer;
   /** Generation of the link at the last `attach`; 0: never attached. */
-  #generation = 0;
-  #attachmentNumber = 0;
+  #generation: LinkGeneration = 0;
+  #attachmentNumber: AttachmentNumber = 0;
   #roundTrips = 0;
 
-  constructor(link: ClientLink, session: { sessionNumber: number; sessionId: Buffer }) {
+  constructor(link: ClientLink, session: { sessionNumber: RemoteSessionNumber; sessionId: Buffer }) {
     this.link = link;
     this.sessionNumber = session.sessionNumber;
     this.#sessionId = session.sessionId;
@@ -32,12 +33,12 @@ export class SessionAttachment {
   }
 
   /** The number of the instance; undefined while there is no connection. */
-  get instance(): number | undefined {
+  get instance(): InstanceId | undefined {
     return this.link.instance;
   }
 
   /** The number of the instance. Throws `INSTANCE_UNREACHABLE`. */
-  ensureConnected(): Promise<number> {
+  ensureConnected(): Promise<InstanceId> {
     return this.link.ensureConnected();
   }
 

@@ -11,9 +11,11 @@
  * Messages that the session leaves here for `prefetchIdleMs` go back to the queue, and so do those that it had not taken at a
  * rollback. Neither counts as a delivery. When the connection is lost the instance cannot know what was taken, so all count.
  */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
+import type { RequestNumber } from '../model/ids.ts';
 import { PipelineWindow, payloadBytesOf } from '../model/pipeline-window.ts';
 import type { Timer } from '../model/ports.ts';
 import { consumerModes } from '../wire/protocol.ts';
@@ -188,7 +190,7 @@ export class SessionPrefetch implements TransactedPart {
     this.#stream?.cancelPull();
   }
 
-  get toCommit(): { consumer: number; messages: number } | undefined {
+  get toCommit(): { consumer: RequestNumber; messages: number } | undefined {
     if (this.#taken === 0 || this.#stream === undefined) return undefined;
     return { consumer: this.#stream.number, messages: this.#taken };
   }

@@ -1,5 +1,7 @@
 /** Payloads that a remote session sends ahead of its commit, in chunks. */
+
 import type { NewMessage, StreamedMessage } from '../api/message.ts';
+import type { UploadNumber } from '../model/ids.ts';
 import { uploadAll } from '../payloads/upload-all.ts';
 import type { RemoteTransaction } from './remote-transaction.ts';
 import { RemoteUpload } from './remote-upload.ts';
@@ -10,7 +12,7 @@ export class SessionUploads {
   readonly #transaction: RemoteTransaction;
   /** Aborted when the session is closed. */
   readonly #closingSignal: AbortSignal;
-  #lastNumber = 0;
+  #lastNumber: UploadNumber = 0;
 
   constructor(attachment: SessionAttachment, transaction: RemoteTransaction, closingSignal: AbortSignal) {
     this.#attachment = attachment;

@@ -1,7 +1,9 @@
 /** The staged operations of a remote session, encoded in the form in which its commit carries them (`wire/protocol.ts`). */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { NewMessage } from '../api/message.ts';
+import type { UploadNumber } from '../model/ids.ts';
 import { writeRecord } from '../model/message-record.ts';
 import type { Clock } from '../model/ports.ts';
 import { assertTransactionSize, recordBytes } from '../model/session-calls.ts';
@@ -68,7 +70,7 @@ export class StagedOperations {
   }
 
   /** Stages a message whose payload the session has uploaded before. */
-  enqueueUploaded(queue: string, uploadNumber: number, message: NewMessage): void {
+  enqueueUploaded(queue: string, uploadNumber: UploadNumber, message: NewMessage): void {
     const bytes = 4 + recordBytes(message);
     assertTransactionSize(this.#count + 1, this.#usedBytes + bytes);
     this.#openHeader(operations.enqueueUploaded, queue);

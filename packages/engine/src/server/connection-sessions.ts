@@ -1,5 +1,7 @@
 /** The sessions that a client has opened over one connection, by the numbers that it gave them. */
+
 import { limits } from '../api/limits.ts';
+import type { AttachmentNumber, RemoteSessionNumber } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
 import type { LocalInstance } from '../runtime/local-instance.ts';
 import { protocolError } from '../wire/protocol.ts';
@@ -7,15 +9,15 @@ import { ServerSession } from './server-session.ts';
 
 export interface SessionOpening {
   session: Buffer;
-  attachment: number;
+  attachment: AttachmentNumber;
 }
 
 export class ConnectionSessions {
   readonly #instance: LocalInstance;
   readonly #ports: Pick<Ports, 'clock' | 'timers'>;
-  readonly #sessions = new Map<number, ServerSession>();
+  readonly #sessions = new Map<RemoteSessionNumber, ServerSession>();
   /** Sessions that could not be opened. Each of their calls tries again. */
-  readonly #refused = new Map<number, SessionOpening>();
+  readonly #refused = new Map<RemoteSessionNumber, SessionOpening>();
 
   constructor(instance: LocalInstance, ports: Pick<Ports, 'clock' | 'timers'>) {
     this.#instance = instance;
@@ -23,7 +25,7 @@ export class ConnectionSessions {
   }
 
   /** The client does not wait for the answer: a refusal is reported to the first call. Throws `PROTOCOL_INVALID`. */
-  open(sessionNumber: number, opening: SessionOpening): void {
+  open(sessionNumber: RemoteSessionNumber, opening: SessionOpening): void {
     if (this.#sessions.has(sessionNumber) || this.#refused.has(sessionNumber)) {
       throw protocolError(`Session ${sessionNumber} is already open`);
     }
@@ -36,7 +38,7 @@ export class ConnectionSessions {
   }
 
   /** Throws `PROTOCOL_INVALID` for a session that was not opened, and again what refused one. */
-  find(sessionNumber: number): ServerSession {
+  find(sessionNumber: RemoteSessionNumber): ServerSession {
     const session = this.#sessions.get(sessionNumber);
     if (session !== undefined) return session;
     const opening = this.#refused.get(sessionNumber);
@@ -48,12 +50,12 @@ export class ConnectionSessions {
   }
 
   /** Undefined for a session that was refused, which has no wait to cancel and no upload. */
-  findOpen(sessionNumber: number): ServerSession | undefined {
+  findOpen(sessionNumber: RemoteSessionNumber): ServerSession | undefined {
     return this.#sessions.get(sessionNumber);
   }
 
   /** Resolves when the session is closed. Throws `PROTOCOL_INVALID`. */
-  async close(sessionNumber: number): Promise<void> {
+  async close(sessionNumber: RemoteSessionNumber): Promise<void> {
     if (this.#refused.delete(sessionNumber)) return;
     const session = this.find(sessionNumber);
     this.#sessions.delete(sessionNumber);

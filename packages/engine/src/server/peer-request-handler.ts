@@ -1,5 +1,7 @@
 /** Answers what another instance asks for over one connection. */
+
 import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
+import type { InstanceId } from '../model/ids.ts';
 import type { MachineClock } from '../model/ports.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
 import { peerCallFromJson, readBatch } from '../wire/peer-messages.ts';
@@ -13,7 +15,7 @@ export class PeerRequestHandler {
   readonly #home: HomeCaller;
   readonly #branches: Pick<ServedBranches, 'answer'>;
   readonly #clock: MachineClock;
-  readonly #requestingPeers = new Set<number>();
+  readonly #requestingPeers = new Set<InstanceId>();
 
   constructor(parts: {
     forwarding: InstanceForwarding;

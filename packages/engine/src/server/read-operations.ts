@@ -1,4 +1,5 @@
 /** Reads the operations that a commit carries (format: `wire/protocol.ts`). */
+import type { RequestNumber, UploadNumber } from '../model/ids.ts';
 import type { RecordRun } from '../model/message-record.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import { BodyReader } from '../wire/body-reader.ts';
@@ -12,9 +13,9 @@ export interface OperationHandler {
   execute(statement: SqlStatement): void;
   idempotencyKey(key: string): void;
   /** The oldest messages of a consumer, which were delivered ahead of its calls. */
-  consumeDelivered(consumer: number, messages: number): void;
+  consumeDelivered(consumer: RequestNumber, messages: number): void;
   /** The record begins at `start` and must end at or before `end`; returns its end. */
-  enqueueUploaded(uploadNumber: number, source: Buffer, start: number, end: number): number;
+  enqueueUploaded(uploadNumber: UploadNumber, source: Buffer, start: number, end: number): number;
 }
 
 /** Throws `PROTOCOL_INVALID`, and what the handler throws. */

@@ -1,11 +1,17 @@
 /** Answers commits (format: `wire/protocol.ts`). */
+
 import { type IdRun, idRunsBytes } from '../model/id-runs.ts';
+import type { RequestNumber } from '../model/ids.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { replies } from '../wire/protocol.ts';
 import { resultsToJson } from '../wire/sql-json.ts';
 
-export function sendCommitResult(writer: FrameWriter, request: number, result: LazyCommitResult): void {
+export function sendCommitResult(
+  writer: FrameWriter,
+  request: RequestNumber,
+  result: LazyCommitResult,
+): void {
   if (result.replayed) {
     writer.beginFrame(replies.replayed, request);
     writer.u8(result.hasLostResults ? 1 : 0);
@@ -26,7 +32,7 @@ export function sendCommitResult(writer: FrameWriter, request: number, result: L
 }
 
 /** Answers that follow each other, as those of a group do, share a frame. */
-export function sendCommitted(writer: FrameWriter, request: number, idRuns: readonly IdRun[]): void {
+export function sendCommitted(writer: FrameWriter, request: RequestNumber, idRuns: readonly IdRun[]): void {
   writer.continueFrame(replies.committed);
   writer.u32(request);
   writer.u32(idRuns.length);

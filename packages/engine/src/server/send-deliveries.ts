@@ -1,6 +1,8 @@
 /** Sends the messages that a dequeue took to the client (format: `wire/protocol.ts`). */
+
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage } from '../api/message.ts';
+import type { RequestNumber } from '../model/ids.ts';
 import { recordByteLength, writeRecord } from '../model/message-record.ts';
 import { DeliveredMessage } from '../queues/dispatcher.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
@@ -12,7 +14,7 @@ import { replies } from '../wire/protocol.ts';
  */
 export function sendDeliveries(
   writer: FrameWriter,
-  request: number,
+  request: RequestNumber,
   messages: readonly Message[],
   kinds: FrameKinds = ofAnswer,
 ): Promise<void> | undefined {
@@ -36,7 +38,7 @@ export const ofPush: FrameKinds = { part: replies.pushed, last: replies.pushed }
 
 async function sendWhenDrained(
   writer: FrameWriter,
-  request: number,
+  request: RequestNumber,
   messages: readonly Message[],
   kinds: FrameKinds,
 ): Promise<void> {
@@ -51,7 +53,11 @@ interface FrameContent {
 }
 
 /** Sends as many messages, beginning with index `from`, as one frame takes; returns their number. */
-function sendFrame(writer: FrameWriter, request: number, { messages, from, kinds }: FrameContent): number {
+function sendFrame(
+  writer: FrameWriter,
+  request: RequestNumber,
+  { messages, from, kinds }: FrameContent,
+): number {
   writer.beginFrame(kinds.last, request);
   let bytes = 0;
   let index = from;

@@ -3,10 +3,12 @@
  * ends this connection and nothing else. While the client does not read its answers, the server reads no more requests from
  * it, which bounds the memory on both sides.
  */
+
 import type { Socket } from 'node:net';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
+import type { RemoteSessionNumber, RequestNumber } from '../model/ids.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
 import { sessionIdBytes } from '../model/session-outcome.ts';
@@ -112,7 +114,7 @@ export class ServerConnection {
     else this.#onOtherRequest(kind, request, body);
   }
 
-  #greet(kind: number, request: number, body: BodyReader): void {
+  #greet(kind: number, request: RequestNumber, body: BodyReader): void {
     if (kind !== requests.hello || body.u32() !== protocolMagic) {
       throw protocolError('The first frame of a connection must be a greeting');
     }
@@ -129,18 +131,18 @@ export class ServerConnection {
     this.#writer.endFrame();
   }
 
-  #commit(request: number, body: BodyReader): void {
+  #commit(request: RequestNumber, body: BodyReader): void {
     const session = this.#findSession(body.u32(), request);
     if (session !== undefined) this.#answerCommit(request, session.commit(body.f64(), body), session);
   }
 
   /** `session`: the session to notify when the commit has ended; undefined if it need not know. */
-  #answerCommit(request: number, commit: Promise<LazyCommitResult>, session?: ServerSession): void {
+  #answerCommit(request: RequestNumber, commit: Promise<LazyCommitResult>, session?: ServerSession): void {
     const onEnded = session && (() => session.onCommitEnded(commit));
     this.#answerWith(request, commit, (result) => sendCommitResult(this.#writer, request, result), onEnded);
   }
 
-  #deliver(kind: number, request: number, body: BodyReader): void {
+  #deliver(kind: number, request: RequestNumber, body: BodyReader): void {
     const session = this.#findSession(body.u32(), request);
     if (session === undefined) return;
     const max = body.u32();
@@ -157,12 +159,12 @@ export class ServerConnection {
   }
 
   /** The request counts as unanswered until the client has read enough for the last frame to be written. */
-  #sendDeliveries(request: number, messages: readonly Message[]): void {
+  #sendDeliveries(request: RequestNumber, messages: readonly Message[]): void {
     const sending = sendDeliveries(this.#writer, request, messages);
     if (sending !== undefined) this.#answerWith(request, sending, () => undefined);
   }
 
-  #onOtherRequest(kind: number, request: number, body: BodyReader): void {
+  #onOtherRequest(kind: number, request: RequestNumber, body: BodyReader): void {
     if (kind === requests.adminCall) {
       this.#adminCall(request, body.remainingText());
       return;
@@ -205,7 +207,7 @@ export class ServerConnection {
     }
   }
 
-  #onSessionRequest(session: ServerSession, kind: number, request: number, body: BodyReader): void {
+  #onSessionRequest(session: ServerSession, kind: number, request: RequestNumber, body: BodyReader): void {
     const done = () => this.#sendDone(request);
     if (kind === requests.enqueueNow) this.#answerCommit(request, session.enqueueNow(body));
     else if (kind === requests.rollback) this.#answerWith(request, session.rollback(), done);
@@ -245,7 +247,7 @@ export class ServerConnection {
   }
 
   /** `request` is the number of the consumer, under which its messages are pushed. */
-  async #openConsumer(session: ServerSession, request: number, body: BodyReader): Promise<void> {
+  async #openConsumer(session: ServerSession, request: RequestNumber, body: BodyReader): Promise<void> {
     await session.whenAttached();
     session.consumers.open(request, body, {
       push: (messages) => sendDeliveries(this.#writer, request, messages, ofPush),
@@ -254,7 +256,7 @@ export class ServerConnection {
   }
 
   /** Without a request number there is no answer: the consumer itself has ended if the request failed. */
-  #answerConsumer(request: number, work: Promise<Message[] | undefined>): void {
+  #answerConsumer(request: RequestNumber, work: Promise<Message[] | undefined>): void {
     if (request === 0) {
       work.catch((error: unknown) => {
         if (isProtocolError(error)) this.#failConnection(error);
@@ -268,7 +270,7 @@ export class ServerConnection {
   }
 
   /** Reads one chunk at a time, however many the client requests, and only as fast as the client reads the answers. */
-  #readChunk(request: number, body: BodyReader): void {
+  #readChunk(request: RequestNumber, body: BodyReader): void {
     const key = { payloadId: body.f64(), chunkIndex: body.u32() };
     body.assertEnd();
     const chunk = this.#lastChunk.then(async () => {
@@ -284,7 +286,7 @@ export class ServerConnection {
   }
 
   /** Runs one call at a time, because an answer may be as large as a frame. */
-  #adminCall(request: number, json: string): void {
+  #adminCall(request: RequestNumber, json: string): void {
     const answer = this.#lastCall.then(async () => {
       while (this.#writer.full) await this.#writer.drained();
       return answerAdminCall(this.#instance, json);
@@ -293,25 +295,25 @@ export class ServerConnection {
     this.#answerWith(request, answer, (result) => this.#sendResult(request, result));
   }
 
-  #sendDone(request: number): void {
+  #sendDone(request: RequestNumber): void {
     this.#writer.beginFrame(replies.done, request);
     this.#writer.endFrame();
   }
 
-  #sendResult(request: number, json: string): void {
+  #sendResult(request: RequestNumber, json: string): void {
     this.#writer.beginFrame(replies.jsonResult, request);
     this.#writer.remainingText(json);
     this.#writer.endFrame();
   }
 
-  #openSession(sessionNumber: number, body: BodyReader): void {
+  #openSession(sessionNumber: RemoteSessionNumber, body: BodyReader): void {
     const attachment = body.u32();
     const start = body.skip(sessionIdBytes);
     const session = Buffer.from(body.source.subarray(start, start + sessionIdBytes));
     this.#sessions.open(sessionNumber, { session, attachment });
   }
 
-  #findSession(sessionNumber: number, request: number): ServerSession | undefined {
+  #findSession(sessionNumber: RemoteSessionNumber, request: RequestNumber): ServerSession | undefined {
     try {
       return this.#sessions.find(sessionNumber);
     } catch (error) {
@@ -322,7 +324,12 @@ export class ServerConnection {
   }
 
   /** Calls `write` with the result of `work`, or answers with its error; `onEnded` before either. */
-  #answerWith<T>(request: number, work: Promise<T>, write: (value: T) => void, onEnded?: () => void): void {
+  #answerWith<T>(
+    request: RequestNumber,
+    work: Promise<T>,
+    write: (value: T) => void,
+    onEnded?: () => void,
+  ): void {
     this.#unanswered += 1;
     work.then(
       (value) => {
@@ -343,14 +350,14 @@ export class ServerConnection {
     if (this.#paused) this.#throttle();
   }
 
-  #onFailure(request: number, error: unknown): void {
+  #onFailure(request: RequestNumber, error: unknown): void {
     // Only the recovered file tells whether a commit under way was durable: without an answer, the client asks then.
     if (this.#instance.failed) this.#socket.destroy();
     else if (isProtocolError(error)) this.#failConnection(error);
     else this.#sendFailure(request, error);
   }
 
-  #sendFailure(request: number, error: unknown): void {
+  #sendFailure(request: RequestNumber, error: unknown): void {
     this.#writer.beginFrame(replies.failed, request);
     this.#writer.remainingText(errorToJson(error));
     this.#writer.endFrame();

@@ -7,6 +7,7 @@
 import type { Message } from '../api/message.ts';
 import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { CommitOutcomes, OutcomeEntry, SessionConnection } from '../commit/commit-outcomes.ts';
+import type { AttachmentNumber, RequestNumber, TransactionNumber, UploadNumber } from '../model/ids.ts';
 import { type RecordRun, readRecord } from '../model/message-record.ts';
 import type { Ports } from '../model/ports.ts';
 import { LazyCommitResult, validateIdempotencyKey } from '../model/session-calls.ts';
@@ -41,7 +42,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
   /** Throws `SESSIONS_FULL`, `SESSION_CLOSED` if a later connection has the session, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   constructor(
     instance: LocalInstance,
-    client: { session: Buffer; attachment: number },
+    client: { session: Buffer; attachment: AttachmentNumber },
     ports: Pick<Ports, 'clock' | 'timers'>,
   ) {
     this.#outcomes = instance.recoverOutcomes();
@@ -104,7 +105,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
    * Carries out the staged operations and commits. If one is refused, the whole transaction is rolled back. The caller says when it
    * has ended (`onCommitEnded`), as it waits for that anyway.
    */
-  commit(transactionNumber: number, staged: BodyReader): Promise<LazyCommitResult> {
+  commit(transactionNumber: TransactionNumber, staged: BodyReader): Promise<LazyCommitResult> {
     const committing = this.#commit(transactionNumber, staged);
     this.#lastCommit = committing;
     return committing;
@@ -114,7 +115,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
     if (this.#lastCommit === committing) this.#lastCommit = undefined;
   }
 
-  #commit(transactionNumber: number, staged: BodyReader): Promise<LazyCommitResult> {
+  #commit(transactionNumber: TransactionNumber, staged: BodyReader): Promise<LazyCommitResult> {
     if (this.#previousEnded !== undefined)
       return this.#afterPrevious(() => this.#commit(transactionNumber, staged));
     if (
@@ -181,7 +182,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
     return this.#session.dequeueNow(queue, options);
   }
 
-  enqueueUploaded(uploadNumber: number, source: Buffer, start: number, end: number): number {
+  enqueueUploaded(uploadNumber: UploadNumber, source: Buffer, start: number, end: number): number {
     const next = validateRecord(source, start, end);
     this.#session.uploads.enqueue(this.uploads.takeUploaded(uploadNumber), readRecord(source, start));
     return next;
@@ -196,7 +197,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
     this.#session.acknowledge(queue, receipts);
   }
 
-  consumeDelivered(consumer: number, messages: number): void {
+  consumeDelivered(consumer: RequestNumber, messages: number): void {
     this.consumers.find(consumer).consumeInTransaction(messages);
   }
 
@@ -210,7 +211,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
   }
 
   /** The outcome of the last transaction that the client sent; undefined if it was not committed. */
-  async outcome(transactionNumber: number): Promise<LazyCommitResult | undefined> {
+  async outcome(transactionNumber: TransactionNumber): Promise<LazyCommitResult | undefined> {
     await this.#previousEnded;
     const committed = this.#outcomeEntry.transactionNumber;
     if (committed > transactionNumber) {

@@ -1,7 +1,9 @@
 /** The consumers of one remote session, by the numbers of the requests that opened them, and the requests about them. */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
+import type { RequestNumber } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { validateHoldMs } from '../model/session-calls.ts';
@@ -17,7 +19,7 @@ export interface ConsumersSession {
 export class SessionConsumers {
   readonly #session: ConsumersSession;
   readonly #ports: Pick<Ports, 'clock' | 'timers'>;
-  readonly #consumers = new Map<number, ServerConsumer>();
+  readonly #consumers = new Map<RequestNumber, ServerConsumer>();
 
   constructor(session: ConsumersSession, ports: Pick<Ports, 'clock' | 'timers'>) {
     this.#session = session;
@@ -25,7 +27,7 @@ export class SessionConsumers {
   }
 
   /** `request` is the consumer's number from now on. Throws what opening a pipeline throws, and `PROTOCOL_INVALID`. */
-  open(request: number, body: BodyReader, stream: ConsumerStream): void {
+  open(request: RequestNumber, body: BodyReader, stream: ConsumerStream): void {
     const messagesMaximum = body.u32();
     const mode = body.u8();
     const holdMs = validateHoldMs(body.u32());
@@ -56,7 +58,7 @@ export class SessionConsumers {
   }
 
   /** Throws `PROTOCOL_INVALID`. */
-  find(consumer: number): ServerConsumer {
+  find(consumer: RequestNumber): ServerConsumer {
     const found = this.#consumers.get(consumer);
     if (found === undefined) throw protocolError(`Consumer ${consumer} is not open`);
     return found;
@@ -67,7 +69,7 @@ export class SessionConsumers {
    * `PROTOCOL_INVALID`.
    */
   handleRequest(kind: number, body: BodyReader): Promise<Message[] | undefined> {
-    const number = body.u32();
+    const number: RequestNumber = body.u32();
     const consumer = this.find(number);
     if (kind !== requests.pull) return this.#change(kind, number, consumer, body);
     const [acknowledged, max, waitMs] = [body.u32(), body.u32(), body.u32()];
@@ -79,7 +81,7 @@ export class SessionConsumers {
 
   async #change(
     kind: number,
-    number: number,
+    number: RequestNumber,
     consumer: ServerConsumer,
     body: BodyReader,
   ): Promise<undefined> {
@@ -100,7 +102,7 @@ export class SessionConsumers {
   }
 
   /** Ends a wait of a pull; a consumer that is closed has none. */
-  cancelPull(consumer: number): void {
+  cancelPull(consumer: RequestNumber): void {
     this.#consumers.get(consumer)?.cancelPull();
   }
 

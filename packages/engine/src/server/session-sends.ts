@@ -2,8 +2,10 @@
  * The sends of one remote session's producers, one after the other for each. Most are one-way: the failure of such a send is
  * reported by the next one that is answered, and those in between are not enqueued, so that a producer's messages keep their order.
  */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import type { ProducerNumber, RequestNumber } from '../model/ids.ts';
 import type { SessionImmediateCalls } from '../runtime/session-immediate-calls.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
 import { protocolError } from '../wire/protocol.ts';
@@ -21,7 +23,7 @@ interface Sends {
 
 export class SessionSends {
   readonly #calls: Pick<SessionImmediateCalls, 'send'>;
-  readonly #byProducer = new Map<number, Sends>();
+  readonly #byProducer = new Map<ProducerNumber, Sends>();
   readonly #ending = new AbortController();
 
   constructor(calls: Pick<SessionImmediateCalls, 'send'>) {
@@ -32,7 +34,7 @@ export class SessionSends {
    * `request` is 0 for a one-way send. A send without a message only asks how those before ended. Resolves when all messages of its
    * producer are enqueued. Rejects with the first failure since the last answer, and with `PROTOCOL_INVALID`.
    */
-  async handleRequest(request: number, body: BodyReader): Promise<void> {
+  async handleRequest(request: RequestNumber, body: BodyReader): Promise<void> {
     const producer = body.u32();
     const sends = this.#sendsOf(producer);
     if (sends.waiting > limits.sendWindowMessagesMax)
@@ -50,7 +52,7 @@ export class SessionSends {
     if (failure !== undefined) throw failure.error;
   }
 
-  #sendsOf(producer: number): Sends {
+  #sendsOf(producer: ProducerNumber): Sends {
     let sends = this.#byProducer.get(producer);
     if (sends === undefined) {
       if (this.#byProducer.size >= limits.consumersPerSessionMax)

@@ -3,7 +3,9 @@
  * that has its message. What no commit uses is discarded with the transaction, the session or the connection. A session
  * has one upload in progress at a time, with at most `uploadPartsMax` parts in memory.
  */
+
 import { QueueError } from '../api/errors.ts';
+import type { UploadNumber } from '../model/ids.ts';
 import type { InstanceSession } from '../runtime/instance-session.ts';
 import type { UploadedPayload } from '../runtime/payload-uploads.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
@@ -19,7 +21,7 @@ interface Upload {
 
 export class SessionUploads {
   readonly #session: Pick<InstanceSession, 'uploads'>;
-  readonly #uploads = new Map<number, Upload>();
+  readonly #uploads = new Map<UploadNumber, Upload>();
 
   constructor(session: Pick<InstanceSession, 'uploads'>) {
     this.#session = session;
@@ -40,7 +42,7 @@ export class SessionUploads {
   }
 
   /** Resolves when the first part may be sent. A refused upload is over. */
-  async #begin(uploadNumber: number, queue: string): Promise<void> {
+  async #begin(uploadNumber: UploadNumber, queue: string): Promise<void> {
     for (const upload of this.#uploads.values()) {
       if (upload.payload === undefined) throw protocolError('A session has one upload in progress at a time');
     }
@@ -57,7 +59,7 @@ export class SessionUploads {
   }
 
   /** Gives the payload to the message that refers to it. */
-  takeUploaded(uploadNumber: number): UploadedPayload {
+  takeUploaded(uploadNumber: UploadNumber): UploadedPayload {
     const uploaded = this.#uploads.get(uploadNumber)?.payload;
     if (uploaded === undefined) throw protocolError(`Upload ${uploadNumber} is not finished`);
     this.#uploads.delete(uploadNumber);
@@ -65,7 +67,7 @@ export class SessionUploads {
   }
 
   /** Discards an upload, finished or not. */
-  cancel(uploadNumber: number): void {
+  cancel(uploadNumber: UploadNumber): void {
     const upload = this.#uploads.get(uploadNumber);
     if (upload === undefined) return; // the upload was refused
     this.#uploads.delete(uploadNumber);

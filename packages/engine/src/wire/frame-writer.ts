@@ -4,9 +4,11 @@
  * peer does not read, up to `outboxBytesMax` bytes are buffered; then `full` is true, and the caller must stop and wait for
  * `drained`.
  */
+
 import type { Socket } from 'node:net';
 import { limits } from '../api/limits.ts';
 import { type IdRun, idRunsBytes, writeIdRuns } from '../model/id-runs.ts';
+import type { RequestNumber } from '../model/ids.ts';
 import type { Timers } from '../model/ports.ts';
 import { frameHeaderBytes, writeText } from './protocol.ts';
 
@@ -67,7 +69,7 @@ export class FrameWriter {
     return this.#partsBytes + this.#used - this.#partStart;
   }
 
-  beginFrame(kind: number, request: number): void {
+  beginFrame(kind: number, request: RequestNumber): void {
     this.#ensureCapacity(frameHeaderBytes);
     this.#frameBuffer = this.#buffer;
     this.#frameStart = this.#used;
