@@ -2,10 +2,12 @@
  * The processes of this machine: tells one from a later one that got the same pid, on this boot or on another, and starts
  * processes of our own.
  */
+
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import type { Pid } from './model/ids.ts';
 import type {
   ChildProcess,
   ChildProcessEvents,
@@ -30,7 +32,7 @@ const unknownStart = 'alive';
  * Boot id and start time of a process, or undefined if it does not exist; 'alive' on a system without /proc. A process
  * exists until its last thread has ended: one that is killed inside a sync still finishes the sync.
  */
-export function readProcessStart(pid: number): string | undefined {
+export function readProcessStart(pid: Pid): string | undefined {
   if (!mayBeAlive(pid)) return undefined;
   if (!existsSync('/proc/self/stat')) return unknownStart;
   try {
@@ -79,7 +81,7 @@ function startChild(module: URL, { onOutput, onEnded }: ChildProcessEvents): Chi
   };
 }
 
-function mayBeAlive(pid: number): boolean {
+function mayBeAlive(pid: Pid): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,8 +1,10 @@
 /** Checks or repairs a cluster's folder; for an operator after a storage fault. */
+
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import type { InstanceId } from '../model/ids.ts';
 import { nodePorts } from '../node-ports.ts';
 import { acceptCatalogLoss, findCatalogFaults } from '../storage/catalog/catalog-file.ts';
 import { Membership } from '../storage/catalog/membership.ts';
@@ -39,7 +41,7 @@ export function checkFolder(dir: string): FolderCheck {
 
 export interface FolderRepair {
   /** Sorted by instance. */
-  replaced: { instance: number; partitions: DamagedPartition[] }[];
+  replaced: { instance: InstanceId; partitions: DamagedPartition[] }[];
   /** What was wrong with the catalog and the unsharded file, as sentences. */
   accepted: string[];
 }
@@ -73,7 +75,7 @@ export function repairFolder(dir: string): FolderRepair {
 }
 
 /** Instances that have a database file or a record of their acknowledged groups. */
-function listInstances(dir: string): number[] {
+function listInstances(dir: string): InstanceId[] {
   const names = readFolder(dir).map((name) => /^instance-(\d+)\.(?:db|ack)$/.exec(name)?.[1]);
   return [...new Set(names.filter((digits) => digits !== undefined).map(Number))].sort((a, b) => a - b);
 }

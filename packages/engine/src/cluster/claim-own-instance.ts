@@ -1,6 +1,8 @@
 /** Claims a process's own instance when it starts; another process may host it at that moment. */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import type { ClaimNumber, InstanceId } from '../model/ids.ts';
 import type { LeaseMonitor } from '../model/lease-monitor.ts';
 import { pause } from '../model/pause.ts';
 import type { Timers } from '../model/ports.ts';
@@ -11,7 +13,7 @@ import { killProcess } from './kill-process.ts';
 import type { ClusterPorts } from './processes.ts';
 
 export interface ClaimOwnInstanceOptions {
-  instance: number;
+  instance: InstanceId;
   membership: Membership;
   leaseFile: LeaseFile;
   leaseMonitor: LeaseMonitor;
@@ -28,10 +30,10 @@ export async function claimOwnInstance({
   leaseFile,
   leaseMonitor,
   ports,
-}: ClaimOwnInstanceOptions): Promise<number> {
+}: ClaimOwnInstanceOptions): Promise<ClaimNumber> {
   const { machineClock, timers, processes } = ports;
   const untilMs = machineClock.nowMs() + limits.failbackMsMax;
-  let recalled: number | undefined;
+  let recalled: ClaimNumber | undefined;
   for (;;) {
     const nowMs = machineClock.nowMs(); // must be read before the heartbeats
     const host = membership.host(instance);
@@ -61,8 +63,8 @@ export async function claimOwnInstance({
 async function tryClaim(
   membership: Membership,
   timers: Timers,
-  instance: number,
-): Promise<number | undefined> {
+  instance: InstanceId,
+): Promise<ClaimNumber | undefined> {
   try {
     return await changeMembership(timers, () => membership.claim(instance, 'owner'));
   } catch (error) {

@@ -1,3 +1,5 @@
+import type { ClaimNumber, Epoch, InstanceId, Pid } from '../model/ids.ts';
+
 /** What happens in a cluster that concerns its operator. */
 export type ClusterEventType =
   /** A process now hosts the instance: `role`, `claim`, `epoch`; `tookMs` from the claim until clients are served. */
@@ -40,14 +42,14 @@ export interface ClusterEvent {
   type: ClusterEventType;
   /** Epoch milliseconds. */
   atMs: number;
-  instance: number;
+  instance: InstanceId;
   /** Process in which it happened. */
-  pid: number;
+  pid: Pid;
   role?: 'owner' | 'failover';
-  claim?: number;
-  epoch?: number;
-  fromPid?: number;
-  toPid?: number;
+  claim?: ClaimNumber;
+  epoch?: Epoch;
+  fromPid?: Pid;
+  toPid?: Pid;
   killed?: boolean;
   tookMs?: number;
   code?: string;

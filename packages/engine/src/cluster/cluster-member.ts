@@ -5,9 +5,11 @@
  *
  * At most one transition of an instance is in progress in this process: opening, closing or taking it over.
  */
+
 import { QueueError } from '../api/errors.ts';
 import type { Instance, InstanceOptions } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
+import type { ClaimNumber, InstanceId, Pid } from '../model/ids.ts';
 import { LeaseMonitor } from '../model/lease-monitor.ts';
 import type { Timer } from '../model/ports.ts';
 import { LeaseFile } from '../storage/catalog/lease-file.ts';
@@ -21,7 +23,7 @@ import type { ClusterPorts } from './processes.ts';
 
 export interface ClusterMemberOptions extends Omit<InstanceOptions, 'instance'> {
   /** The instance whose own process this is. */
-  instance: number;
+  instance: InstanceId;
   /** An instance whose writer has not answered for this long stops renewing its lease, milliseconds. */
   writerSilentMsMax?: number;
   ports: ClusterPorts;
@@ -41,12 +43,12 @@ export class ClusterMember {
     scanLateMs: limits.leaseRenewMs,
     graceMs: limits.leaseGraceMs,
   });
-  readonly #hostings = new Map<number, HostedInstance>();
-  readonly #transitions = new Map<number, Promise<void>>();
+  readonly #hostings = new Map<InstanceId, HostedInstance>();
+  readonly #transitions = new Map<InstanceId, Promise<void>>();
   /** When this process noticed that nobody serves an instance, monotonic ms. */
-  readonly #unhostedSinceMs = new Map<number, number>();
+  readonly #unhostedSinceMs = new Map<InstanceId, number>();
   /** The earliest next attempt for an instance that could not be taken over or opened, monotonic ms. */
-  readonly #retryNotBefore = new Map<number, { atMs: number; pauseMs: number }>();
+  readonly #retryNotBefore = new Map<InstanceId, { atMs: number; pauseMs: number }>();
   #scanTimer: Timer | undefined;
   #isFailoverStopped = false;
 
@@ -87,7 +89,7 @@ export class ClusterMember {
   }
 
   /** The instance whose own process this is. */
-  get instance(): number {
+  get instance(): InstanceId {
     return this.#options.instance;
   }
 
@@ -109,7 +111,7 @@ export class ClusterMember {
   }
 
   #scan(): void {
-    let hosts: Map<number, Host>;
+    let hosts: Map<InstanceId, Host>;
     let members: Member[];
     try {
       const nowMs = this.#machineMs(); // must be read before the heartbeats
@@ -145,7 +147,7 @@ export class ClusterMember {
   }
 
   /** Takes over an instance that nobody serves. Processes that host more instances wait longer, so the load spreads. */
-  #considerTakeover(instance: number, host: Host | undefined): void {
+  #considerTakeover(instance: InstanceId, host: Host | undefined): void {
     if (host !== undefined && this.#isServing(host)) {
       this.#unhostedSinceMs.delete(instance);
       return;
@@ -167,7 +169,7 @@ export class ClusterMember {
     return this.#processes.mayBeAlive(host.pid) && !this.#leaseMonitor.hasLapsed(host.instance);
   }
 
-  async #takeOver(instance: number, host: Host | undefined, missingSince: number): Promise<void> {
+  async #takeOver(instance: InstanceId, host: Host | undefined, missingSince: number): Promise<void> {
     const killed = host !== undefined && this.#processes.isAlive(host);
     const from = host === undefined ? {} : { fromPid: host.pid, killed };
     if (killed && !(await killProcess(host, this.#options.ports))) {
@@ -183,7 +185,7 @@ export class ClusterMember {
     this.#emit({ type: 'instance:taken-over', instance, ...from, tookMs });
   }
 
-  async #openHosting(id: number, claim: number, role: 'owner' | 'failover'): Promise<void> {
+  async #openHosting(id: InstanceId, claim: ClaimNumber, role: 'owner' | 'failover'): Promise<void> {
     const startedAt = this.#machineMs();
     const { writerSilentMsMax = limits.writerSilentMsDefault, serve } = this.#options;
     const hosting = await HostedInstance.open({
@@ -213,7 +215,7 @@ export class ClusterMember {
   }
 
   /** A failed instance is closed and its claim ended, so that another process can recover it. */
-  #onEnded(instance: number, error: QueueError): void {
+  #onEnded(instance: InstanceId, error: QueueError): void {
     const { code, message } = error;
     const type = code === 'INSTANCE_FENCED' ? 'instance:fenced' : 'instance:failed';
     this.#emit({ type, instance, code, message });
@@ -221,7 +223,7 @@ export class ClusterMember {
     if (hosting !== undefined) this.#runTransition(instance, () => this.#closeHosting(hosting));
   }
 
-  async #returnToOwner(hosting: HostedInstance, toPid: number): Promise<void> {
+  async #returnToOwner(hosting: HostedInstance, toPid: Pid): Promise<void> {
     const startedAt = this.#machineMs();
     await this.#closeHosting(hosting);
     const tookMs = this.#machineMs() - startedAt;
@@ -244,7 +246,7 @@ export class ClusterMember {
     }
   }
 
-  #runTransition(instance: number, work: () => Promise<void>): void {
+  #runTransition(instance: InstanceId, work: () => Promise<void>): void {
     const moving = (this.#transitions.get(instance) ?? Promise.resolve())
       .then(work)
       .then(() => void this.#retryNotBefore.delete(instance))
@@ -255,7 +257,7 @@ export class ClusterMember {
     this.#transitions.set(instance, moving);
   }
 
-  #onTransitionFailed(instance: number, error: unknown): void {
+  #onTransitionFailed(instance: InstanceId, error: unknown): void {
     const { code = 'INTERNAL', message } = error as Partial<QueueError>;
     if (code !== 'INSTANCE_IN_USE') {
       this.#emit({ type: 'instance:failed', instance, code, message: message ?? String(error) });

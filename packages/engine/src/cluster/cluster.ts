@@ -5,6 +5,7 @@ import type { Instance, InstanceOptions } from '../api/instance.ts';
 import type { InstanceStats } from '../api/instance-stats.ts';
 import type { Json } from '../api/service.ts';
 import type { WaitStats } from '../api/waits.ts';
+import type { ClaimNumber, Epoch, InstanceId, Pid } from '../model/ids.ts';
 import type { ClusterEvent } from './cluster-events.ts';
 
 export interface ClusterOptions extends Omit<InstanceOptions, 'instance'> {
@@ -60,26 +61,26 @@ export interface ProcessHost {
   /** Folder of the cluster. */
   readonly dir: string;
   /** The instance that the process is for. */
-  readonly instance: number;
+  readonly instance: InstanceId;
   /** The instances that the process hosts and that accept messages, its own first: failover changes them. */
   hosted(): readonly Instance[];
 }
 
 export interface InstanceTopology {
-  instance: number;
+  instance: InstanceId;
   /** `up`: hosted by its own process; `failed-over`: by another process; `down`: by none at the moment. */
   state: 'up' | 'failed-over' | 'down';
   /** Removed from the cluster, but served until it is empty. */
   leaving: boolean;
   /** The instance's own process. */
-  process: { pid: number; state: 'starting' | 'running' | 'paused' | 'ending' } | null;
+  process: { pid: Pid; state: 'starting' | 'running' | 'paused' | 'ending' } | null;
   /** Set from the end of a process that nobody asked for until the next one serves. */
   restart: ProcessRestart | null;
   /** The process that hosts it, and the instance that the process belongs to; null for a process outside this cluster. */
-  host: { pid: number; instance: number | null } | null;
+  host: { pid: Pid; instance: InstanceId | null } | null;
   /** Raised with every opening of the instance; 0 while it is being opened. */
-  epoch: number;
-  lease: { claim: number; expiresInMs: number } | null;
+  epoch: Epoch;
+  lease: { claim: ClaimNumber; expiresInMs: number } | null;
 }
 
 export interface ProcessRestart {
@@ -94,8 +95,8 @@ export interface ProcessRestart {
 
 export interface ProcessStats {
   /** The instance that the process is for. */
-  instance: number;
-  pid: number;
+  instance: InstanceId;
+  pid: Pid;
   /** CPU time of the whole process since it started, microseconds. */
   cpuUs: number;
   rssBytes: number;
@@ -114,27 +115,27 @@ export interface Cluster {
    * Kills the instance's own process (SIGKILL). It stays down until it is started, or until no other process is left that
    * could host its instance. Throws `INSTANCE_NOT_FOUND`, `PROCESS_NOT_RUNNING`.
    */
-  kill(instance: number): void;
+  kill(instance: InstanceId): void;
   /**
    * Stops the process as it is (SIGSTOP): its lease lapses, then another process kills it and takes over. If that happens it
    * counts as killed by `kill`. Throws as `kill`, also while the process is starting.
    */
-  pause(instance: number): void;
-  resume(instance: number): void;
+  pause(instance: InstanceId): void;
+  resume(instance: InstanceId): void;
   /**
    * Ends the instance's own process in order, or a restart of it; another process takes the instance over at once. It stays
    * down until it is started. Throws as `kill`.
    */
-  stop(instance: number): Promise<void>;
+  stop(instance: InstanceId): Promise<void>;
   /** Starts the instance's own process, to which the instance returns. Throws `INSTANCE_NOT_FOUND`, `PROCESS_RUNNING`, and what opening throws. */
-  start(instance: number): Promise<void>;
+  start(instance: InstanceId): Promise<void>;
   /** Adds a new instance, or keeps one that is leaving, and starts its process; returns its number. Throws `OPTIONS_INVALID`. */
   add(): Promise<number>;
   /**
    * Removes an instance: it accepts no more messages; another process serves its backlog and deregisters it once that is
    * consumed. Throws `INSTANCE_NOT_FOUND`, and `OPTIONS_INVALID` for the last running one.
    */
-  remove(instance: number): Promise<void>;
+  remove(instance: InstanceId): Promise<void>;
   /** Adds instances, or removes those with the highest numbers, until the cluster has this many. */
   resize(instances: number): Promise<void>;
   /** Ends all processes in order. */

@@ -3,6 +3,7 @@
  * members and their hosts are read from the folder at every call, so the client follows a cluster that grows, shrinks and
  * fails over.
  */
+
 import { QueueError } from '../api/errors.ts';
 import type { ClusterClient, InstanceProbe } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
@@ -16,6 +17,7 @@ import type { SubscriberInfo } from '../api/subscriber.ts';
 import { type ClusterConnections, ClusterSession } from '../client/cluster-session.ts';
 import { connectLinkLazily, type LinkedRemoteInstance } from '../client/connect.ts';
 import type { RemoteSession } from '../client/remote-session.ts';
+import type { InstanceId } from '../model/ids.ts';
 import { openNatsStore } from '../runtime/open-nats-store.ts';
 import { LeaseFile } from '../storage/catalog/lease-file.ts';
 import { Membership } from '../storage/catalog/membership.ts';
@@ -53,12 +55,12 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
   readonly #connectMs: number;
   readonly #membership: Membership;
   readonly #leaseFile: LeaseFile;
-  readonly #remotes = new Map<number, LinkedRemoteInstance>();
+  readonly #remotes = new Map<InstanceId, LinkedRemoteInstance>();
   readonly #sessions = new Set<ClusterSession>();
   readonly #serviceCalls: ServiceCalls;
   #rotation = 0;
   /** Never changes once it is known. */
-  #keyInstance: number | undefined;
+  #keyInstance: InstanceId | undefined;
   #closed = false;
 
   constructor({ dir, connectMs = limits.clusterConnectMs }: ConnectClusterOptions, ports: ClusterPorts) {
@@ -75,7 +77,7 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     });
   }
 
-  #servedInstances(): number[] {
+  #servedInstances(): InstanceId[] {
     this.#assertOpen();
     return readTopology({
       membership: this.#membership,
@@ -86,7 +88,7 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
       .map(({ instance }) => instance);
   }
 
-  servedInstances(): number[] {
+  servedInstances(): InstanceId[] {
     const instances = this.#servedInstances();
     if (instances.length === 0) {
       throw new QueueError('INSTANCE_UNREACHABLE', { message: 'No instance is served' });
@@ -95,38 +97,38 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     return [...instances.slice(this.#rotation), ...instances.slice(0, this.#rotation)];
   }
 
-  activeInstances(): number[] {
+  activeInstances(): InstanceId[] {
     this.#assertOpen();
     return this.#membership.members().flatMap(({ instance, leaving }) => (leaving ? [] : [instance]));
   }
 
-  memberInstances(): number[] {
+  memberInstances(): InstanceId[] {
     this.#assertOpen();
     return this.#membership.members().map(({ instance }) => instance);
   }
 
   /** Before the first application table: the member with the lowest number, because `resize` removes the highest first. */
-  sqlInstance(): number {
+  sqlInstance(): InstanceId {
     const instance = this.#membership.sqlInstance() ?? this.activeInstances()[0];
     if (instance !== undefined) return instance;
     throw new QueueError('INSTANCE_UNREACHABLE', { message: 'No instance accepts messages' });
   }
 
   /** Chosen with the first key, as the SQL instance is, and recorded, so that it is the same for each client. */
-  async keyInstance(): Promise<number> {
+  async keyInstance(): Promise<InstanceId> {
     this.#assertOpen();
     this.#keyInstance ??= this.#membership.keyInstance() ?? (await this.#chooseKeyInstance());
     if (this.#keyInstance !== undefined) return this.#keyInstance;
     throw new QueueError('INSTANCE_UNREACHABLE', { message: 'No instance accepts messages' });
   }
 
-  async #chooseKeyInstance(): Promise<number | undefined> {
+  async #chooseKeyInstance(): Promise<InstanceId | undefined> {
     const [lowest] = this.activeInstances();
     if (lowest === undefined) return undefined;
     return changeMembership(this.ports.timers, () => this.#membership.claimKeyInstance(lowest));
   }
 
-  openSessionOn(instance: number): RemoteSession {
+  openSessionOn(instance: InstanceId): RemoteSession {
     return this.#remoteInstance(instance).openSession();
   }
 
@@ -134,7 +136,7 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { message: 'The connection was closed' });
   }
 
-  #remoteInstance(instance: number): LinkedRemoteInstance {
+  #remoteInstance(instance: InstanceId): LinkedRemoteInstance {
     let remote = this.#remotes.get(instance);
     if (remote === undefined) {
       const path = instanceSocketPath(this.#dir, instance);
@@ -211,7 +213,7 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
   }
 
   /** A process that is stopped answers nothing: the deadline is kept here too. */
-  async #probeInstance(instance: number): Promise<QueueError | undefined> {
+  async #probeInstance(instance: InstanceId): Promise<QueueError | undefined> {
     const timeout = Promise.withResolvers<QueueError>();
     const msMax = limits.probeMsMax + limits.probeAnswerMs;
     const timer = this.ports.timers.deadline(msMax, () =>
@@ -357,11 +359,11 @@ function sumOfField<K extends string>(infos: readonly Record<K, number>[], key: 
 }
 
 /** The end of a page: `<instance>/<page mark of the instance>`. */
-function encodePageMark(instance: number, after: string): string {
+function encodePageMark(instance: InstanceId, after: string): string {
   return `${instance}/${after}`;
 }
 
-function decodePageMark(mark: string): { instance: number; after: string } {
+function decodePageMark(mark: string): { instance: InstanceId; after: string } {
   const [, instance, after] = /^(\d{1,2})\/(.*)$/.exec(mark) ?? [];
   if (instance !== undefined && after !== undefined) return { instance: Number(instance), after };
   throw new QueueError('OPTIONS_INVALID', { message: '`after` is not a page mark of this queue' });

@@ -1,8 +1,10 @@
 /** Connects to an instance that another process serves. */
+
 import { QueueError } from '../api/errors.ts';
 import type { RemoteInstance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import { connectLink } from '../client/connect.ts';
+import type { InstanceId } from '../model/ids.ts';
 import { nodePorts } from '../node-ports.ts';
 import { instanceSocketPath } from '../storage/socket-path.ts';
 
@@ -10,7 +12,7 @@ export interface ConnectOptions {
   /** Folder of the cluster. Either `dir` or `path` is needed. */
   dir?: string;
   /** The instance in `dir`; default 1. */
-  instance?: number;
+  instance?: InstanceId;
   /** Path of the socket. */
   path?: string;
   /** How long to retry, now and whenever the connection is lost, ms; default 10,000, at most 60,000. */

@@ -2,9 +2,11 @@
  * One instance while this process of a cluster hosts it: claimed, leased, open and served to its clients. The lease is
  * renewed until the claim has ended, so that no other process considers this one dead while it closes files.
  */
+
 import type { QueueError } from '../api/errors.ts';
 import type { Instance, InstanceOptions } from '../api/instance.ts';
 import type { DamageFinding } from '../api/instance-stats.ts';
+import type { ClaimNumber, InstanceId } from '../model/ids.ts';
 import type { Timers } from '../model/ports.ts';
 import { assembleInstance } from '../runtime/assemble-instance.ts';
 import type { LocalInstance } from '../runtime/local-instance.ts';
@@ -21,8 +23,8 @@ export interface ServingHandle {
 }
 
 export interface HostedInstanceOptions {
-  instanceId: number;
-  claim: number;
+  instanceId: InstanceId;
+  claim: ClaimNumber;
   role: 'owner' | 'failover';
   membership: Membership;
   leaseFile: LeaseFile;
@@ -30,7 +32,7 @@ export interface HostedInstanceOptions {
   writerSilentMsMax: number;
   ports: ClusterPorts;
   /** The instance that this process belongs to. */
-  processOf: number;
+  processOf: InstanceId;
   /** The instance is being removed from the cluster and accepts no messages. */
   leaving: boolean;
   serve(instance: Instance): Promise<ServingHandle>;
@@ -42,8 +44,8 @@ export interface HostedInstanceOptions {
 }
 
 export class HostedInstance {
-  readonly instanceId: number;
-  readonly claim: number;
+  readonly instanceId: InstanceId;
+  readonly claim: ClaimNumber;
   readonly role: 'owner' | 'failover';
   readonly instance: LocalInstance;
   readonly #membership: Membership;

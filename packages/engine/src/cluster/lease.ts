@@ -5,8 +5,10 @@
  * A lapsed lease can be held again: the process may have been stopped for a while without any other process claiming the
  * instance. The catalog decides: if the claim is still valid the lease is renewed, if not this process is fenced.
  */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import type { ClaimNumber, Epoch, InstanceId } from '../model/ids.ts';
 import type { MachineClock, Timer } from '../model/ports.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
 import type { LeaseFile } from '../storage/catalog/lease-file.ts';
@@ -14,8 +16,8 @@ import type { Membership } from '../storage/catalog/membership.ts';
 import type { ClusterPorts } from './processes.ts';
 
 export interface LeaseOptions {
-  instance: number;
-  claim: number;
+  instance: InstanceId;
+  claim: ClaimNumber;
   membership: Membership;
   leaseFile: LeaseFile;
   ports: ClusterPorts;
@@ -30,13 +32,13 @@ export interface LeaseOptions {
 }
 
 export class Lease implements DeliveryLease {
-  readonly claim: number;
+  readonly claim: ClaimNumber;
   readonly #options: LeaseOptions;
   readonly #clock: MachineClock;
   readonly #renewTimer: Timer;
   #expiresAtMs = 0;
   /** Epoch of the instance's file; 0 until it is open. */
-  #epoch = 0;
+  #epoch: Epoch = 0;
   #catalogVersion: number;
   /** Set while a renewal is being written. */
   #pendingWrite: Promise<void> | undefined;
@@ -72,7 +74,7 @@ export class Lease implements DeliveryLease {
   }
 
   /** Writes the epoch of the opened instance; resolves when other processes can read it. */
-  async announceServing(epoch: number): Promise<void> {
+  async announceServing(epoch: Epoch): Promise<void> {
     this.#epoch = epoch;
     await this.#pendingWrite?.catch(() => undefined); // it would overwrite this heartbeat
     if (!this.#ended && (this.isHeld() || this.#verifyClaim())) this.#renewSync();

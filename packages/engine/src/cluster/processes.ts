@@ -1,9 +1,10 @@
 /** Processes as a port: whoever hosts instances is given this, so that a test can own failover without real processes. */
+import type { Pid } from '../model/ids.ts';
 import type { InstancePorts, ProcessStarter, ProcessTable } from '../model/ports.ts';
 
 /** The parts of Node's `ChildProcess` that the supervisor uses. */
 export interface ForkedProcess {
-  readonly pid?: number | undefined;
+  readonly pid?: Pid | undefined;
   readonly connected: boolean;
   /** `onSent` is called once the message was sent, or with the error. */
   send(message: object, onSent: () => void): unknown;
@@ -18,7 +19,7 @@ export interface Processes extends ProcessTable, ProcessStarter {
   /** Starts a process that runs `module`, with a message channel to this one. */
   fork(module: URL, options: { execArgv: string[] }): ForkedProcess;
   /** Sends SIGKILL. Returns false if this process may not send it; a process that has ended is no failure. */
-  kill(pid: number): boolean;
+  kill(pid: Pid): boolean;
 }
 
 export interface ClusterPorts extends InstancePorts {

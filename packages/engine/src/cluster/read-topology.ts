@@ -1,4 +1,5 @@
 /** The hosts of all instances at this moment, read from the catalog and the leases without asking any process. */
+import type { InstanceId } from '../model/ids.ts';
 import type { LeaseFile } from '../storage/catalog/lease-file.ts';
 import type { Host, Membership } from '../storage/catalog/membership.ts';
 import type { InstanceTopology } from './cluster.ts';
@@ -12,10 +13,10 @@ export interface TopologySources {
   leaseFile: LeaseFile;
   ports: Pick<ClusterPorts, 'machineClock' | 'processes'>;
   /** The processes that the caller supervises, by instance. */
-  processes?: ReadonlyMap<number, InstanceProcess>;
+  processes?: ReadonlyMap<InstanceId, InstanceProcess>;
 }
 
-const noProcesses: ReadonlyMap<number, InstanceProcess> = new Map();
+const noProcesses: ReadonlyMap<InstanceId, InstanceProcess> = new Map();
 
 export function readTopology({
   membership,

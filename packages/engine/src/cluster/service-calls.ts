@@ -3,17 +3,19 @@
  * looked up once; the connection to the instance finds the process that hosts it. A call that was not begun is repeated while the
  * service moves; one whose answer was lost is not, since it may have taken effect.
  */
+
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import type { RemoteInstance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type { Json } from '../api/service.ts';
+import type { InstanceId } from '../model/ids.ts';
 import { pause } from '../model/pause.ts';
 import type { Ports } from '../model/ports.ts';
 
 export interface ServiceCallsOptions {
-  servedInstances(): number[];
-  members(): number[];
-  remoteOf(instance: number): Pick<RemoteInstance, 'services' | 'callService'>;
+  servedInstances(): InstanceId[];
+  members(): InstanceId[];
+  remoteOf(instance: InstanceId): Pick<RemoteInstance, 'services' | 'callService'>;
   ports: Pick<Ports, 'clock' | 'timers'>;
 }
 
@@ -29,7 +31,7 @@ const notBegun: readonly QueueErrorCode[] = [
 
 export class ServiceCalls {
   readonly #options: ServiceCallsOptions;
-  readonly #instanceOf = new Map<string, number>();
+  readonly #instanceOf = new Map<string, InstanceId>();
 
   constructor(options: ServiceCallsOptions) {
     this.#options = options;
@@ -52,7 +54,7 @@ export class ServiceCalls {
   }
 
   /** Throws `SERVICE_NOT_FOUND` if all instances answer and none has it, else `SERVICE_NOT_ACTIVE`. */
-  async #find(name: string): Promise<number> {
+  async #find(name: string): Promise<InstanceId> {
     const { servedInstances, members, remoteOf } = this.#options;
     const served = servedInstances();
     let missing = members().length > served.length;

@@ -1,4 +1,5 @@
 /** Puts an instance together in this process, which has claimed it: its files, its kinds of queue, what they share. */
+
 import { QueueError } from '../api/errors.ts';
 import type { InstanceOptions } from '../api/instance.ts';
 import type { DamageFinding } from '../api/instance-stats.ts';
@@ -7,6 +8,7 @@ import { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { forwardingWait } from '../forwarding/instance-forwarding.ts';
 import { logFileSync } from '../model/commit-waits.ts';
 import { type EmulatedSync, isEmulated } from '../model/emulated-sync.ts';
+import type { InstanceId } from '../model/ids.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import { servicesOf, validateServices } from '../model/validate-services.ts';
 import { WaitRecorder } from '../model/wait-recorder.ts';
@@ -29,7 +31,7 @@ export interface InstanceHooks {
   /** Undefined where no other process can take the instance over as long as this one lives. */
   lease?: DeliveryLease;
   /** The instance that this process belongs to; by default the one that is assembled. */
-  processOf?: number;
+  processOf?: InstanceId;
   /** Called when the instance stops serving without having been closed. */
   onEnded?(error: QueueError): void;
   /** A scrub found damage of stored data that the one before did not find. */
@@ -42,7 +44,7 @@ export interface InstanceHooks {
 
 /** Recovers what an earlier process left; returns once the instance serves. Throws the storage errors, `OPTIONS_INVALID`. */
 export async function assembleInstance(
-  id: number,
+  id: InstanceId,
   options: InstanceOptions,
   { lease, processOf = id, placement, ...hooks }: InstanceHooks,
   ports: InstancePorts,

@@ -14,7 +14,7 @@ import { MessageCache } from '../log/message-cache.ts';
 import { DelayClock } from '../model/delay-clock.ts';
 import type { EmulatedSync } from '../model/emulated-sync.ts';
 import { groupsPerEpoch } from '../model/group-number.ts';
-import type { QueueId } from '../model/ids.ts';
+import type { InstanceId, QueueId } from '../model/ids.ts';
 import { type InvariantViolation, invariantBroken } from '../model/invariant.ts';
 import { PartitionPool } from '../model/partitions.ts';
 import type { Ports } from '../model/ports.ts';
@@ -58,7 +58,7 @@ import { ShippedBranches } from '../xa/tight/shipped-branches.ts';
 
 export interface ShardedOptions {
   dir: string;
-  instance: number;
+  instance: InstanceId;
   ports: Ports;
   cacheBytesMax: number;
   partitionMessagesMax: number;
@@ -78,7 +78,7 @@ export interface ShardedOptions {
   everExisted(what: 'queue' | 'subscriber', id: number): boolean;
   queueById(queueId: QueueId | null): QueueRow | undefined;
   /** The instance whose file has the application's tables; undefined while there are none. */
-  sqlInstance(): number | undefined;
+  sqlInstance(): InstanceId | undefined;
   freeDiskBytes(): Promise<number>;
   subscribers(queueId: QueueId): readonly SubscriberRow[];
   onFatal(error: QueueError): void;
@@ -285,7 +285,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     rowLockWaits,
   };
   const transactions = new ShardedTransactions({ ...shared, ...ofTransactions });
-  let sqlInstance: number | undefined;
+  let sqlInstance: InstanceId | undefined;
   const assertHasTables = () => {
     sqlInstance ??= options.sqlInstance();
     if (sqlInstance !== instance) throw sqlElsewhere(instance, sqlInstance);

@@ -1,5 +1,7 @@
 /** What happens to messages of a topic that no call of a session tells: delayed ones that are due, and retries. */
+
 import type { Delivery } from '../log/delivery.ts';
+import type { QueueId } from '../model/ids.ts';
 import { readRecord } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { RetryChange } from '../queues/retries.ts';
@@ -43,7 +45,7 @@ export function followTopic(
       if (subscriber !== undefined) listener({ kind, subscriber, messages: count });
     }
   };
-  const onDue = (topic: number, { buffer, byteOffset, byteLength }: Uint8Array) => {
+  const onDue = (topic: QueueId, { buffer, byteOffset, byteLength }: Uint8Array) => {
     if (topic !== queueId) return;
     const { recipients = null } = readRecord(Buffer.from(buffer, byteOffset, byteLength), 0);
     listener({ kind: 'due', recipients });

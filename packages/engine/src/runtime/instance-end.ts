@@ -1,5 +1,7 @@
 /** How an instance stops serving: storage fails, another process takes it over, or it is closed. */
+
 import { QueueError } from '../api/errors.ts';
+import type { InstanceId } from '../model/ids.ts';
 import type { ServiceHost } from '../singletons/service-host.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
 import type { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
@@ -9,7 +11,7 @@ import type { Scrubber } from './scrubber.ts';
 import type { ServedQueues } from './served-queues.ts';
 
 export interface InstanceEndOptions {
-  instance: number;
+  instance: InstanceId;
   catalog: Catalog;
   sharded: ShardedParts;
   unsharded: UnshardedEngine;

@@ -1,7 +1,9 @@
 /** What an instance reports about itself: its counts, what it lost at the opening, whether it is empty and healthy. */
+
 import { QueueError } from '../api/errors.ts';
 import type { InstanceStats, ShardStats } from '../api/instance-stats.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
+import type { InstanceId } from '../model/ids.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { EngineTotals, QueueEngine } from '../queues/queue-engine.ts';
@@ -13,7 +15,7 @@ import type { Scrubber } from './scrubber.ts';
 import type { ServedQueues } from './served-queues.ts';
 
 export interface InstanceReportOptions {
-  instance: number;
+  instance: InstanceId;
   /** Folder of its cluster. */
   dir: string;
   queues: ServedQueues;

@@ -1,4 +1,5 @@
 /** A session of an instance in this process: validates the calls and keeps one transaction open, which an engine runs. */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
@@ -6,6 +7,7 @@ import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../
 import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { InstanceId, Seq, SessionNumber } from '../model/ids.ts';
 import type { RecordRun } from '../model/message-record.ts';
 import type { ServiceStateRow } from '../model/service-rows.ts';
 import {
@@ -39,7 +41,7 @@ import { SessionPipeline } from './session-pipeline.ts';
 export class InstanceSession implements Session {
   readonly id: string;
   readonly time: RecordedTime;
-  readonly #sessionNumber: number;
+  readonly #sessionNumber: SessionNumber;
   readonly #context: SessionContext;
   #transaction: QueueTransaction | undefined;
   /** The same one, while it is that of a branch. */
@@ -53,7 +55,12 @@ export class InstanceSession implements Session {
   #immediate: SessionImmediateCalls | undefined;
   #uploads: PayloadUploads | undefined;
 
-  constructor(instance: number, sessionNumber: number, context: SessionContext, time: RecordedTime) {
+  constructor(
+    instance: InstanceId,
+    sessionNumber: SessionNumber,
+    context: SessionContext,
+    time: RecordedTime,
+  ) {
     this.id = `${instance}.${sessionNumber}`;
     this.#sessionNumber = sessionNumber;
     this.#context = context;
@@ -62,7 +69,7 @@ export class InstanceSession implements Session {
   }
 
   /** Whether its open transaction has this message. */
-  holds(cursor: SubscriberCursor, seq: number): boolean {
+  holds(cursor: SubscriberCursor, seq: Seq): boolean {
     return this.#transaction?.holds?.(cursor, seq) ?? false;
   }
 
@@ -362,7 +369,7 @@ export class InstanceSession implements Session {
   }
 
   /** `home`: of a tightly coupled branch, which can have its statements run there. */
-  #statements(home?: number): TransactionStatements {
+  #statements(home?: InstanceId): TransactionStatements {
     const { statements } = this.#transactionOf(this.#context.sqlEngine(home));
     if (statements === undefined) throw new QueueError('TX_SPANS_FILES');
     return statements;

@@ -1,4 +1,5 @@
 /** The trace of an instance as users see it: with ids, names and wall-clock times, and where a message is now. */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
 import { isDeliveryOf } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { groupsPerEpoch } from '../model/group-number.ts';
+import type { InstanceId, LogId, Seq, SessionNumber } from '../model/ids.ts';
 import { delayedLogId, isDelayedLog, owningInstance } from '../model/log-id.ts';
 import { type MessageName, parseMessageId } from '../model/trace-events.ts';
 import type { TraceEntry } from '../model/trace-ring.ts';
@@ -28,11 +30,11 @@ const clockSetMsMin = 100;
 const subscribersMax = 100;
 
 export interface InstanceTracesOptions {
-  instance: number;
+  instance: InstanceId;
   queues: ServedQueues;
   sharded: ShardedParts;
   /** The open ones, each with its number. */
-  sessions: Iterable<readonly [number, InstanceSession]>;
+  sessions: Iterable<readonly [SessionNumber, InstanceSession]>;
 }
 
 export class InstanceTraces {
@@ -164,7 +166,7 @@ export class InstanceTraces {
     });
   }
 
-  #isOwn(logId: number): boolean {
+  #isOwn(logId: LogId): boolean {
     return owningInstance(logId) === this.#options.instance;
   }
 
@@ -186,7 +188,7 @@ export class InstanceTraces {
 
   #holderOf(
     cursor: SubscriberCursor,
-    seq: number,
+    seq: Seq,
     entries: readonly TraceEntry[],
   ): ReturnType<WhereaboutsSources['holderOf']> {
     const { instance, sharded, sessions } = this.#options;

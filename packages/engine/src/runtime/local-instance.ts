@@ -1,4 +1,5 @@
 /** One instance in this process, over the kinds of queue: how it is connected to others, what it serves, and its end. */
+
 import { QueueError } from '../api/errors.ts';
 import type { Instance } from '../api/instance.ts';
 import type { InstanceStats } from '../api/instance-stats.ts';
@@ -12,6 +13,7 @@ import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
 import type { XaResource } from '../api/xa.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
+import type { Epoch, InstanceId } from '../model/ids.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -41,7 +43,7 @@ import { validateBrowse } from './validate-browse.ts';
 const catalogPollMs = 100;
 
 interface LocalInstanceParts {
-  id: number;
+  id: InstanceId;
   dir: string;
   catalog: Catalog;
   waits: WaitRecorder;
@@ -64,7 +66,7 @@ interface LocalInstanceParts {
 }
 
 export class LocalInstance implements Instance {
-  readonly id: number;
+  readonly id: InstanceId;
   /** Folder of its cluster. */
   readonly dir: string;
   /** Added to each request to another instance. */
@@ -165,7 +167,7 @@ export class LocalInstance implements Instance {
   }
 
   /** The other instances of the cluster that a process hosts. */
-  get otherHostedInstances(): readonly number[] {
+  get otherHostedInstances(): readonly InstanceId[] {
     return this.#peers.hosted;
   }
 
@@ -342,7 +344,7 @@ export class LocalInstance implements Instance {
   }
 
   /** The epoch of this opening; stored in the instance's file, and raised by each opening. */
-  get epoch(): number {
+  get epoch(): Epoch {
     return this.#sharded.epoch;
   }
 

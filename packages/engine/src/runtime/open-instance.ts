@@ -1,7 +1,9 @@
 /** Opens an instance in this process, for a program that uses it alone: the embedded library. */
+
 import { QueueError } from '../api/errors.ts';
 import type { Instance, InstanceOptions } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
+import type { ClaimNumber, InstanceId } from '../model/ids.ts';
 import type { Timer } from '../model/ports.ts';
 import { nodePorts } from '../node-ports.ts';
 import { Membership } from '../storage/catalog/membership.ts';
@@ -21,7 +23,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     busyMs: limits.catalogBusyMsMax,
     processes: nodePorts.processes,
   });
-  let claim: number;
+  let claim: ClaimNumber;
   let claimTimer: Timer | undefined;
   try {
     claim = membership.claim(id, 'embedded');
@@ -48,7 +50,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
 }
 
 /** A process that held this one for dead, in another pid namespace for example, may have claimed the instance. */
-function holdsClaim(membership: Membership, instance: number, claim: number): boolean {
+function holdsClaim(membership: Membership, instance: InstanceId, claim: ClaimNumber): boolean {
   try {
     return membership.holdsClaim(instance, claim);
   } catch {
@@ -56,6 +58,6 @@ function holdsClaim(membership: Membership, instance: number, claim: number): bo
   }
 }
 
-function fencedError(instance: number, claim: number): QueueError {
+function fencedError(instance: InstanceId, claim: ClaimNumber): QueueError {
   return new QueueError('INSTANCE_FENCED', { details: { instance, claim } });
 }

@@ -1,6 +1,8 @@
 /** The open sessions of one instance. Their numbers ascend, and none is given twice while the instance is open. */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import type { InstanceId, SessionNumber } from '../model/ids.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { ServiceState } from '../singletons/service-instance.ts';
 import { InstanceSession } from './instance-session.ts';
@@ -8,15 +10,15 @@ import type { ServedQueues } from './served-queues.ts';
 import { SessionOfService } from './service-session.ts';
 
 export interface OpenSessionsOptions {
-  instance: number;
+  instance: InstanceId;
   queues: ServedQueues;
   waits: WaitRecorder;
 }
 
 export class OpenSessions {
   readonly #options: OpenSessionsOptions;
-  readonly #sessions = new Map<number, InstanceSession>();
-  #lastNumber = 0;
+  readonly #sessions = new Map<SessionNumber, InstanceSession>();
+  #lastNumber: SessionNumber = 0;
   #closing = false;
 
   constructor(options: OpenSessionsOptions) {
@@ -42,7 +44,7 @@ export class OpenSessions {
     return session;
   }
 
-  #nextNumber(): number {
+  #nextNumber(): SessionNumber {
     this.#options.queues.assertServing();
     if (this.#closing)
       throw new QueueError('INSTANCE_CLOSED', { details: { instance: this.#options.instance } });
@@ -53,12 +55,12 @@ export class OpenSessions {
   }
 
   /** Each with its number. */
-  [Symbol.iterator](): Iterator<[sessionNumber: number, session: InstanceSession]> {
+  [Symbol.iterator](): Iterator<[sessionNumber: SessionNumber, session: InstanceSession]> {
     return this.#sessions.entries();
   }
 
   /** The session has closed. */
-  delete(sessionNumber: number): void {
+  delete(sessionNumber: SessionNumber): void {
     this.#sessions.delete(sessionNumber);
   }
 

@@ -1,5 +1,7 @@
 /** The other instances of the cluster, as one instance knows them: which are hosted now, and the way to them. */
+
 import type { Interconnect } from '../forwarding/interconnect.ts';
+import type { InstanceId } from '../model/ids.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
 import type { BranchPeers } from '../xa/passed-on-calls.ts';
 import type { HomePeers } from '../xa/tight/homes.ts';
@@ -9,7 +11,7 @@ import type { ShardedParts } from './assemble-sharded.ts';
 export type PeerInterconnect = Interconnect & HomePeers & BranchPeers;
 
 export interface PeerInstancesOptions {
-  instance: number;
+  instance: InstanceId;
   catalog: Catalog;
   sharded: ShardedParts;
 }
@@ -17,14 +19,14 @@ export interface PeerInstancesOptions {
 export class PeerInstances {
   readonly #options: PeerInstancesOptions;
   #interconnect: PeerInterconnect | undefined;
-  #hosted: readonly number[] = [];
+  #hosted: readonly InstanceId[] = [];
 
   constructor(options: PeerInstancesOptions) {
     this.#options = options;
   }
 
   /** The others that a process hosts, as the catalog had them at the last `refresh`. */
-  get hosted(): readonly number[] {
+  get hosted(): readonly InstanceId[] {
     return this.#hosted;
   }
 

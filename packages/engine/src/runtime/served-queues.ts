@@ -5,7 +5,7 @@
 import { QueueError } from '../api/errors.ts';
 import type { QueueInfo, QueueSpec } from '../api/queue.ts';
 import type { MessageCache } from '../log/message-cache.ts';
-import type { QueueId } from '../model/ids.ts';
+import type { InstanceId, QueueId, SessionNumber } from '../model/ids.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { pickQueueSettings } from '../model/queue-settings.ts';
 import { validateSubscriber } from '../model/session-calls.ts';
@@ -23,13 +23,13 @@ export interface SessionContext {
    * The engine that takes the application's statements: its file has the tables, or the instance `home` has them, to which the
    * statements will be shipped. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`.
    */
-  sqlEngine(home?: number): QueueEngine;
+  sqlEngine(home?: InstanceId): QueueEngine;
   shardedEngine(): QueueEngine;
   /** Throws `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   branches(): Branches;
   /** Throws `INSTANCE_LEAVING`. */
   assertAcceptsMessages(): void;
-  onSessionClosed(session: number): void;
+  onSessionClosed(session: SessionNumber): void;
 }
 
 export interface FoundQueue {
@@ -58,7 +58,7 @@ export function findForDequeue(
 }
 
 export interface ServedQueuesOptions {
-  instance: number;
+  instance: InstanceId;
   catalog: Catalog;
   engines: Readonly<Record<QueueRow['kind'], QueueEngine>>;
   branches: Branches;
@@ -67,7 +67,7 @@ export interface ServedQueuesOptions {
   followsCacheSize: boolean;
   /** The catalog was read again: what else depends on it is to follow. Called with all queues. */
   onCatalogRead(queues: readonly QueueRow[]): void;
-  onSessionClosed(session: number): void;
+  onSessionClosed(session: SessionNumber): void;
 }
 
 type Enabled = { enqueue?: boolean; dequeue?: boolean };
@@ -81,7 +81,7 @@ export class ServedQueues implements SessionContext {
   #rows = new Map<string, QueueRow>();
   #catalogVersion: number;
   /** The instance that stores the application's tables, once known: it never changes. */
-  #sqlInstance: number | undefined;
+  #sqlInstance: InstanceId | undefined;
 
   constructor(options: ServedQueuesOptions) {
     this.#options = options;
@@ -112,7 +112,7 @@ export class ServedQueues implements SessionContext {
     return new QueueError('INSTANCE_LEAVING', { details: { instance: this.#options.instance } });
   }
 
-  onSessionClosed(session: number): void {
+  onSessionClosed(session: SessionNumber): void {
     this.#options.onSessionClosed(session);
   }
 
@@ -135,7 +135,7 @@ export class ServedQueues implements SessionContext {
   }
 
   /** The instance that gets the first SQL statement of the application in a cluster keeps the application's tables. */
-  sqlEngine(home?: number): QueueEngine {
+  sqlEngine(home?: InstanceId): QueueEngine {
     this.assertServing();
     const { instance, catalog, engines } = this.#options;
     this.#sqlInstance ??= catalog.sqlInstance() ?? catalog.claimSqlInstance(instance);

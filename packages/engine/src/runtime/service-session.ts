@@ -1,8 +1,10 @@
 /** A session of a singleton service: its transactions may also change what the service keeps. */
+
 import { limits } from '../api/limits.ts';
 import type { Json, ServiceSession } from '../api/service.ts';
 import type { CommitOptions, Session } from '../api/session.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
+import type { InstanceId, SessionNumber } from '../model/ids.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
 import { toJsonText } from '../model/validate-services.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
@@ -15,7 +17,7 @@ export class SessionOfService extends InstanceSession implements ServiceSession,
   #staged: string | undefined;
 
   constructor(
-    of: { instance: number; sessionNumber: number; context: SessionContext; time: RecordedTime },
+    of: { instance: InstanceId; sessionNumber: SessionNumber; context: SessionContext; time: RecordedTime },
     state: ServiceState,
   ) {
     super(of.instance, of.sessionNumber, of.context, of.time);

@@ -1,7 +1,9 @@
 /** A session's calls on queues with immediate visibility: each is a transaction of its own beside that of the session. */
+
 import { QueueError } from '../api/errors.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { DequeueOptions } from '../api/session.ts';
+import type { SessionNumber } from '../model/ids.ts';
 import type { RecordRun } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import {
@@ -21,7 +23,7 @@ import { type FoundQueue, findForDequeue, findForEnqueue, type SessionContext } 
 
 /** The session itself. */
 export interface ImmediateSession {
-  readonly sessionNumber: number;
+  readonly sessionNumber: SessionNumber;
   readonly guard: SessionGuard;
   readonly context: SessionContext;
   validateDequeue(options: DequeueOptions): ValidDequeueOptions;

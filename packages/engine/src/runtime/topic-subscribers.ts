@@ -3,7 +3,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
-import type { SubscriberId } from '../model/ids.ts';
+import type { InstanceId, SubscriberId } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { subscriberNameFault } from '../model/subscriber-name.ts';
@@ -15,14 +15,14 @@ import type { Catalog } from '../storage/catalog/catalog.ts';
 const awaitPollMs = 25;
 
 export interface TopicSubscribersOptions {
-  instance: number;
+  instance: InstanceId;
   catalog: Catalog;
   topicsOf(topic: QueueRow): TopicEngine;
   ports: Pick<Ports, 'clock' | 'timers'>;
 }
 
 export class TopicSubscribers {
-  readonly #instance: number;
+  readonly #instance: InstanceId;
   readonly #catalog: Catalog;
   readonly #topicsOf: TopicSubscribersOptions['topicsOf'];
   readonly #ports: TopicSubscribersOptions['ports'];

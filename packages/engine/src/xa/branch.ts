@@ -1,7 +1,9 @@
 /** A branch in memory. What may happen to it is a table (`branch-life.ts`); only `apply` changes its state. */
+
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import type { Xid } from '../api/xa.ts';
 import type { Delivery } from '../log/delivery.ts';
+import type { SessionNumber } from '../model/ids.ts';
 import type { Timer } from '../model/ports.ts';
 import { transactionKey, xidKey } from '../model/xid.ts';
 import type { Acknowledgement } from '../queues/queue-engine.ts';
@@ -12,7 +14,7 @@ import type { TightBranch } from './tight/tight-branch.ts';
 /** What sessions have done in a branch that is not prepared. */
 export interface BranchWork {
   /** The session that worked in it last. */
-  session: number;
+  session: SessionNumber;
   transaction: ShardedTransaction;
   /** Receipts that are checked when the branch is prepared or committed. */
   acknowledged: Acknowledgement[];

@@ -2,12 +2,14 @@
  * The branches of distributed transactions on one instance. A prepared one is a row of the instance's file and nothing else: its
  * messages get their numbers when it commits (`docs/decisions/xa.md`).
  */
+
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { XaBranchPlace, XaCommitOptions, XaResource, XaStartOptions, XaVote, Xid } from '../api/xa.ts';
 import type { RowLockWaits } from '../commit/row-lock-waits.ts';
 import { isDeliveryOf } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { Seq, SessionNumber } from '../model/ids.ts';
 import type { PassedOnAnswer, PassedOnCall } from '../model/passed-on-call.ts';
 import type { Ports } from '../model/ports.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
@@ -55,7 +57,7 @@ export class Branches implements XaResource {
   }
 
   /** Whether a branch in doubt has this message. */
-  holds(cursor: SubscriberCursor, seq: number): boolean {
+  holds(cursor: SubscriberCursor, seq: Seq): boolean {
     const isHeld = isDeliveryOf(cursor, seq);
     return [...this.#branches.values()].some(({ prepared }) => prepared?.deliveries.some(isHeld) ?? false);
   }
@@ -95,7 +97,7 @@ export class Branches implements XaResource {
     return branch;
   }
 
-  newTransaction(session: number, time: RecordedTime): ShardedTransaction {
+  newTransaction(session: SessionNumber, time: RecordedTime): ShardedTransaction {
     return this.#options.transactions.beginTransaction(session, time);
   }
 

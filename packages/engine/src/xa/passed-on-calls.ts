@@ -3,10 +3,12 @@
  * and its answer passed back. This instance keeps nothing of the call, so a branch is as safe as with calls to its own instance: a
  * caller that lost the answer asks that instance with `recover`.
  */
+
 import { registerCounter } from '../api/counters.ts';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { registerWaitEvent } from '../api/waits.ts';
+import type { InstanceId } from '../model/ids.ts';
 import type { PassedOnAnswer, PassedOnCall } from '../model/passed-on-call.ts';
 import type { Ports } from '../model/ports.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
@@ -32,11 +34,11 @@ export const preparesPassedOn = registerCounter({
 /** Sends calls to instances of other processes. `cluster/interconnect/` implements it. */
 export interface BranchPeers {
   /** If it rejects with `INSTANCE_UNREACHABLE`, it is unknown whether the call was carried out. */
-  callBranch(instance: number, call: PassedOnCall): Promise<PassedOnAnswer>;
+  callBranch(instance: InstanceId, call: PassedOnCall): Promise<PassedOnAnswer>;
 }
 
 export interface PassedOnCallsOptions {
-  instance: number;
+  instance: InstanceId;
   waits: Pick<WaitRecorder, 'record' | 'add'>;
   ports: Pick<Ports, 'clock' | 'timers'>;
 }
@@ -55,7 +57,7 @@ export class PassedOnCalls {
   }
 
   /** Whether a call with this `instance` is about a branch of another instance. Throws `XAER_INVAL`. */
-  isElsewhere(instance: number | undefined): instance is number {
+  isElsewhere(instance: InstanceId | undefined): instance is number {
     const { instancesMax } = limits;
     if (instance === undefined) return false;
     if (!Number.isInteger(instance) || instance < 1 || instance > instancesMax)
@@ -65,7 +67,7 @@ export class PassedOnCalls {
 
   /** Rejects with what the other instance answers, and with `XAER_RMFAIL` if it does not: the call may have taken effect. */
   async send(
-    instance: number,
+    instance: InstanceId,
     { xid, ...call }: Omit<PassedOnCall, 'mayWait'>,
     { time, mayWaitFor }: LockWaiter,
   ): Promise<PassedOnAnswer> {
@@ -81,7 +83,7 @@ export class PassedOnCalls {
     }
   }
 
-  async #send(instance: number, call: PassedOnCall): Promise<PassedOnAnswer> {
+  async #send(instance: InstanceId, call: PassedOnCall): Promise<PassedOnAnswer> {
     const unreachable = (message: string) =>
       new QueueError('INSTANCE_UNREACHABLE', { message, details: { instance } });
     if (this.#peers === undefined)

@@ -1,4 +1,5 @@
 /** The branches that one session works in: at most one at a time, others suspended. */
+
 import { QueueError } from '../api/errors.ts';
 import type {
   XaBranchPlace,
@@ -9,6 +10,7 @@ import type {
   XaVote,
   Xid,
 } from '../api/xa.ts';
+import type { InstanceId, SessionNumber } from '../model/ids.ts';
 import type { SessionGuard } from '../model/session-calls.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
 import { validateXid, xidKey } from '../model/xid.ts';
@@ -19,7 +21,7 @@ import type { LockWaiter, TightBranch } from './tight/tight-branch.ts';
 
 /** The session itself. */
 export interface BranchHost {
-  readonly sessionNumber: number;
+  readonly sessionNumber: SessionNumber;
   readonly time: RecordedTime;
   readonly guard: SessionGuard;
   readonly branches: ServedBranches;
@@ -47,7 +49,7 @@ export class SessionBranches implements XaSession {
     };
   }
 
-  get home(): number | undefined {
+  get home(): InstanceId | undefined {
     return this.#active?.tight?.home;
   }
 

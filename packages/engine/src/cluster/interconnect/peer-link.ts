@@ -7,7 +7,7 @@ import type { InstanceForwarding } from '../../forwarding/instance-forwarding.ts
 import type { Peer } from '../../forwarding/interconnect.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../../model/forwarded-batch.ts';
 import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
-import type { QueueId } from '../../model/ids.ts';
+import type { ConnectionNumber, InstanceId, QueueId } from '../../model/ids.ts';
 import type { PassedOnAnswer, PassedOnCall } from '../../model/passed-on-call.ts';
 import type { InstancePorts, MachineClock, Timers } from '../../model/ports.ts';
 import type { FrameWriter } from '../../wire/frame-writer.ts';
@@ -18,23 +18,23 @@ import { passedOnToWire } from '../../wire/xa-calls.ts';
 export interface PeerLinkOptions {
   path: string;
   /** The instance at the other end. */
-  instance: number;
+  instance: InstanceId;
   /** The instance at this end. */
-  self: { instance: number; forwarding: InstanceForwarding };
+  self: { instance: InstanceId; forwarding: InstanceForwarding };
   /** Added to each request. */
   emulatedMs: number;
   ports: InstancePorts;
 }
 
 export class PeerLink implements Peer {
-  readonly instance: number;
+  readonly instance: InstanceId;
   readonly #self: PeerLinkOptions['self'];
   readonly #link: ClientLink;
   readonly #clock: MachineClock;
   readonly #timers: Timers;
   readonly #emulatedMs: number;
   #linkGeneration = 0;
-  #connectionNumber = 0;
+  #connectionNumber: ConnectionNumber = 0;
   /** No attempt to connect before this time, monotonic ms. The delay doubles with every failed attempt. */
   #retryNotBeforeMs = 0;
   #retryDelayMs: number = limits.forwardRetryMs;

@@ -1,6 +1,8 @@
 /** Connects an instance to the other instances of its cluster, each over the socket on which it is served. */
+
 import type { Interconnect } from '../../forwarding/interconnect.ts';
 import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
+import type { InstanceId } from '../../model/ids.ts';
 import type { PassedOnAnswer, PassedOnCall } from '../../model/passed-on-call.ts';
 import type { InstancePorts } from '../../model/ports.ts';
 import type { LocalInstance } from '../../runtime/local-instance.ts';
@@ -11,14 +13,14 @@ import { PeerLink } from './peer-link.ts';
 export class SocketInterconnect implements Interconnect, HomePeers, BranchPeers {
   readonly consumerIdleMs: number;
   readonly #instance: LocalInstance;
-  readonly #pathOf: (instance: number) => string;
+  readonly #pathOf: (instance: InstanceId) => string;
   readonly #ports: InstancePorts;
-  readonly #links = new Map<number, PeerLink>();
+  readonly #links = new Map<InstanceId, PeerLink>();
 
   /** The instance must be served itself, because the others reply over connections that they open. */
   constructor(
     instance: LocalInstance,
-    { pathOf, idleMs, ports }: { pathOf(instance: number): string; idleMs: number; ports: InstancePorts },
+    { pathOf, idleMs, ports }: { pathOf(instance: InstanceId): string; idleMs: number; ports: InstancePorts },
   ) {
     this.consumerIdleMs = idleMs;
     this.#instance = instance;
@@ -27,11 +29,11 @@ export class SocketInterconnect implements Interconnect, HomePeers, BranchPeers 
     instance.connectInterconnect(this);
   }
 
-  peers(): readonly number[] {
+  peers(): readonly InstanceId[] {
     return this.#instance.otherHostedInstances;
   }
 
-  peer(instance: number): PeerLink {
+  peer(instance: InstanceId): PeerLink {
     let link = this.#links.get(instance);
     if (link === undefined) {
       const { id, forwarding, emulatedInterconnectMs: emulatedMs } = this.#instance;
@@ -42,11 +44,11 @@ export class SocketInterconnect implements Interconnect, HomePeers, BranchPeers 
     return link;
   }
 
-  callHome(home: number, call: HomeCall): Promise<HomeAnswer> {
+  callHome(home: InstanceId, call: HomeCall): Promise<HomeAnswer> {
     return this.peer(home).callHome(call);
   }
 
-  callBranch(instance: number, call: PassedOnCall): Promise<PassedOnAnswer> {
+  callBranch(instance: InstanceId, call: PassedOnCall): Promise<PassedOnAnswer> {
     return this.peer(instance).callBranch(call);
   }
 

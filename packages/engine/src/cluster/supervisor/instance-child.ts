@@ -1,6 +1,8 @@
 /** The process of an instance, as its supervisor sees it. Each start of the process is a new object. */
+
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import type { InstanceId, Pid, RequestNumber } from '../../model/ids.ts';
 import type { Timers } from '../../model/ports.ts';
 import type { ProcessStats } from '../cluster.ts';
 import type { ClusterEvent } from '../cluster-events.ts';
@@ -31,7 +33,7 @@ export interface ProcessEnd {
 }
 
 export class InstanceChild {
-  readonly instance: number;
+  readonly instance: InstanceId;
   /** Resolves when the process serves its instance. Rejects with the reason why it does not. */
   readonly opened: Promise<void>;
   /** Resolves when the process is gone. */
@@ -40,8 +42,8 @@ export class InstanceChild {
   readonly #timers: Timers;
   #isOpen = false;
   #failure: QueueError | undefined;
-  #lastRequest = 0;
-  readonly #pendingStats = new Map<number, (stats: ProcessStats) => void>();
+  #lastRequest: RequestNumber = 0;
+  readonly #pendingStats = new Map<RequestNumber, (stats: ProcessStats) => void>();
   readonly #failoverStopped = Promise.withResolvers<void>();
 
   constructor({ options, execArgv, ports, onEvent, onAlive, onOpened, onEnded }: InstanceChildOptions) {
@@ -83,7 +85,7 @@ export class InstanceChild {
     this.#send({ type: 'open', options });
   }
 
-  get pid(): number {
+  get pid(): Pid {
     return this.#process.pid ?? 0;
   }
 

@@ -1,11 +1,13 @@
 /** Messages between the supervisor of a cluster and the process of an instance. */
+
 import type { QueueErrorCode } from '../../api/errors.ts';
 import type { InstanceOptions } from '../../api/instance.ts';
+import type { InstanceId, RequestNumber } from '../../model/ids.ts';
 import type { ProcessExtensionSpec, ProcessStats } from '../cluster.ts';
 import type { ClusterEvent } from '../cluster-events.ts';
 
 export interface InstanceProcessOptions extends Omit<InstanceOptions, 'instance'> {
-  instance: number;
+  instance: InstanceId;
   writerSilentMsMax: number;
   extension?: ProcessExtensionSpec;
 }
@@ -18,7 +20,7 @@ export type SupervisorMessage =
   | { type: 'stop-failover' }
   /** Close all hosted instances in order and end the process. */
   | { type: 'close' }
-  | { type: 'stats'; request: number };
+  | { type: 'stats'; request: RequestNumber };
 
 export type InstanceProcessMessage =
   /** While it opens its instance: it works. */
@@ -27,4 +29,4 @@ export type InstanceProcessMessage =
   | { type: 'failed'; code: QueueErrorCode; message: string; details: Record<string, unknown> }
   | { type: 'failover-stopped' }
   | { type: 'event'; event: ClusterEvent }
-  | { type: 'stats'; request: number; stats: ProcessStats };
+  | { type: 'stats'; request: RequestNumber; stats: ProcessStats };

@@ -2,8 +2,10 @@
  * All processes of a cluster, as their supervisor keeps them up. Knows nothing of files: who hosts what is told to it, so
  * that a test can run it on processes and a time of its own.
  */
+
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import type { InstanceId, Pid } from '../../model/ids.ts';
 import { type LeaseHeartbeat, LeaseMonitor } from '../../model/lease-monitor.ts';
 import { canHost } from '../../model/process-life.ts';
 import type { Host } from '../../storage/catalog/membership.ts';
@@ -13,7 +15,7 @@ export type ProcessSupervisorOptions = Omit<SupervisedProcessOptions, 'options' 
 
 export class ProcessSupervisor {
   readonly #options: ProcessSupervisorOptions;
-  readonly #processes = new Map<number, SupervisedProcess>();
+  readonly #processes = new Map<InstanceId, SupervisedProcess>();
   readonly #leaseMonitor = new LeaseMonitor({
     leaseMs: limits.leaseMs,
     openingMs: limits.openingLeaseMs,
@@ -21,7 +23,7 @@ export class ProcessSupervisor {
     graceMs: limits.leaseGraceMs,
   });
   /** Since when the lease of a process has been lapsed, by pid, monotonic ms. */
-  #withoutLeaseSinceMs = new Map<number, number>();
+  #withoutLeaseSinceMs = new Map<Pid, number>();
   #failoverStarted = false;
   #ending = false;
 
@@ -33,7 +35,7 @@ export class ProcessSupervisor {
     return this.#processes.values();
   }
 
-  find(instance: number): SupervisedProcess | undefined {
+  find(instance: InstanceId): SupervisedProcess | undefined {
     return this.#processes.get(instance);
   }
 
@@ -62,7 +64,7 @@ export class ProcessSupervisor {
   }
 
   /** Ends the process of an instance that leaves the cluster, and forgets it. */
-  async remove(instance: number): Promise<void> {
+  async remove(instance: InstanceId): Promise<void> {
     await this.#processes.get(instance)?.end();
     this.#processes.delete(instance);
   }
@@ -89,7 +91,7 @@ export class ProcessSupervisor {
   killHung(nowMs: number, hosts: readonly Host[], heartbeats: readonly LeaseHeartbeat[]): void {
     this.#leaseMonitor.observe(nowMs, hosts, heartbeats);
     const pidOf = new Map(hosts.map(({ instance, pid }) => [instance, pid]));
-    const withoutLease = new Map<number, number>();
+    const withoutLease = new Map<Pid, number>();
     for (const supervised of this.all) {
       const { instance, pid, state } = supervised;
       if (pid === undefined || (state !== 'starting' && state !== 'running')) continue;

@@ -1,6 +1,8 @@
 /** Supervises a cluster on one machine: one process for each instance, started and ended by this process. */
+
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import type { InstanceId } from '../../model/ids.ts';
 import type { Timer } from '../../model/ports.ts';
 import { servicesOf, validateServices } from '../../model/validate-services.ts';
 import { LeaseFile } from '../../storage/catalog/lease-file.ts';
@@ -79,7 +81,7 @@ class SupervisedCluster implements Cluster {
     this.#checkTimer = this.#ports.timers.every(limits.supervisorCheckMs, () => this.#check());
   }
 
-  #startProcess(instance: number): Promise<void> {
+  #startProcess(instance: InstanceId): Promise<void> {
     const {
       instances: _count,
       execArgv: _flags,
@@ -111,11 +113,11 @@ class SupervisedCluster implements Cluster {
     this.#options.onUnrecoverable?.(new QueueError('CLUSTER_DEPOSED', { details: { dir: this.dir } }));
   }
 
-  #isServed(instance: number): boolean {
+  #isServed(instance: InstanceId): boolean {
     return this.topology().some((each) => each.instance === instance && each.state !== 'down');
   }
 
-  #newEvent(type: ClusterEvent['type'], instance: number): ClusterEvent {
+  #newEvent(type: ClusterEvent['type'], instance: InstanceId): ClusterEvent {
     return { type, atMs: this.#ports.clock.epochMs(), instance, pid: this.#ports.processes.self.pid };
   }
 
@@ -126,7 +128,7 @@ class SupervisedCluster implements Cluster {
   }
 
   topology(): InstanceTopology[] {
-    const processes = new Map<number, NonNullable<InstanceTopology['process']>>();
+    const processes = new Map<InstanceId, NonNullable<InstanceTopology['process']>>();
     for (const { instance, process } of this.#supervisor.all) {
       if (process !== null) processes.set(instance, process);
     }
@@ -151,23 +153,23 @@ class SupervisedCluster implements Cluster {
     return answers.filter((stats) => stats !== undefined).sort((a, b) => a.instance - b.instance);
   }
 
-  kill(instance: number): void {
+  kill(instance: InstanceId): void {
     this.#supervised(instance).kill();
   }
 
-  pause(instance: number): void {
+  pause(instance: InstanceId): void {
     this.#supervised(instance).pause();
   }
 
-  resume(instance: number): void {
+  resume(instance: InstanceId): void {
     this.#supervised(instance).resume();
   }
 
-  async stop(instance: number): Promise<void> {
+  async stop(instance: InstanceId): Promise<void> {
     await this.#supervised(instance).stop();
   }
 
-  async start(instance: number): Promise<void> {
+  async start(instance: InstanceId): Promise<void> {
     this.#assertOpen();
     if (!this.#activeMembers().includes(instance)) {
       throw new QueueError('INSTANCE_NOT_FOUND', { details: { instance } });
@@ -189,7 +191,7 @@ class SupervisedCluster implements Cluster {
     return instance;
   }
 
-  async #addMember(): Promise<number> {
+  async #addMember(): Promise<InstanceId> {
     const activeMembers = this.#activeMembers();
     for (let instance = 1; instance <= limits.instancesMax; instance += 1) {
       if (activeMembers.includes(instance)) continue;
@@ -201,7 +203,7 @@ class SupervisedCluster implements Cluster {
     });
   }
 
-  async remove(instance: number): Promise<void> {
+  async remove(instance: InstanceId): Promise<void> {
     this.#assertOpen();
     if (!this.#activeMembers().includes(instance)) {
       throw new QueueError('INSTANCE_NOT_FOUND', { details: { instance } });
@@ -218,7 +220,7 @@ class SupervisedCluster implements Cluster {
   }
 
   /** Its file has their state. */
-  #assertHasNoService(instance: number): void {
+  #assertHasNoService(instance: InstanceId): void {
     const [service] = servicesOf(this.#options.services ?? [], instance);
     if (service === undefined) return;
     throw new QueueError('INSTANCE_IS_HOME', {
@@ -238,14 +240,14 @@ class SupervisedCluster implements Cluster {
   }
 
   /** Members that are not leaving, by number. */
-  #activeMembers(): number[] {
+  #activeMembers(): InstanceId[] {
     return this.#membership
       .members()
       .filter(({ leaving }) => !leaving)
       .map(({ instance }) => instance);
   }
 
-  #supervised(instance: number): SupervisedProcess {
+  #supervised(instance: InstanceId): SupervisedProcess {
     const supervised = this.#supervisor.find(instance);
     if (supervised !== undefined) return supervised;
     const known = this.#membership.members().some((member) => member.instance === instance);

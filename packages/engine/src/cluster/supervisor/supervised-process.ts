@@ -2,8 +2,10 @@
  * The process of one instance over all its starts: started and ended as somebody asks, and started again if it ends though
  * nobody asked. Applies every command through `processLife`.
  */
+
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import type { InstanceId, Pid } from '../../model/ids.ts';
 import type { Timer } from '../../model/ports.ts';
 import { type ProcessCommand, type ProcessState, processLife } from '../../model/process-life.ts';
 import { RestartPolicy } from '../../model/restart-policy.ts';
@@ -20,7 +22,7 @@ export interface SupervisedProcessOptions {
   /** Whether processes that end unasked are started again. */
   restarts: boolean;
   /** Whether a process hosts the instance at the moment: then its own process is tried again without end. */
-  isServed(instance: number): boolean;
+  isServed(instance: InstanceId): boolean;
   onEvent(event: ClusterEvent): void;
   onOpened(supervised: SupervisedProcess): void;
   /** There is no process any more. */
@@ -37,7 +39,7 @@ const topologyStates: Partial<Record<ProcessState, NonNullable<InstanceTopology[
 };
 
 export class SupervisedProcess {
-  readonly instance: number;
+  readonly instance: InstanceId;
   readonly #options: SupervisedProcessOptions;
   readonly #policy = new RestartPolicy({
     healthyMs: limits.restartHealthyMs,
@@ -70,7 +72,7 @@ export class SupervisedProcess {
   }
 
   /** Undefined if there is no process. */
-  get pid(): number | undefined {
+  get pid(): Pid | undefined {
     return this.#child?.pid;
   }
 

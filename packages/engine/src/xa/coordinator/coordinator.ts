@@ -2,6 +2,7 @@
  * A transaction manager for applications that have none: two-phase commit with presumed abort over participants that speak XA. Its
  * decisions are rows of the instance that it belongs to (`decisions.ts`). After a crash `resolve` ends what was left in doubt.
  */
+
 import type {
   GlobalTransactionOptions,
   ResolvedBranch,
@@ -10,6 +11,7 @@ import type {
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { XaResource, Xid } from '../../api/xa.ts';
+import type { Epoch, InstanceId } from '../../model/ids.ts';
 import type { Ports, Timer } from '../../model/ports.ts';
 import type { Decisions } from './decisions.ts';
 import { DistributedTransaction } from './distributed-transaction.ts';
@@ -17,8 +19,8 @@ import { gtridOf, transactionNameOf } from './transaction-name.ts';
 
 export interface CoordinatorOptions {
   /** The instance that stores the decisions, and its epoch. */
-  instance: number;
-  epoch: number;
+  instance: InstanceId;
+  epoch: Epoch;
   decisions: Decisions;
   participants: ReadonlyMap<string, XaResource>;
   ports: Pick<Ports, 'clock' | 'timers'>;

@@ -3,7 +3,9 @@
  * its file, and those under way, in memory. A transaction without a row is rolled back, so one whose decision was never durable
  * needs none.
  */
+
 import type { GroupCommit } from '../../commit/group-commit.ts';
+import type { GlobalTransactionNumber } from '../../model/ids.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { DecisionRow } from '../../model/xa-rows.ts';
 
@@ -14,7 +16,7 @@ export class Decisions {
   readonly #participants: Map<string, readonly string[]>;
   /** By global transaction id in hexadecimal. */
   readonly #underWay = new Set<string>();
-  #lastNumber = 0;
+  #lastNumber: GlobalTransactionNumber = 0;
 
   constructor(groupCommit: GroupCommit, clock: Clock, recovered: readonly DecisionRow[]) {
     this.#groupCommit = groupCommit;
@@ -25,7 +27,7 @@ export class Decisions {
   }
 
   /** Of a new transaction: unique in this opening of the instance, however many coordinators it has. */
-  nextNumber(): number {
+  nextNumber(): GlobalTransactionNumber {
     this.#lastNumber += 1;
     return this.#lastNumber;
   }

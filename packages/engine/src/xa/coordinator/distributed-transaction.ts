@@ -1,8 +1,10 @@
 /** One distributed transaction of a coordinator, from its first branch to its end. It lives in memory only. */
+
 import type { GlobalTransaction, GlobalTransactionOptions } from '../../api/coordinator.ts';
 import { QueueError } from '../../api/errors.ts';
 import type { Session } from '../../api/session.ts';
 import type { XaResource, XaVote, Xid } from '../../api/xa.ts';
+import type { InstanceId } from '../../model/ids.ts';
 import type { Decisions } from './decisions.ts';
 import { coordinatorFormatId } from './transaction-name.ts';
 
@@ -31,7 +33,7 @@ export class DistributedTransaction implements GlobalTransaction {
   readonly #branches: EnlistedBranch[] = [];
   #ended = false;
   /** Of a tightly coupled transaction, once it is known. */
-  #home: number | undefined;
+  #home: InstanceId | undefined;
 
   constructor(gtrid: Uint8Array, context: TransactionContext) {
     this.gtrid = gtrid;

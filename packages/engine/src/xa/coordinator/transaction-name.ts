@@ -2,16 +2,18 @@
  * Global transaction ids of our coordinators: `<instance>.<epoch>.<number>`, in ASCII. The epoch is that of the coordinator's
  * instance when the transaction began: an earlier one can decide nothing any more, since its file refuses it.
  */
+
 import type { Xid } from '../../api/xa.ts';
+import type { Epoch, GlobalTransactionNumber, InstanceId } from '../../model/ids.ts';
 
 /** "SHLD". Branches of other transaction managers have other format ids. */
 export const coordinatorFormatId = 0x53484c44;
 
 export interface TransactionName {
   /** The coordinator's instance. */
-  instance: number;
-  epoch: number;
-  number: number;
+  instance: InstanceId;
+  epoch: Epoch;
+  number: GlobalTransactionNumber;
 }
 
 export function gtridOf({ instance, epoch, number }: TransactionName): Buffer {

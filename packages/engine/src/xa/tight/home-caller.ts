@@ -2,8 +2,10 @@
  * The home instance's end of the calls about its tightly coupled transactions, from one connection of another instance or from its
  * own branches. A connection that ends gives up all locks that were acquired over it.
  */
+
 import { QueueError } from '../../api/errors.ts';
 import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
+import type { LockToken } from '../../model/ids.ts';
 import type { ShippedBranches } from './shipped-branches.ts';
 import type { LockRequest, TransactionLocks } from './transaction-locks.ts';
 
@@ -13,7 +15,7 @@ export class HomeCaller {
   readonly #locks: TransactionLocks;
   readonly #shipped: ShippedBranches;
   /** By token: requests for locks, granted or not. */
-  readonly #requests = new Map<number, LockRequest>();
+  readonly #requests = new Map<LockToken, LockRequest>();
   readonly #unnamed = new Set<LockRequest>();
 
   constructor(locks: TransactionLocks, shipped: ShippedBranches) {

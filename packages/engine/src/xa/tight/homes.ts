@@ -2,10 +2,12 @@
  * Calls to the home instances of tightly coupled transactions: this instance itself, or another one over the interconnect. The wait
  * for an answer is bounded, and recorded as a wait event.
  */
+
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import { registerWaitEvent } from '../../api/waits.ts';
 import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
+import type { InstanceId, LockToken } from '../../model/ids.ts';
 import type { Ports } from '../../model/ports.ts';
 import type { RecordedTime, WaitRecorder } from '../../model/wait-recorder.ts';
 import { HomeCaller } from './home-caller.ts';
@@ -24,25 +26,25 @@ export const globalTransactionLock = registerWaitEvent({
 /** Sends calls to home instances in other processes. `cluster/interconnect/` implements it. */
 export interface HomePeers {
   /** If it rejects, it is unknown whether the call was carried out. */
-  callHome(home: number, call: HomeCall): Promise<HomeAnswer>;
+  callHome(home: InstanceId, call: HomeCall): Promise<HomeAnswer>;
 }
 
 export interface HomesOptions {
-  instance: number;
+  instance: InstanceId;
   shipped: ShippedBranches;
   waits: Pick<WaitRecorder, 'record'>;
   ports: Pick<Ports, 'clock' | 'timers'>;
 }
 
 export class Homes {
-  readonly instance: number;
+  readonly instance: InstanceId;
   readonly shipped: ShippedBranches;
   readonly #locks: TransactionLocks;
   readonly #own: HomeCaller;
   readonly #waits: HomesOptions['waits'];
   readonly #ports: HomesOptions['ports'];
   #peers: HomePeers | undefined;
-  #lastToken = 0;
+  #lastToken: LockToken = 0;
   #endReason: QueueError | undefined;
 
   constructor({ instance, shipped, waits, ports }: HomesOptions) {
@@ -65,7 +67,7 @@ export class Homes {
   }
 
   /** Names a lock of this instance: unique for as long as it is open. */
-  nextToken(): number {
+  nextToken(): LockToken {
     this.#lastToken += 1;
     return this.#lastToken;
   }
@@ -74,7 +76,11 @@ export class Homes {
    * Rejects with what the home instance answers, and with `INSTANCE_UNREACHABLE` if it does not. `time`: of the session that waits.
    * Without one the wait is recorded for the instance alone.
    */
-  async call<T extends HomeAnswer>(home: number, call: HomeCall, time: RecordedTime | undefined): Promise<T> {
+  async call<T extends HomeAnswer>(
+    home: InstanceId,
+    call: HomeCall,
+    time: RecordedTime | undefined,
+  ): Promise<T> {
     if (this.#endReason !== undefined) throw this.#endReason;
     const waits = home !== this.instance || this.#own.wouldWait(call);
     const answer = this.#send(home, call) as Promise<T>;
@@ -90,11 +96,11 @@ export class Homes {
   }
 
   /** Sends a call without waiting for its answer. */
-  notify(home: number, call: HomeCall): void {
+  notify(home: InstanceId, call: HomeCall): void {
     this.#send(home, call).catch(() => undefined);
   }
 
-  #send(home: number, call: HomeCall): Promise<HomeAnswer> {
+  #send(home: InstanceId, call: HomeCall): Promise<HomeAnswer> {
     if (home === this.instance) return this.#own.call(call);
     if (this.#peers === undefined) return Promise.reject(this.#unreachable(home));
     const msMax = limits.homeAnswerMs + ('waitMs' in call ? call.waitMs : 0);
@@ -105,7 +111,7 @@ export class Homes {
     });
   }
 
-  #unreachable(home: number, msMax?: number): QueueError {
+  #unreachable(home: InstanceId, msMax?: number): QueueError {
     return new QueueError('INSTANCE_UNREACHABLE', {
       message:
         msMax === undefined

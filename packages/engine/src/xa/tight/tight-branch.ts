@@ -2,10 +2,12 @@
  * The tight coupling of one branch: each of its calls has the lock of its global transaction, and work that is only messages is
  * shipped to the transaction's home instance, so that this instance has nothing to commit.
  */
+
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { XaStartOptions } from '../../api/xa.ts';
 import type { SettleAnswer, ShipAnswer, UnderLock, WithdrawAnswer } from '../../model/home-calls.ts';
+import type { InstanceId, LockToken, SessionNumber } from '../../model/ids.ts';
 import type { RecordedTime } from '../../model/wait-recorder.ts';
 import type { ShardedTransaction } from '../../queues/sharded-transaction.ts';
 import { contentToShip } from './content-to-ship.ts';
@@ -25,7 +27,7 @@ export const noSession: LockWaiter = { time: undefined, mayWaitFor: () => true }
 export interface TightBranchOptions {
   homes: Homes;
   branch: { key: string; transactionKey: string; timeoutMs: number };
-  home: number;
+  home: InstanceId;
   lockWaitMs: number;
   /** From its start to its end, and not only during its calls. */
   keepsLock: boolean;
@@ -61,10 +63,10 @@ export function tightBranchOf(
 }
 
 export class TightBranch {
-  readonly home: number;
+  readonly home: InstanceId;
   readonly #options: TightBranchOptions;
   /** Of the lock that it keeps. */
-  #keptToken: number | undefined;
+  #keptToken: LockToken | undefined;
   #isShipped = false;
 
   constructor(options: TightBranchOptions) {
@@ -125,7 +127,7 @@ export class TightBranch {
     return token;
   }
 
-  #unlock(token: number): void {
+  #unlock(token: LockToken): void {
     this.#options.homes.notify(this.home, { call: 'unlock', token });
   }
 
@@ -139,7 +141,7 @@ export class TightBranch {
       session,
       transaction,
       acknowledged,
-    }: { session: number; transaction: ShardedTransaction; acknowledged: readonly unknown[] },
+    }: { session: SessionNumber; transaction: ShardedTransaction; acknowledged: readonly unknown[] },
   ): Promise<void> {
     const { homes, branch } = this.#options;
     const work =
