@@ -1,4 +1,5 @@
 /** Tells sessions of messages that are ready now. To be called after they were counted. */
+import type { SlotNumber } from '../model/ids.ts';
 import type { BroadcastChannel } from './broadcast-channel.ts';
 import type { QueueMemory } from './queue-memory.ts';
 
@@ -10,7 +11,7 @@ export interface AnnounceOptions {
 }
 
 /** Wakes those who wait for messages of one of the subscribers, and all who listen. */
-export function announce(slots: readonly number[], { memory, channel, onPost }: AnnounceOptions): void {
+export function announce(slots: readonly SlotNumber[], { memory, channel, onPost }: AnnounceOptions): void {
   for (let session = 1; session <= memory.shape.sessionsMax; session += 1) {
     const waitsFor = memory.load(memory.session(session, 'waitsFor'));
     if (waitsFor > 0 && slots.includes(waitsFor - 1)) memory.wake(session);

@@ -6,15 +6,20 @@
  * missed. What a session does here costs as many gets as in the document's trace: joining one; reading posts three (take them,
  * acknowledge them, find that there are none left); leaving two (discard what came meanwhile, leave the list).
  */
+import type { ThreadSessionNumber } from '../model/ids.ts';
 import type { Guard } from './latch.ts';
 import type { QueueMemory } from './queue-memory.ts';
 
 export class BroadcastChannel {
   readonly #memory: QueueMemory;
-  readonly #session: number;
+  readonly #session: ThreadSessionNumber;
   readonly #latch: Guard;
 
-  constructor({ memory, session, latch }: { memory: QueueMemory; session: number; latch: Guard }) {
+  constructor({
+    memory,
+    session,
+    latch,
+  }: { memory: QueueMemory; session: ThreadSessionNumber; latch: Guard }) {
     this.#memory = memory;
     this.#session = session;
     this.#latch = latch;

@@ -1,8 +1,10 @@
 /** Opens a session of a shared queue on the calling thread. */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { SharedQueueHandle, ThreadSession } from '../api/shared-queue.ts';
 import { connectLink } from '../client/connect.ts';
+import type { ThreadSessionNumber } from '../model/ids.ts';
 import { nodePorts } from '../node-ports.ts';
 import { openThreadClock } from '../node-thread-clock.ts';
 import { QueueMemory, sessionStates } from './queue-memory.ts';
@@ -35,7 +37,7 @@ export async function openThreadSession(handle: SharedQueueHandle): Promise<Thre
 }
 
 /** Numbers that no session had come first, so that what closed sessions counted can be read for longer. */
-function takeNumber(memory: QueueMemory): number {
+function takeNumber(memory: QueueMemory): ThreadSessionNumber {
   const open = sessionStates.indexOf('open');
   for (const state of ['free', 'closed'] as const) {
     const taken = sessionStates.indexOf(state);

@@ -2,7 +2,9 @@
  * The shared memory of a queue: which words are where. All sessions of a process see the same words, so what several of them
  * change is changed under the latch or a mutex; the rest has one writer.
  */
+
 import type { SharedQueueHandle } from '../api/shared-queue.ts';
+import type { CopyNumber, SlotNumber, ThreadSessionNumber } from '../model/ids.ts';
 
 /** Words of a cache line, so that what different sessions write does not share one. */
 const lineWords = 16;
@@ -84,7 +86,7 @@ export class QueueMemory {
     return this.#areas.latch;
   }
 
-  mutexAt(copy: number): number {
+  mutexAt(copy: CopyNumber): number {
     return this.#areas.mutexes + copy * lineWords;
   }
 
@@ -100,19 +102,19 @@ export class QueueMemory {
     return this.#areas.directory + directoryWords[word];
   }
 
-  slot(slot: number, word: keyof typeof slotWords): number {
+  slot(slot: SlotNumber, word: keyof typeof slotWords): number {
     return this.#areas.slots + slot * slotStride + slotWords[word];
   }
 
-  session(session: number, word: keyof typeof sessionWords): number {
+  session(session: ThreadSessionNumber, word: keyof typeof sessionWords): number {
     return this.#areas.sessions + session * lineWords + sessionWords[word];
   }
 
-  object(copy: number, word: keyof typeof copyWords): number {
+  object(copy: CopyNumber, word: keyof typeof copyWords): number {
     return this.#areas.objects + copy * lineWords + copyWords[word];
   }
 
-  count(which: 'ready' | 'later', copy: number, slot: number): number {
+  count(which: 'ready' | 'later', copy: CopyNumber, slot: SlotNumber): number {
     return this.#areas[which] + copy * this.shape.subscribersMax + slot;
   }
 
@@ -133,7 +135,7 @@ export class QueueMemory {
   }
 
   /** Wakes a session that waits, or makes its next wait end at once. */
-  wake(session: number): void {
+  wake(session: ThreadSessionNumber): void {
     const at = this.session(session, 'wake');
     Atomics.add(this.words, at, 1);
     Atomics.notify(this.words, at);

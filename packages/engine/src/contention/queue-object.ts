@@ -8,7 +8,9 @@
  *
  * Where the object is hot it has copies, each with a mutex, locks, pins and ready counts of its own. A session uses one copy.
  */
+
 import { QueueError } from '../api/errors.ts';
+import type { CopyNumber, SlotNumber, ThreadSessionNumber } from '../model/ids.ts';
 import type { Guard } from './latch.ts';
 import type { QueueMemory } from './queue-memory.ts';
 import type { SessionCounts } from './session-counts.ts';
@@ -18,7 +20,7 @@ export interface QueueObjectOptions {
   memory: QueueMemory;
   table: SubscriberTable;
   /** Number of the session. */
-  session: number;
+  session: ThreadSessionNumber;
   counts: SessionCounts;
   /** The mutexes of all copies, in their order. */
   mutexes: readonly Guard[];
@@ -39,17 +41,17 @@ export interface CountChange extends RowChange {
 
 /** A row that the session has pinned: its slot stays its subscriber's. */
 export interface PinnedRow {
-  slot: number;
+  slot: SlotNumber;
   ready: number;
 }
 
 export class QueueObject {
   readonly #memory: QueueMemory;
   readonly #table: SubscriberTable;
-  readonly #session: number;
+  readonly #session: ThreadSessionNumber;
   readonly #counts: SessionCounts;
   readonly #mutexes: readonly Guard[];
-  readonly #copy: number;
+  readonly #copy: CopyNumber;
   readonly #mutex: Guard;
 
   constructor({ memory, table, session, counts, mutexes }: QueueObjectOptions) {
@@ -114,7 +116,7 @@ export class QueueObject {
   }
 
   /** As `pinRow`, for messages to several subscribers; null for all of them. `missing`: those that there are not. */
-  pinRows(names: readonly string[] | null): { slots: number[]; missing: string[] } {
+  pinRows(names: readonly string[] | null): { slots: SlotNumber[]; missing: string[] } {
     return this.#pinWith((table) => {
       const slots = names === null ? table.slots() : names.map((name) => table.find(name));
       const found = slots.filter((slot) => slot !== undefined);
@@ -140,12 +142,12 @@ export class QueueObject {
   }
 
   /** One get: changes the counts of rows that are pinned. */
-  changeCounts(slots: readonly number[], change: RowChange): void {
+  changeCounts(slots: readonly SlotNumber[], change: RowChange): void {
     this.#mutex.within(() => this.#change(slots, change));
   }
 
   /** One get: several changes, such as those of a commit. Returns the slots for which more is ready now. */
-  count(changes: readonly CountChange[]): number[] {
+  count(changes: readonly CountChange[]): SlotNumber[] {
     return this.#mutex.within(() => {
       const table = this.#table;
       return changes.flatMap(({ subscribers, ...change }) => {
@@ -158,7 +160,7 @@ export class QueueObject {
     });
   }
 
-  #change(slots: readonly number[], { ready = 0, later = 0 }: RowChange): void {
+  #change(slots: readonly SlotNumber[], { ready = 0, later = 0 }: RowChange): void {
     for (const slot of slots) {
       if (ready !== 0) this.#table.changeCount('ready', { copy: this.#copy, slot, by: ready });
       if (later !== 0) this.#table.changeCount('later', { copy: this.#copy, slot, by: later });

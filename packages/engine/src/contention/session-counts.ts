@@ -1,5 +1,7 @@
 /** What each session counts of itself, in its own part of shared memory, so that counting needs no guard and any thread can read. */
+
 import type { GuardStatistics, ThreadSessionStatistics } from '../api/shared-queue.ts';
+import type { ThreadSessionNumber } from '../model/ids.ts';
 import { bookWords, SessionBook } from './session-book.ts';
 
 /** Up to 2^40 ns, 18 minutes. */
@@ -71,7 +73,7 @@ export class SessionCounts {
   readonly book: SessionBook;
   readonly #values: Float64Array;
 
-  constructor(statistics: SharedArrayBuffer, session: number) {
+  constructor(statistics: SharedArrayBuffer, session: ThreadSessionNumber) {
     const words = new Float64Array(statistics).subarray(session * sessionWords, (session + 1) * sessionWords);
     this.book = new SessionBook(words.subarray(0, bookWords));
     const values = words.subarray(bookWords);

@@ -1,5 +1,7 @@
 /** What a session has of a shared queue's memory: its counts, the metadata object and the channel, each behind its guard. */
+
 import type { SharedQueueHandle } from '../api/shared-queue.ts';
+import type { ThreadSessionNumber } from '../model/ids.ts';
 import type { MachineClock, ThreadClock } from '../model/ports.ts';
 import { BroadcastChannel } from './broadcast-channel.ts';
 import { type Guard, Latch, type LatchOptions } from './latch.ts';
@@ -13,7 +15,7 @@ type SharedMemoryOfSessions = Pick<SharedQueueHandle, 'statistics' | 'trace' | '
 
 export interface JoinOptions {
   memory: QueueMemory;
-  session: number;
+  session: ThreadSessionNumber;
   clock: MachineClock;
   /** Of the thread of the session, which closes it. */
   threadClock: ThreadClock;

@@ -2,7 +2,9 @@
  * The latest events of each session with their times, on the machine's clock, which all threads share. Each session writes its own
  * part of shared memory; it is read when nothing happens.
  */
+
 import type { SessionEvent } from '../api/shared-queue.ts';
+import type { ThreadSessionNumber } from '../model/ids.ts';
 
 /** A get of a guard has all three times; of other events they are equal. */
 export const eventKinds = [
@@ -22,12 +24,15 @@ export const traceBytes = ({ sessions, eventsMax }: { sessions: number; eventsMa
   sessions * (1 + eventsMax * eventWords) * Float64Array.BYTES_PER_ELEMENT;
 
 export class SessionTrace {
-  readonly #session: number;
+  readonly #session: ThreadSessionNumber;
   /** First the number of events so far, then a ring of them. */
   readonly #words: Float64Array;
   readonly #eventsMax: number;
 
-  constructor(memory: SharedArrayBuffer, { session, eventsMax }: { session: number; eventsMax: number }) {
+  constructor(
+    memory: SharedArrayBuffer,
+    { session, eventsMax }: { session: ThreadSessionNumber; eventsMax: number },
+  ) {
     const words = 1 + eventsMax * eventWords;
     this.#session = session;
     this.#words = new Float64Array(memory).subarray(session * words, (session + 1) * words);

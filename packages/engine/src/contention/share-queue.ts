@@ -1,4 +1,5 @@
 /** Shares a topic with sessions on worker threads: puts its subscribers into shared memory and serves their connections. */
+
 import { QueueError } from '../api/errors.ts';
 import type { Instance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
@@ -11,6 +12,7 @@ import type {
 } from '../api/shared-queue.ts';
 import type { SubscriberSpec } from '../api/subscriber.ts';
 import type { WaitStats } from '../api/waits.ts';
+import type { ThreadSessionNumber } from '../model/ids.ts';
 import { pause } from '../model/pause.ts';
 import { nodePorts } from '../node-ports.ts';
 import type { TopicChange } from '../runtime/follow-topic.ts';
@@ -161,7 +163,8 @@ class OwnedSharedQueue implements SharedQueue {
     const { object, channel } = this.#own;
     const table = new SubscriberTable(memory);
     const nowMs = nodePorts.machineClock.nowMs();
-    const stateOf = (session: number) => sessionStates[memory.load(memory.session(session, 'state'))]!;
+    const stateOf = (session: ThreadSessionNumber) =>
+      sessionStates[memory.load(memory.session(session, 'state'))]!;
     const sessions = Array.from({ length: this.handle.sessionsMax }, (_, index) => index + 1);
     return {
       sessions: sessions
@@ -184,7 +187,7 @@ class OwnedSharedQueue implements SharedQueue {
     };
   }
 
-  waits(sessions?: readonly number[]): WaitStats[] {
+  waits(sessions?: readonly ThreadSessionNumber[]): WaitStats[] {
     const all = this.statistics().sessions;
     return waitsOf(sessions === undefined ? all : all.filter(({ session }) => sessions.includes(session)));
   }

@@ -7,8 +7,10 @@
  * message that is taken and not committed still counts. One that is to be ready later (delayed, waiting for a retry) is in a count
  * of its own, which only keeps its subscriber from being evicted.
  */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import type { CopyNumber, SlotNumber } from '../model/ids.ts';
 import { nameBytesMax, type QueueMemory } from './queue-memory.ts';
 
 const rowKinds = { free: 0, durable: 1, temporary: 2, reserved: 3 } as const;
@@ -21,7 +23,7 @@ const decoder = new TextDecoder();
 export class SubscriberTable {
   readonly #memory: QueueMemory;
   /** Slots by name, of the version that was read. */
-  readonly #known = new Map<string, number>();
+  readonly #known = new Map<string, SlotNumber>();
   #version = -1;
 
   constructor(memory: QueueMemory) {
@@ -37,7 +39,7 @@ export class SubscriberTable {
   }
 
   /** The slot of a subscriber; undefined if there is none of this name. */
-  find(name: string): number | undefined {
+  find(name: string): SlotNumber | undefined {
     this.refresh();
     const known = this.#known.get(name);
     if (known !== undefined) return known;
@@ -47,13 +49,13 @@ export class SubscriberTable {
   }
 
   /** Throws `SUBSCRIBER_NOT_FOUND`. */
-  slotOf(name: string): number {
+  slotOf(name: string): SlotNumber {
     const slot = this.find(name);
     if (slot === undefined) throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { subscriber: name } });
     return slot;
   }
 
-  #search(name: string): number | undefined {
+  #search(name: string): SlotNumber | undefined {
     const memory = this.#memory;
     const bytes = encoder.encode(name);
     const hash = hashOf(bytes);
@@ -65,42 +67,42 @@ export class SubscriberTable {
     return undefined;
   }
 
-  #isSubscriber(slot: number): boolean {
+  #isSubscriber(slot: SlotNumber): boolean {
     const kind = this.#kindOf(slot);
     return kind === rowKinds.durable || kind === rowKinds.temporary;
   }
 
-  #kindOf(slot: number): number {
+  #kindOf(slot: SlotNumber): number {
     return this.#memory.load(this.#memory.slot(slot, 'used'));
   }
 
-  nameOf(slot: number): string {
+  nameOf(slot: SlotNumber): string {
     const memory = this.#memory;
     const start = slot * nameBytesMax;
     // A copy, because the decoder takes no shared memory.
     return decoder.decode(memory.names.slice(start, start + memory.load(memory.slot(slot, 'nameBytes'))));
   }
 
-  isTemporary(slot: number): boolean {
+  isTemporary(slot: SlotNumber): boolean {
     return this.#kindOf(slot) === rowKinds.temporary;
   }
 
-  slots(): number[] {
+  slots(): SlotNumber[] {
     const last = this.#memory.load(this.#memory.directory('used'));
     return Array.from({ length: last }, (_, slot) => slot).filter((slot) => this.#isSubscriber(slot));
   }
 
   /** Negative for the moment in which a message was consumed before the session that enqueued it has counted it. */
-  ready(slot: number): number {
+  ready(slot: SlotNumber): number {
     return this.#count('ready', slot);
   }
 
   /** Messages that will be ready. */
-  later(slot: number): number {
+  later(slot: SlotNumber): number {
     return this.#count('later', slot);
   }
 
-  #count(which: 'ready' | 'later', slot: number): number {
+  #count(which: 'ready' | 'later', slot: SlotNumber): number {
     const memory = this.#memory;
     let sum = 0;
     for (let copy = 0; copy < memory.shape.copies; copy += 1)
@@ -110,7 +112,7 @@ export class SubscriberTable {
 
   changeCount(
     which: 'ready' | 'later',
-    { copy, slot, by }: { copy: number; slot: number; by: number },
+    { copy, slot, by }: { copy: CopyNumber; slot: SlotNumber; by: number },
   ): void {
     this.#memory.change(this.#memory.count(which, copy, slot), by);
   }
@@ -119,7 +121,7 @@ export class SubscriberTable {
    * Takes a slot for a new subscriber: a free one, else that of the oldest temporary subscriber that has no message and that no
    * session uses. Returns the name of the subscriber that is evicted. Throws `SUBSCRIBERS_FULL`.
    */
-  reserve(): { slot: number; evicted: string | undefined } {
+  reserve(): { slot: SlotNumber; evicted: string | undefined } {
     const slot = this.#freeSlot() ?? this.#idleTemporary();
     if (slot === undefined) {
       const { subscribersMax } = this.#memory.shape;
@@ -130,7 +132,7 @@ export class SubscriberTable {
     return { slot, evicted };
   }
 
-  #freeSlot(): number | undefined {
+  #freeSlot(): SlotNumber | undefined {
     const memory = this.#memory;
     const usedAt = memory.directory('used');
     const last = memory.load(usedAt);
@@ -140,15 +142,15 @@ export class SubscriberTable {
     return last;
   }
 
-  #idleTemporary(): number | undefined {
+  #idleTemporary(): SlotNumber | undefined {
     const memory = this.#memory;
-    const inUse = new Set<number>();
+    const inUse = new Set<SlotNumber>();
     for (let session = 0; session <= memory.shape.sessionsMax; session += 1) {
       const pinned = memory.load(memory.session(session, 'pinned'));
       if (pinned === allRows) return undefined;
       inUse.add(pinned - 1).add(memory.load(memory.session(session, 'waitsFor')) - 1);
     }
-    const madeAs = (slot: number) => memory.load(memory.slot(slot, 'made'));
+    const madeAs = (slot: SlotNumber) => memory.load(memory.slot(slot, 'made'));
     return this.slots()
       .filter((slot) => this.isTemporary(slot) && !inUse.has(slot))
       .filter((slot) => this.ready(slot) === 0 && this.later(slot) === 0)
@@ -156,7 +158,7 @@ export class SubscriberTable {
   }
 
   /** Gives a reserved slot to a subscriber. Where there is one of this name already, the slot becomes free. */
-  fill(slot: number, name: string, { temporary }: { temporary: boolean }): void {
+  fill(slot: SlotNumber, name: string, { temporary }: { temporary: boolean }): void {
     const memory = this.#memory;
     if (this.find(name) !== undefined) {
       this.release(slot);
@@ -177,11 +179,11 @@ export class SubscriberTable {
   }
 
   /** A reserved slot is free again. */
-  release(slot: number): void {
+  release(slot: SlotNumber): void {
     this.#setKind(slot, rowKinds.free);
   }
 
-  #setKind(slot: number, kind: number): void {
+  #setKind(slot: SlotNumber, kind: number): void {
     this.#memory.store(this.#memory.slot(slot, 'used'), kind);
     this.#memory.change(this.#memory.directory('version'), 1);
   }

@@ -2,12 +2,14 @@
  * A session on a worker thread: its messages come and go over a connection of its own to the instance, and over shared memory it
  * learns for which subscribers there are any. Waits put the thread to sleep.
  */
+
 import { QueueError } from '../api/errors.ts';
 import type { RemoteInstance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { Session } from '../api/session.ts';
 import type { SharedDequeueOptions, SharedEnqueueOptions, ThreadSession } from '../api/shared-queue.ts';
+import type { SlotNumber, ThreadSessionNumber } from '../model/ids.ts';
 import type { MachineClock } from '../model/ports.ts';
 import { announce } from './announce.ts';
 import type { BroadcastChannel } from './broadcast-channel.ts';
@@ -21,7 +23,7 @@ import { assertNameFits } from './subscriber-table.ts';
 export interface SharedSessionParts {
   queue: string;
   /** Number of the session in the shared memory. */
-  session: number;
+  session: ThreadSessionNumber;
   memory: QueueMemory;
   counts: SessionCounts;
   book: OpenBook;
@@ -34,7 +36,7 @@ export interface SharedSessionParts {
 }
 
 export class SharedSession implements ThreadSession {
-  readonly id: number;
+  readonly id: ThreadSessionNumber;
   readonly #parts: SharedSessionParts;
   /** The session's transaction, and one that commits each call by itself. */
   readonly #transaction: Session;
@@ -88,7 +90,7 @@ export class SharedSession implements ThreadSession {
   }
 
   /** The rows of the recipients, pinned. Makes a temporary subscriber of each recipient that does not subscribe. */
-  async #pinRecipients(recipients: readonly string[] | null): Promise<number[]> {
+  async #pinRecipients(recipients: readonly string[] | null): Promise<SlotNumber[]> {
     const { object } = this.#parts;
     for (;;) {
       const { slots, missing } = object.pinRows(recipients);
@@ -112,7 +114,7 @@ export class SharedSession implements ThreadSession {
     object.changeRows((table) => table.fill(slot, name, { temporary: true }));
   }
 
-  #announce(slots: readonly number[]): void {
+  #announce(slots: readonly SlotNumber[]): void {
     const { memory, channel } = this.#parts;
     announce(slots, { memory, channel, onPost: () => this.#trace('posted') });
   }

@@ -1,10 +1,10 @@
 /** What the elected writer of grouped unsharded queues and the other processes tell each other, in V8's serialization. */
-import type { QueueId } from '../model/ids.ts';
+import type { QueueId, TransactionNumber } from '../model/ids.ts';
 import type { OperationAnswer, WriteBatch } from '../storage/unsharded/write-group.ts';
 
 /** The results of a batch. */
 export interface BatchAnswer {
-  number: number;
+  number: TransactionNumber;
   answers: OperationAnswer[];
   /** How long the group was written and synced, milliseconds. */
   writeMs: number;

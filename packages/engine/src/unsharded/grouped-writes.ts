@@ -13,7 +13,7 @@ import { limits } from '../api/limits.ts';
 import { registerWaitEvent } from '../api/waits.ts';
 import { commitWriteMs, logFileSync, logWriteMs, logWrites } from '../model/commit-waits.ts';
 import type { IdRun } from '../model/id-runs.ts';
-import type { QueueId } from '../model/ids.ts';
+import type { QueueId, TransactionNumber } from '../model/ids.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
@@ -53,7 +53,7 @@ interface QueuedOperation {
 }
 
 interface SentBatch {
-  number: number;
+  number: TransactionNumber;
   operations: readonly QueuedOperation[];
 }
 

@@ -9,7 +9,7 @@ import type { QueueKind } from '../api/queue.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { type OutcomeTag, Slab } from '../commit/staged-transaction.ts';
 import type { IdRun } from '../model/id-runs.ts';
-import type { QueueId } from '../model/ids.ts';
+import type { HoldNumber, InstanceId, QueueId, SessionNumber } from '../model/ids.ts';
 import { invariantBroken } from '../model/invariant.ts';
 import type { InstancePorts, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -44,7 +44,7 @@ import { idOfHolder, WriteLock, writeLock } from './write-lock.ts';
 interface UnshardedEngineOptions {
   kind: Exclude<QueueKind, 'sharded'>;
   dir: string;
-  instance: number;
+  instance: InstanceId;
   waits: WaitRecorder;
   ports: InstancePorts;
   /** Remembers the transactions of remote sessions. */
@@ -80,7 +80,7 @@ export class UnshardedEngine
   readonly retries: UnshardedRetries;
   readonly #dispatcher: UnshardedDispatcher;
   #deadHoldsTimer: Timer | undefined;
-  #holdNumber = 0;
+  #holdNumber: HoldNumber = 0;
   /** Queues that were dropped or converted since the instance opened: transactions on them must not commit. */
   readonly #goneCodes = new Map<QueueId, GoneCode>();
   /** Deliveries whose return to the queue failed; retried with the check for dead processes. */
@@ -178,7 +178,7 @@ export class UnshardedEngine
     return this.#options.ports.clock.epochMs();
   }
 
-  beginTransaction(_session: number, time: RecordedTime | undefined): UnshardedTransaction {
+  beginTransaction(_session: SessionNumber, time: RecordedTime | undefined): UnshardedTransaction {
     return new UnshardedTransaction(this, time);
   }
 

@@ -2,7 +2,7 @@
 import type { ShardStats } from '../api/instance-stats.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import { flowStats } from '../model/flow-stats.ts';
-import type { QueueId } from '../model/ids.ts';
+import type { InstanceId, QueueId } from '../model/ids.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { DeliveryLatencies } from '../queues/delivery-latencies.ts';
@@ -12,7 +12,7 @@ import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
 import type { UnshardedWrites } from './unsharded-writes.ts';
 
 export interface UnshardedStatisticsOptions {
-  instance: number;
+  instance: InstanceId;
   file: LazyUnshardedFile;
   clock: Clock;
   latenciesOf(queueId: QueueId): DeliveryLatencies;
