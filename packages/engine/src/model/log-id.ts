@@ -1,9 +1,9 @@
 /**
- * Ids of logs, unique in the cluster. A shard has one log for each priority in use, and for each of them an id for
- * the messages that are delayed; sequence numbers count within a log.
+ * Ids of logs, unique in the cluster. A shard has one log for each priority in use, and sequence numbers count within a log.
  *
- *     instance × 100 + index of the shard + 100,000 × lane        lane: priority 0 to 9, or 10 for delayed messages
+ *     instance × 100 + index of the shard + 100,000 × lane        lane: the priority, 0 to 9; 10 more for delayed messages
  *
+ * A delayed message has its id in a log of delayed messages, and is put into the log of its priority when it is due.
  * Forwarded messages keep their log id at the receiver. Messages that returned to their owner are in a log whose id is
  * 2,000,000 higher; they are delivered before those of the original log.
  */
@@ -11,7 +11,7 @@ import type { InstanceId, LogId, ShardNumber } from './ids.ts';
 
 const shardsPerInstance = 100;
 const laneStride = 100_000;
-const delayedLaneIndex = 10;
+const delayedLanesStart = 10;
 const returnedStride = 2_000_000;
 
 /** The most urgent priority; 0 is the default. */
@@ -26,13 +26,13 @@ export function laneLogId(shard: ShardNumber, priority: number): LogId {
   return shard + priority * laneStride;
 }
 
-/** The log that numbers the delayed messages of a log. They keep these ids when they are due. */
+/** The log of the ids of messages that are put into `logId` when they are due. They keep these ids. */
 export function delayedLogId(logId: LogId): LogId {
-  return logId + delayedLaneIndex * laneStride;
+  return logId + delayedLanesStart * laneStride;
 }
 
 export function isDelayedLog(logId: LogId): boolean {
-  return priorityOfLog(logId) === delayedLaneIndex;
+  return priorityOfLog(logId) >= delayedLanesStart;
 }
 
 export function priorityOfLog(logId: LogId): number {

@@ -29,7 +29,11 @@ export async function digest(stream: Readable | AsyncIterable<Uint8Array>) {
 export async function putStream(
   session: Session,
   queue: string,
-  { seed, bytes, ...message }: { seed: number; bytes: number; recipients?: string[]; delayMs?: number },
+  {
+    seed,
+    bytes,
+    ...message
+  }: { seed: number; bytes: number; recipients?: string[]; priority?: number; delayMs?: number },
 ): Promise<string> {
   await session.enqueueStream(queue, { payload: bytesOf(seed, bytes), ...message });
   const { ids } = await session.commit();

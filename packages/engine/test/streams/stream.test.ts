@@ -355,6 +355,17 @@ describe('the chunks of a payload', () => {
     expect(await digest(messages[0]!.payloadStream())).toEqual(await digest(bytesOf(3, MiB)));
   });
 
+  it.each([0, 3, 9])('of a delayed message of priority %i are kept over a restart', async (priority) => {
+    const { instance, dir } = await withQueue({ priorities: true });
+    await putStream(instance.openSession(), 'files', { seed: 4, bytes: MiB, delayMs: 60_000, priority });
+    await instance.close();
+    const again = await openTestInstance({ dir });
+    const { messages } = await again.browse('files');
+    expect(await digest(messages[0]!.payloadStream())).toEqual(await digest(bytesOf(4, MiB)));
+    await again.close();
+    expect(stored(dir)).toMatchObject({ chunks: 4, uses: 1 });
+  });
+
   it('follow a message to the exception queue, and are shared while others wait for it', async () => {
     const { instance, dir } = await withQueue({ type: 'topic', attemptsMax: 1 });
     for (const name of ['one', 'two']) await instance.subscribe('files', { name });
