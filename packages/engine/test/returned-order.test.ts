@@ -5,14 +5,14 @@ import type { RecordRun } from '../src/model/message-record.ts';
 import { readId, recordEnd, writeRecord } from '../src/model/message-record.ts';
 import { cursorOver } from './log/log-fixture.ts';
 
-const shard = 100;
+const logId = 100;
 
-/** Records of messages that keep their numbers in the shard. */
+/** Records of messages that keep their numbers in the log. */
 function recordsOf(seqs: readonly number[]): RecordRun {
   const source = Buffer.alloc(seqs.length * 100);
   let end = 0;
   for (const seq of seqs)
-    end = writeRecord(source, end, { payload: `${seq}` }, { enqueuedAtMs: 0, id: `${shard}.${seq}` });
+    end = writeRecord(source, end, { payload: `${seq}` }, { enqueuedAtMs: 0, id: `${logId}.${seq}` });
   return { source, start: 0, end, count: seqs.length };
 }
 
@@ -31,13 +31,13 @@ async function behind(cursor: ReturnType<typeof returnedLog>['cursor'], batch: r
   const priorAttempts: [number, number][] = batch.map((_, index) => [index, 1]);
   const seq = highestSeq({
     queueId: 1,
-    shard,
+    shard: logId,
     batchNumber: 1,
     sourceRuns: [],
     priorAttempts,
     records: recordsOf(batch),
   });
-  const taken = await takeAboveSeq(cursor, { seq, shard, readAhead: () => undefined });
+  const taken = await takeAboveSeq(cursor, { seq, logId, readAhead: () => undefined });
   return taken.flatMap(({ run, start, end }) => {
     const ids: string[] = [];
     for (let at = start; at < end; at = recordEnd(run.buffer, at)) ids.push(readId(run.buffer, at)!);

@@ -4,29 +4,29 @@ import type { QueueError } from '../api/errors.ts';
 import type { LogId } from '../model/ids.ts';
 
 interface DeliveryWaiter {
-  shard: LogId;
+  logId: LogId;
   resolve(): void;
   reject(error: QueueError): void;
 }
 
 export class DeliveryCompletion {
-  readonly #isDelivered: (shard: LogId) => boolean;
+  readonly #isDelivered: (logId: LogId) => boolean;
   readonly #waiters = new Set<DeliveryWaiter>();
 
-  constructor(isDelivered: (shard: LogId) => boolean) {
+  constructor(isDelivered: (logId: LogId) => boolean) {
     this.#isDelivered = isDelivered;
   }
 
   /** Resolves when nothing that came of the shard waits for its first delivery here. Rejects when the queue is closed. */
-  waitFor(shard: LogId): Promise<void> {
-    if (this.#isDelivered(shard)) return Promise.resolve();
-    return new Promise((resolve, reject) => this.#waiters.add({ shard, resolve, reject }));
+  waitFor(logId: LogId): Promise<void> {
+    if (this.#isDelivered(logId)) return Promise.resolve();
+    return new Promise((resolve, reject) => this.#waiters.add({ logId, resolve, reject }));
   }
 
   /** To be called whenever messages were delivered or returned to their owner. */
   check(): void {
     for (const waiter of this.#waiters) {
-      if (!this.#isDelivered(waiter.shard)) continue;
+      if (!this.#isDelivered(waiter.logId)) continue;
       this.#waiters.delete(waiter);
       waiter.resolve();
     }

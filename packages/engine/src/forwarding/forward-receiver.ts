@@ -44,8 +44,8 @@ export interface ForwardReceiverOptions {
 }
 
 /** The log of an instance that forwarded messages of a shard are stored in. */
-export function receivingLogId(shard: LogId, instance: InstanceId): LogId {
-  return owningInstance(shard) === instance ? returnedLogId(shard) : shard;
+export function receivingLogId(logId: LogId, instance: InstanceId): LogId {
+  return owningInstance(logId) === instance ? returnedLogId(logId) : logId;
 }
 
 export class ForwardReceiver {

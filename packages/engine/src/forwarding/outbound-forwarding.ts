@@ -214,10 +214,10 @@ export class OutboundForwarding implements DeliveryGate {
   }
 
   async #takeReturnedAbove(seq: Seq): Promise<Delivery[]> {
-    const { shard } = this.shardKey;
-    const cursor = this.#cursors.find(({ log }) => log.id !== shard);
+    const { shard: logId } = this.shardKey;
+    const cursor = this.#cursors.find(({ log }) => log.id !== logId);
     if (cursor === undefined || seq === 0) return [];
-    return takeAboveSeq(cursor, { seq, shard, readAhead: () => this.#host.readAhead(cursor) });
+    return takeAboveSeq(cursor, { seq, logId, readAhead: () => this.#host.readAhead(cursor) });
   }
 
   async #exclusively<T>(work: () => Promise<T>): Promise<T> {

@@ -21,7 +21,7 @@ export interface OutboundForwardingsOptions {
 
 export class OutboundForwardings {
   readonly #options: OutboundForwardingsOptions;
-  readonly #byShard = new Map<LogId, OutboundForwarding>();
+  readonly #byLog = new Map<LogId, OutboundForwarding>();
   /** Advances with each search, so that shards of the same priority take turns. */
   #rotation = 0;
 
@@ -32,36 +32,36 @@ export class OutboundForwardings {
   }
 
   /** To be called again whenever a log of the shard was created. */
-  getOrCreate(shard: LogId): OutboundForwarding {
+  getOrCreate(logId: LogId): OutboundForwarding {
     const { queue, instance, group, rows, host } = this.#options;
-    let outbound = this.#byShard.get(shard);
+    let outbound = this.#byLog.get(logId);
     if (outbound === undefined) {
       outbound = new OutboundForwarding({
-        shardKey: { queueId: queue.row.queueId, shard },
-        returnsToOwner: owningInstance(shard) !== instance,
+        shardKey: { queueId: queue.row.queueId, shard: logId },
+        returnsToOwner: owningInstance(logId) !== instance,
         group,
         sync: queue.row.durability === 'durable' ? 'FULL' : 'NORMAL',
-        rows: rows.filter((row) => row.shard === shard),
+        rows: rows.filter((row) => row.shard === logId),
         host,
       });
-      this.#byShard.set(shard, outbound);
+      this.#byLog.set(logId, outbound);
     }
-    const logs = [returnedLogId(shard), shard].flatMap((logId) => queue.findLog(logId) ?? []);
+    const logs = [returnedLogId(logId), logId].flatMap((id) => queue.findLog(id) ?? []);
     const subscription = queue.subscription(undefined);
     outbound.setCursors(logs.flatMap((log) => log.cursorOf(subscription.id) ?? []));
     return outbound;
   }
 
-  get(shard: LogId): OutboundForwarding | undefined {
-    return this.#byShard.get(shard);
+  get(logId: LogId): OutboundForwarding | undefined {
+    return this.#byLog.get(logId);
   }
 
   [Symbol.iterator](): Iterator<OutboundForwarding> {
-    return this.#byShard.values();
+    return this.#byLog.values();
   }
 
   get size(): number {
-    return this.#byShard.size;
+    return this.#byLog.size;
   }
 
   /** Whether a log holds messages that came from another instance. */
@@ -88,7 +88,7 @@ export class OutboundForwardings {
     for (let i = 0; i < ownLogs.length; i += 1) {
       const { id, backlog } = ownLogs[(this.#rotation + i) % ownLogs.length]!;
       if (found !== undefined && priorityOfLog(id) <= priorityOfLog(found.shardKey.shard)) continue;
-      if (backlog === 0 && !this.#byShard.has(id)) continue;
+      if (backlog === 0 && !this.#byLog.has(id)) continue;
       const outbound = this.getOrCreate(id);
       const cursor = outbound.nextCursor;
       if (cursor === undefined || !outbound.canForwardTo(receiver)) continue;

@@ -63,7 +63,7 @@ export class QueueForwarding implements QueueForwardingPort {
   readonly #batchRequests: BatchRequests;
   readonly #outbounds: OutboundForwardings;
   readonly #returningOrClosing = new Set<OutboundForwarding>();
-  readonly #deliveryCompletion = new DeliveryCompletion((shard) => this.isDelivered(shard));
+  readonly #deliveryCompletion = new DeliveryCompletion((logId) => this.isDelivered(logId));
   #lastDequeueAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
   #isReconciling = false;
@@ -151,28 +151,28 @@ export class QueueForwarding implements QueueForwardingPort {
   }
 
   /** The owner of a shard asks for its undelivered messages. */
-  recall(shard: LogId): void {
-    const outbound = this.#outbounds.get(shard);
+  recall(logId: LogId): void {
+    const outbound = this.#outbounds.get(logId);
     if (outbound?.returnsToOwner) this.#returnToOwner(outbound);
   }
 
   /** Where to store messages of a shard; undefined while earlier ones of it return to their owner. */
-  forwardTargetOf(shard: LogId): ForwardTarget | undefined {
+  forwardTargetOf(logId: LogId): ForwardTarget | undefined {
     const queue = this.#queue;
-    if (owningInstance(shard) === this.#host.instance)
-      return { queue, outbound: this.#outbounds.getOrCreate(shard) };
-    const isClosed = (this.#outbounds.get(shard)?.state ?? 'closed') === 'closed';
+    if (owningInstance(logId) === this.#host.instance)
+      return { queue, outbound: this.#outbounds.getOrCreate(logId) };
+    const isClosed = (this.#outbounds.get(logId)?.state ?? 'closed') === 'closed';
     return this.#host.acceptsMessages() && isClosed ? { queue, outbound: undefined } : undefined;
   }
 
   /** Resolves when `isDelivered`. Rejects when the queue is closed. */
-  whenDelivered(shard: LogId): Promise<void> {
-    return this.#deliveryCompletion.waitFor(shard);
+  whenDelivered(logId: LogId): Promise<void> {
+    return this.#deliveryCompletion.waitFor(logId);
   }
 
   /** Whether no message of the shard that came here waits for its first delivery or its return. */
-  isDelivered(shard: LogId): boolean {
-    const outbound = this.#outbounds.get(shard);
+  isDelivered(logId: LogId): boolean {
+    const outbound = this.#outbounds.get(logId);
     return outbound === undefined || (outbound.state === 'closed' && outbound.ready === 0);
   }
 

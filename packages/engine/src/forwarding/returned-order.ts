@@ -13,17 +13,17 @@ import type { LogId, Seq } from '../model/ids.ts';
 import { readId, recordEnd } from '../model/message-record.ts';
 import { cancelDeliveries, withoutHoldNumber } from './take-batch.ts';
 
-function seqInShard(shard: LogId, source: Buffer, start: number): Seq {
-  const prefix = `${shard}.`;
+function seqInLog(logId: LogId, source: Buffer, start: number): Seq {
+  const prefix = `${logId}.`;
   const id = readId(source, start);
   return id?.startsWith(prefix) ? Number(id.slice(prefix.length)) : 0;
 }
 
 /** The highest number of a batch. */
-export function highestSeq({ shard, records: { source, start, end } }: ForwardedBatch): Seq {
+export function highestSeq({ shard: logId, records: { source, start, end } }: ForwardedBatch): Seq {
   let highest = 0;
   for (let at = start; at < end; at = recordEnd(source, at))
-    highest = Math.max(highest, seqInShard(shard, source, at));
+    highest = Math.max(highest, seqInLog(logId, source, at));
   return highest;
 }
 
@@ -33,14 +33,14 @@ export function highestSeq({ shard, records: { source, start, end } }: Forwarded
  */
 export async function takeAboveSeq(
   cursor: SubscriberCursor,
-  { seq, shard, readAhead }: { seq: Seq; shard: LogId; readAhead(): Promise<void> | undefined },
+  { seq, logId, readAhead }: { seq: Seq; logId: LogId; readAhead(): Promise<void> | undefined },
 ): Promise<Delivery[]> {
   const ready: Delivery[] = [];
   for (let taken = 1; taken > 0 && cursor.ready > 0; ) {
     if (cursor.needsRead) await readAhead();
     taken = take(cursor, cursor.ready, ready);
   }
-  const lowerCount = countUpToSeq(seq, shard, ready);
+  const lowerCount = countUpToSeq(seq, logId, ready);
   cancelDeliveries(ready);
   const lower: Delivery[] = [];
   const higher: Delivery[] = [];
@@ -55,11 +55,11 @@ function take(cursor: SubscriberCursor, max: number, out: Delivery[]): number {
 }
 
 /** How many messages come before the first one whose number is above `seq`. */
-function countUpToSeq(seq: Seq, shard: LogId, deliveries: readonly Delivery[]): number {
+function countUpToSeq(seq: Seq, logId: LogId, deliveries: readonly Delivery[]): number {
   let count = 0;
   for (const { run, start, end } of deliveries) {
     for (let at = start; at < end; at = recordEnd(run.buffer, at), count += 1) {
-      if (seqInShard(shard, run.buffer, at) > seq) return count;
+      if (seqInLog(logId, run.buffer, at) > seq) return count;
     }
   }
   return count;

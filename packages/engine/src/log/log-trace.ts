@@ -115,13 +115,13 @@ export class LogTrace {
   #push(event: MessageEventKind, seq: Seq, details: TraceDetails): void {
     const name = this.#nameOf(seq);
     if (name === undefined) return;
-    const { id: log, queueId: queue, partitions, persistent } = this.#log;
+    const { id: logId, queueId: queue, partitions, persistent } = this.#log;
     const partition = (persistent ? partitions.findPartition(seq)?.id : undefined) ?? 0;
-    this.queue.ring.push(event, { queue, name, log, seq, partition }, details);
+    this.queue.ring.push(event, { queue, name, logId, seq, partition }, details);
   }
 
   /** Named numbers of a range. Looks up each number, or compares each name with the bounds, whichever is less. */
-  *#namedSeqs(firstSeq: number, count: number): Generator<number> {
+  *#namedSeqs(firstSeq: Seq, count: number): Generator<Seq> {
     const end = firstSeq + count;
     if (count > this.#named.size) {
       for (const seq of this.#named.keys()) if (firstSeq <= seq && seq < end) yield seq;
@@ -153,7 +153,7 @@ export class LogTrace {
 
   /** Traces a message because a user asked for it. */
   ask(seq: Seq): void {
-    const name = this.#nameOf(seq) ?? { log: this.#log.id, seq };
+    const name = this.#nameOf(seq) ?? { logId: this.#log.id, seq };
     this.#setName(seq, name);
     this.queue.ring.ask(this.#log.queueId, name);
   }
@@ -165,7 +165,7 @@ export class LogTrace {
   ): void {
     const { queueId, id } = this.#log;
     const { ring } = this.queue;
-    const name = { log: delayedLogId(id), seq: delayedId };
+    const name = { logId: delayedLogId(id), seq: delayedId };
     if (this.queue.pending > 0) {
       this.queue.pending -= 1;
       ring.ask(queueId, name);
@@ -180,7 +180,7 @@ export class LogTrace {
 
   /** Records that a delayed message is due: it gets its number in this log next. */
   due(delayedId: Seq): void {
-    const name = { log: delayedLogId(this.#log.id), seq: delayedId };
+    const name = { logId: delayedLogId(this.#log.id), seq: delayedId };
     if (this.queue.ring.traces(this.#log.queueId, name)) this.#recordDelayed('due', name, {});
   }
 
@@ -208,7 +208,7 @@ export class LogTrace {
 
   #nameOf(seq: Seq): MessageName | undefined {
     if (this.#named.size > 0 && this.#named.has(seq)) return this.#named.get(seq);
-    return this.#isChosen(seq) ? { log: this.#log.id, seq } : undefined;
+    return this.#isChosen(seq) ? { logId: this.#log.id, seq } : undefined;
   }
 
   #isChosen(seq: Seq): boolean {

@@ -15,7 +15,10 @@ export type QueueId = Id<'queue'>;
 /** A shard of an instance: `log-id.ts` has its parts. */
 export type ShardNumber = Id<'shard'>;
 
-/** A log of messages, unique in the cluster: `log-id.ts` has its parts. */
+/**
+ * A log of messages, unique in the cluster: `log-id.ts` has its parts. Called `logId`; rows, frames and the public types have
+ * it under the name of its column, `shard`, and the content of a branch as `log`.
+ */
 export type LogId = Id<'log'>;
 
 /** A sequence number: which message of a log, or of the file of the unsharded queues, whose messages are one sequence. */

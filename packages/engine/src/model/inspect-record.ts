@@ -58,11 +58,11 @@ export function readName(source: Buffer, start: number): MessageName | undefined
   let at = start + recordBytesMin + (flags & hasPriority ? 1 : 0) + (flags & hasDueAt ? 8 : 0);
   const end = at + 2 + source.readUInt16LE(at);
   at += 2;
-  let log = 0;
-  for (; at < end && source[at] !== dot; at += 1) log = log * 10 + source[at]! - zero;
+  let logId = 0;
+  for (; at < end && source[at] !== dot; at += 1) logId = logId * 10 + source[at]! - zero;
   let seq = 0;
   for (at += 1; at < end; at += 1) seq = seq * 10 + source[at]! - zero;
-  return { log, seq };
+  return { logId, seq };
 }
 
 /** Whether a subscriber gets the message: it names no recipients, or this one among them. */

@@ -75,13 +75,13 @@ export class PayloadReferences {
     return false;
   }
 
-  find(queueId: QueueId, shard: LogId, seq: Seq): PayloadReference | undefined {
-    return this.#logs.get(logKey(queueId, shard))?.bySeq.get(seq);
+  find(queueId: QueueId, logId: LogId, seq: Seq): PayloadReference | undefined {
+    return this.#logs.get(logKey(queueId, logId))?.bySeq.get(seq);
   }
 
   /** Those of one log from `start` up to but excluding `end`, in order. */
-  between(queueId: QueueId, shard: LogId, [start, end]: SeqRange): PayloadReference[] {
-    const log = this.#logs.get(logKey(queueId, shard));
+  between(queueId: QueueId, logId: LogId, [start, end]: SeqRange): PayloadReference[] {
+    const log = this.#logs.get(logKey(queueId, logId));
     if (log === undefined) return [];
     const found: PayloadReference[] = [];
     for (let i = lowerBound(log.seqs, start); i < log.seqs.length && log.seqs[i]! < end; i += 1) {
@@ -105,7 +105,7 @@ export class PayloadReferences {
   }
 }
 
-const logKey = (queueId: QueueId, shard: LogId) => `${queueId}.${shard}`;
+const logKey = (queueId: QueueId, logId: LogId) => `${queueId}.${logId}`;
 
 /** Index of the first of these sorted numbers that is not below `seq`. */
 function lowerBound(seqs: readonly Seq[], seq: Seq): number {

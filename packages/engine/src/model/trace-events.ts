@@ -21,12 +21,12 @@ export const eventOfCommand = {
 
 /** A message by its id: the log and the number that it was given first, which it keeps wherever it goes. */
 export interface MessageName {
-  log: LogId;
+  logId: LogId;
   seq: Seq;
 }
 
 /** Undefined if the text does not have the form of an id. */
 export function parseMessageId(id: string): MessageName | undefined {
-  const [, log, seq] = /^(\d{1,7})\.(\d{1,16})$/.exec(id) ?? [];
-  return log === undefined ? undefined : { log: Number(log), seq: Number(seq) };
+  const [, logId, seq] = /^(\d{1,7})\.(\d{1,16})$/.exec(id) ?? [];
+  return logId === undefined ? undefined : { logId: Number(logId), seq: Number(seq) };
 }

@@ -37,7 +37,7 @@ export interface TraceEntry extends AllDetails {
   event: MessageEventKind;
   queue: QueueId;
   name: MessageName;
-  log: LogId;
+  logId: LogId;
   seq: Seq;
   partition: PartitionId;
 }
@@ -83,8 +83,8 @@ export class TraceRing {
   }
 
   /** Traces this message from now on, in any log of this instance. Past `tracesAskedMax` the oldest request is forgotten. */
-  ask(queue: QueueId, { log, seq }: MessageName): void {
-    this.#asked.add(`${queue}/${log}.${seq}`);
+  ask(queue: QueueId, { logId, seq }: MessageName): void {
+    this.#asked.add(`${queue}/${logId}.${seq}`);
     for (const oldest of this.#asked) {
       if (this.#asked.size <= limits.tracesAskedMax) break;
       this.#asked.delete(oldest);
@@ -92,14 +92,14 @@ export class TraceRing {
   }
 
   /** Whether a message is traced, by the id that it keeps. */
-  traces(queue: QueueId, { log, seq }: MessageName): boolean {
+  traces(queue: QueueId, { logId, seq }: MessageName): boolean {
     if (this.traceEvery > 0 && seq % this.traceEvery === 0) return true;
-    return this.#asked.size > 0 && this.#asked.has(`${queue}/${log}.${seq}`);
+    return this.#asked.size > 0 && this.#asked.has(`${queue}/${logId}.${seq}`);
   }
 
   push(
     event: MessageEventKind,
-    place: Pick<TraceEntry, 'queue' | 'name' | 'log' | 'seq' | 'partition'>,
+    place: Pick<TraceEntry, 'queue' | 'name' | 'logId' | 'seq' | 'partition'>,
     details: TraceDetails,
   ): void {
     this.#doubles ??= new Float64Array(this.eventsMax * doubleColumns);
@@ -117,8 +117,8 @@ export class TraceRing {
     at = index * wordColumns;
     words[at++] = codes.get(event)!;
     words[at++] = place.queue;
-    words[at++] = place.name.log;
-    words[at++] = place.log;
+    words[at++] = place.name.logId;
+    words[at++] = place.logId;
     words[at++] = place.partition;
     words[at++] = (details.subscriber ?? noSubscriber) + 1;
     words[at++] = details.session ?? 0;
@@ -127,14 +127,14 @@ export class TraceRing {
   }
 
   /** The events of a message that are not overwritten, the oldest first. O(`eventsMax`). */
-  find(queue: QueueId, { log, seq }: MessageName): TraceEntry[] {
+  find(queue: QueueId, { logId, seq }: MessageName): TraceEntry[] {
     const found: TraceEntry[] = [];
     const [doubles, words] = [this.#doubles, this.#words];
     if (doubles === undefined || words === undefined) return found;
     for (let number = this.overwritten; number < this.recorded; number += 1) {
       const index = number % this.eventsMax;
       const at = index * wordColumns;
-      if (doubles[index * doubleColumns + 1] !== seq || words[at + 2] !== log || words[at + 1] !== queue)
+      if (doubles[index * doubleColumns + 1] !== seq || words[at + 2] !== logId || words[at + 1] !== queue)
         continue;
       found.push(this.#entryAt(index));
     }
@@ -148,7 +148,7 @@ export class TraceRing {
       const index = number % this.eventsMax;
       if (this.#words![index * wordColumns + 1] !== queue) continue;
       const entry = this.#entryAt(index);
-      const id = `${entry.name.log}.${entry.name.seq}`;
+      const id = `${entry.name.logId}.${entry.name.seq}`;
       if (!latest.has(id)) latest.set(id, entry);
     }
     return [...latest.values()];
@@ -159,14 +159,14 @@ export class TraceRing {
       index * doubleColumns,
       (index + 1) * doubleColumns,
     );
-    const [code, queue, nameLog, log, partition, subscriber, session, attempt, others] =
+    const [code, queue, nameLogId, logId, partition, subscriber, session, attempt, others] =
       this.#words!.subarray(index * wordColumns, (index + 1) * wordColumns);
     return {
       event: messageEventKinds[code!]!,
       atMs: atMs!,
       queue: queue!,
-      name: { log: nameLog!, seq: nameSeq! },
-      log: log!,
+      name: { logId: nameLogId!, seq: nameSeq! },
+      logId: logId!,
       seq: seq!,
       partition: partition!,
       subscriber: subscriber! - 1,

@@ -201,9 +201,9 @@ function toQueueError(error: unknown): QueueError {
   return error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error });
 }
 
-function partitionDamaged(shard: LogId, partition: PartitionId, fromSeq: Seq): QueueError {
+function partitionDamaged(logId: LogId, partition: PartitionId, fromSeq: Seq): QueueError {
   return new QueueError('PARTITION_DAMAGED', {
-    message: `Partition ${partition} is damaged: shard ${shard} delivers nothing from message ${shard}.${fromSeq} on. Other shards and queues are not affected`,
-    details: { shard, partition, fromSeq },
+    message: `Partition ${partition} is damaged: shard ${logId} delivers nothing from message ${logId}.${fromSeq} on. Other shards and queues are not affected`,
+    details: { shard: logId, partition, fromSeq },
   });
 }

@@ -74,8 +74,8 @@ async function* allEntries(
   const from = parsePageMark(after);
   if (from.delayed === undefined) {
     for (const cursor of cursors.toSorted((a, b) => a.log.id - b.log.id)) {
-      if (cursor.log.id < from.shard) continue;
-      const afterSeq = cursor.log.id === from.shard ? from.seq : 0;
+      if (cursor.log.id < from.logId) continue;
+      const afterSeq = cursor.log.id === from.logId ? from.seq : 0;
       if (sources.processed) yield* processedEntries(cursor, sources, afterSeq);
       else {
         yield* evacuatedEntries(cursor, sources, afterSeq);
@@ -259,16 +259,16 @@ function addHoldExpiry(page: readonly BrowseEntry[], holds: TimedHolds<Delivery>
   }
 }
 
-function parsePageMark(after: string | undefined): { shard: LogId; seq: Seq; delayed?: DelayedKey } {
-  if (after === undefined) return { shard: 0, seq: 0 };
+function parsePageMark(after: string | undefined): { logId: LogId; seq: Seq; delayed?: DelayedKey } {
+  if (after === undefined) return { logId: 0, seq: 0 };
   const [, isDelayed, first, second] = /^(delayed\.)?(\d{1,15})\.(\d{1,15})$/.exec(after) ?? [];
   if (first === undefined) {
     throw new QueueError('OPTIONS_INVALID', { message: '`after` is not a page mark of this queue' });
   }
   const [a, b] = [Number(first), Number(second)];
   return isDelayed === undefined
-    ? { shard: a, seq: b }
-    : { shard: 0, seq: 0, delayed: { dueAtMs: a, delayedId: b } };
+    ? { logId: a, seq: b }
+    : { logId: 0, seq: 0, delayed: { dueAtMs: a, delayedId: b } };
 }
 
 function bufferOf(record: Uint8Array): Buffer {

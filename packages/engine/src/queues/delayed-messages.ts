@@ -34,7 +34,7 @@ export interface DelayedMessagesOptions {
   firstId: Seq;
   readDue(nowMs: number): Promise<DueMessages>;
   /** Undefined if its queue was dropped. */
-  logOf(queueId: QueueId, shard: LogId): MessageLog | undefined;
+  logOf(queueId: QueueId, logId: LogId): MessageLog | undefined;
 }
 
 export class DelayedMessages {

@@ -114,7 +114,18 @@ export class InstanceTraces {
   }
 
   #toEvent(queue: ShardedQueue, entry: TraceEntry): MessageEvent {
-    const { event, log: shard, seq, partition, subscriber, session, attempt, group, others, amount } = entry;
+    const {
+      event,
+      logId: shard,
+      seq,
+      partition,
+      subscriber,
+      session,
+      attempt,
+      group,
+      others,
+      amount,
+    } = entry;
     const { instance } = this.#options;
     const isTopic = queue.row.type === 'topic' && subscriber > 0;
     const name = isTopic
@@ -144,16 +155,16 @@ export class InstanceTraces {
     entries: readonly TraceEntry[],
   ): Promise<SubscriberWhereabouts[]> {
     const { instance } = this.#options;
-    const last = entries.findLast(({ log }) => !isDelayedLog(log));
+    const last = entries.findLast(({ logId }) => !isDelayedLog(logId));
     const place = last ?? name;
-    const log = isDelayedLog(place.log) ? undefined : queue.findLog(place.log);
+    const log = isDelayedLog(place.logId) ? undefined : queue.findLog(place.logId);
     if (log === undefined) {
-      const untilMs = isDelayedLog(name.log) ? await this.#dueAtMs(queue, name) : undefined;
+      const untilMs = isDelayedLog(name.logId) ? await this.#dueAtMs(queue, name) : undefined;
       if (untilMs === undefined) return [{ instance, state: 'unknown' }];
       return [{ instance, state: 'delayed', reason: 'not-due', untilMs }];
     }
     // Numbers of a log that was forwarded here are not those in the ids of its messages.
-    if (last === undefined && !this.#isOwn(name.log)) return [{ instance, state: 'unknown' }];
+    if (last === undefined && !this.#isOwn(name.logId)) return [{ instance, state: 'unknown' }];
     const { backlogReader } = this.#options.sharded;
     const { dequeueEnabled } = this.#options.queues.findQueue(queue.row.name).row; // it changes while the queue is open
     return [...queue.subscriptions].slice(0, subscribersMax).flatMap((subscription) => {
@@ -171,13 +182,13 @@ export class InstanceTraces {
   }
 
   /** When a delayed message is due, epoch ms; undefined if it is not in the first `delayedPagesMax` pages. */
-  async #dueAtMs({ row }: ShardedQueue, { log, seq }: MessageName): Promise<number | undefined> {
+  async #dueAtMs({ row }: ShardedQueue, { logId, seq }: MessageName): Promise<number | undefined> {
     const { backlogReader, delayClock } = this.#options.sharded;
     if (row.durability === 'memory') return undefined;
     let after = { dueAtMs: 0, delayedId: 0 };
     for (let page = 0; page < delayedPagesMax; page += 1) {
       const { rows, more } = await backlogReader.readDelayed(row.queueId, after);
-      const found = rows.find(({ shard, delayedId }) => delayedId === seq && delayedLogId(shard) === log);
+      const found = rows.find(({ shard, delayedId }) => delayedId === seq && delayedLogId(shard) === logId);
       if (found !== undefined) return delayClock.epochMsOf(found.dueAtMs);
       const last = rows.at(-1);
       if (!more || last === undefined) break;
@@ -214,7 +225,7 @@ export class InstanceTraces {
 /** Events whose `amount` is a time. */
 const untilEvents: ReadonlySet<MessageEvent['event']> = new Set(['delayed', 'paused', 'held', 'extended']);
 
-const idOf = ({ log, seq }: MessageName) => `${log}.${seq}`;
+const idOf = ({ logId, seq }: MessageName) => `${logId}.${seq}`;
 
 function assertCount(option: string, count: number, max: number): void {
   if (Number.isInteger(count) && count >= 1 && count <= max) return;

@@ -72,7 +72,7 @@ export function encodeBranch(
 }
 
 /** What a branch's content refers to: it may have been dropped since. */
-export type FindLog = (queueId: QueueId, log: LogId) => MessageLog | undefined;
+export type FindLog = (queueId: QueueId, logId: LogId) => MessageLog | undefined;
 
 export interface StagedContent {
   runs: StagedRun[];

@@ -10,7 +10,7 @@ function ringOf(eventsMax: number, traceEvery = 64) {
   const { clock } = new ManualPorts();
   const ring = new TraceRing({ instance: 1, clock, traceEvery, eventsMax });
   const push = (seq: number, event: Parameters<TraceRing['push']>[0] = 'committed', details = {}) =>
-    ring.push(event, { queue, name: { log: 100, seq }, log: 100, seq, partition: 3 }, details);
+    ring.push(event, { queue, name: { logId: 100, seq }, logId: 100, seq, partition: 3 }, details);
   return { ring, push };
 }
 
@@ -19,8 +19,8 @@ describe('the ring of events', () => {
     const { ring, push } = ringOf(4);
     for (let seq = 1; seq <= 6; seq += 1) push(seq);
     expect(ring).toMatchObject({ recorded: 6, overwritten: 2 });
-    expect(ring.find(queue, { log: 100, seq: 2 })).toEqual([]);
-    expect(ring.find(queue, { log: 100, seq: 3 })).toHaveLength(1);
+    expect(ring.find(queue, { logId: 100, seq: 2 })).toEqual([]);
+    expect(ring.find(queue, { logId: 100, seq: 3 })).toHaveLength(1);
     expect(ring.latest(queue, 10).map(({ seq }) => seq)).toEqual([6, 5, 4, 3]);
     expect(ring.latest(queue, 2).map(({ seq }) => seq)).toEqual([6, 5]);
     expect(ring.latest(queue + 1, 2)).toEqual([]);
@@ -40,15 +40,15 @@ describe('the ring of events', () => {
     };
     ring.push(
       'consumed',
-      { queue, name: { log: 1_000_164, seq: 9 }, log: 2_000_164, seq, partition: 100_000 },
+      { queue, name: { logId: 1_000_164, seq: 9 }, logId: 2_000_164, seq, partition: 100_000 },
       details,
     );
-    expect(ring.find(queue, { log: 1_000_164, seq: 9 })).toEqual([
+    expect(ring.find(queue, { logId: 1_000_164, seq: 9 })).toEqual([
       {
         event: 'consumed',
         queue,
-        name: { log: 1_000_164, seq: 9 },
-        log: 2_000_164,
+        name: { logId: 1_000_164, seq: 9 },
+        logId: 2_000_164,
         seq,
         partition: 100_000,
         ...details,
@@ -66,15 +66,15 @@ describe('the ring of events', () => {
 
   it('forgets the oldest messages that were asked for', () => {
     const { ring } = ringOf(2, 0);
-    for (let seq = 1; seq <= limits.tracesAskedMax + 1; seq += 1) ring.ask(queue, { log: 100, seq });
-    expect(ring.traces(queue, { log: 100, seq: 1 })).toBe(false);
-    expect(ring.traces(queue, { log: 100, seq: 2 })).toBe(true);
-    expect(ring.traces(queue + 1, { log: 100, seq: 2 })).toBe(false);
+    for (let seq = 1; seq <= limits.tracesAskedMax + 1; seq += 1) ring.ask(queue, { logId: 100, seq });
+    expect(ring.traces(queue, { logId: 100, seq: 1 })).toBe(false);
+    expect(ring.traces(queue, { logId: 100, seq: 2 })).toBe(true);
+    expect(ring.traces(queue + 1, { logId: 100, seq: 2 })).toBe(false);
   });
 
   it('samples by the number alone, and nothing at a rate of 0', () => {
     const sampled = (every: number) => (seq: number) =>
-      ringOf(2, every).ring.traces(queue, { log: 100, seq });
+      ringOf(2, every).ring.traces(queue, { logId: 100, seq });
     expect([63, 64, 65, 128].filter(sampled(64))).toEqual([64, 128]);
     expect([63, 64, 65, 128].filter(sampled(0))).toEqual([]);
   });
