@@ -130,7 +130,7 @@ export interface Cluster {
   /** Starts the instance's own process, to which the instance returns. Throws `INSTANCE_NOT_FOUND`, `PROCESS_RUNNING`, and what opening throws. */
   start(instance: InstanceId): Promise<void>;
   /** Adds a new instance, or keeps one that is leaving, and starts its process; returns its number. Throws `OPTIONS_INVALID`. */
-  add(): Promise<number>;
+  add(): Promise<InstanceId>;
   /**
    * Removes an instance: it accepts no more messages; another process serves its backlog and deregisters it once that is
    * consumed. Throws `INSTANCE_NOT_FOUND`, and `OPTIONS_INVALID` for the last running one.

@@ -14,7 +14,7 @@ import { MessageCache } from '../log/message-cache.ts';
 import { DelayClock } from '../model/delay-clock.ts';
 import type { EmulatedSync } from '../model/emulated-sync.ts';
 import { groupsPerEpoch } from '../model/group-number.ts';
-import type { InstanceId, QueueId } from '../model/ids.ts';
+import type { InstanceId, QueueId, SubscriberId } from '../model/ids.ts';
 import { type InvariantViolation, invariantBroken } from '../model/invariant.ts';
 import { PartitionPool } from '../model/partitions.ts';
 import type { Ports } from '../model/ports.ts';
@@ -75,7 +75,7 @@ export interface ShardedOptions {
   /** Queues of the catalog at the time of opening: what belongs to another one is removed. */
   queues: readonly QueueRow[];
   /** Whether the catalog ever had the queue: if it did and no longer has it, the queue was dropped. */
-  everExisted(what: 'queue' | 'subscriber', id: number): boolean;
+  everExisted(what: 'queue' | 'subscriber', id: QueueId | SubscriberId): boolean;
   queueById(queueId: QueueId | null): QueueRow | undefined;
   /** The instance whose file has the application's tables; undefined while there are none. */
   sqlInstance(): InstanceId | undefined;

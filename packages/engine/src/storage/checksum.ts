@@ -37,7 +37,7 @@ export function chunkChecksum(
 
 /** Of a message of an unsharded queue, bound to its id and queue. */
 export function messageRowChecksum(
-  { id, queueId }: { id: number; queueId: QueueId },
+  { id, queueId }: { id: Seq; queueId: QueueId },
   record: Uint8Array,
 ): number {
   boundNumbers[0] = id;

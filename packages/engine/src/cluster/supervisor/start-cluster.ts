@@ -177,7 +177,7 @@ class SupervisedCluster implements Cluster {
     await this.#startProcess(instance);
   }
 
-  async add(): Promise<number> {
+  async add(): Promise<InstanceId> {
     this.#assertOpen();
     const instance = await this.#addMember();
     this.#emit(this.#newEvent('instance:added', instance));

@@ -6,7 +6,7 @@
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { ConversionCommand } from '../../model/conversion.ts';
-import type { InstanceId } from '../../model/ids.ts';
+import type { InstanceId, QueueId, SubscriberId } from '../../model/ids.ts';
 import type { ProcessIdentity, ProcessTable } from '../../model/ports.ts';
 import type { NewQueueRow, QueueRow } from '../../model/queue-row.ts';
 import { FileHealth } from '../sqlite/file-health.ts';
@@ -76,7 +76,7 @@ export class Catalog {
   }
 
   /** Whether a queue or subscriber of this id ever existed: ids are never reused. */
-  everExisted(table: 'queue' | 'subscriber', id: number): boolean {
+  everExisted(table: 'queue' | 'subscriber', id: QueueId | SubscriberId): boolean {
     const last = this.#read(() =>
       this.#file.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(table),
     );

@@ -135,7 +135,7 @@ function nextPartitionNumber(file: SqliteFile): PartitionId {
       "SELECT max(CAST(substr(name, 11) AS INTEGER)) FROM sqlite_schema WHERE name GLOB 'partition_[0-9]*'",
     )
     .pluck()
-    .get() as number | null;
+    .get() as PartitionId | null;
   return (tables ?? 0) + 1;
 }
 
