@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { Consumption } from '../src/model/consumption.ts';
 import { InvariantViolation } from '../src/model/invariant.ts';
-import { LogPartitions } from '../src/model/partitions.ts';
+import { LogPartitions, type LogPartitionsOptions } from '../src/model/partitions.ts';
 
-function threePartitions(retentionMs = 0): LogPartitions {
-  const life = new LogPartitions(10, retentionMs);
+function threePartitions(options: LogPartitionsOptions = {}): LogPartitions {
+  const life = new LogPartitions({ messagesMax: 10, ...options });
   for (const [partition, firstSeq] of [
     [1, 1],
     [2, 11],
@@ -18,7 +18,7 @@ function threePartitions(retentionMs = 0): LogPartitions {
 
 describe('the life of partitions', () => {
   it('rolls when a run would not fit, and only then', () => {
-    const life = new LogPartitions(10);
+    const life = new LogPartitions({ messagesMax: 10 });
     expect(life.needsNewPartition(1, 10)).toBe(true);
     life.assign(1, 1);
     expect(life.needsNewPartition(50, 10)).toBe(false); // an empty one takes any run
@@ -38,7 +38,7 @@ describe('the life of partitions', () => {
   });
 
   it('keeps drained partitions for the retention, each from the time when it was found drained', () => {
-    const life = threePartitions(100);
+    const life = threePartitions({ retentionMs: 100 });
     const truncatedAt = (nowMs: number, watermark: number) =>
       life.beginTruncatingDrained(watermark, nowMs).map((partition) => partition.id);
     expect(truncatedAt(1_000, 11)).toEqual([]);
@@ -59,13 +59,16 @@ describe('the life of partitions', () => {
     expect(life.partitionOf(11).id).toBe(2);
     expect(life.endSeqOf(life.partitionOf(11))).toBe(21);
     expect(life.endSeqOf(life.partitionOf(21))).toBe(Number.MAX_SAFE_INTEGER);
-    expect(() => life.partitionOf(0)).toThrow(InvariantViolation);
   });
 
-  it('refuses to assign a partition inside another, and to append nothing', () => {
-    const life = threePartitions();
+  it('stops the instance where a partition would start inside another, nothing is appended or no partition has a number', () => {
+    const violations: InvariantViolation[] = [];
+    const life = threePartitions({ onInvariantBroken: (violation) => violations.push(violation) });
     expect(() => life.assign(4, 20)).toThrow(InvariantViolation);
     expect(() => life.append(25, 10)).toThrow(InvariantViolation);
+    expect(() => life.partitionOf(0)).toThrow(InvariantViolation);
+    expect(() => life.all[0]!.apply('append')).toThrow(InvariantViolation);
+    expect(violations).toHaveLength(4);
   });
 
   it('reports fill and drain of each', () => {

@@ -21,7 +21,7 @@ const commandsTo: Record<RetryState, RetryCommand[]> = {
 
 function retryThatIs(state: RetryState): Retry<string, number> {
   const retry = new Retry('orders', [1]);
-  for (const command of commandsTo[state]) retry.apply(command);
+  for (const command of commandsTo[state]) retry.apply(command, () => expect.unreachable());
   expect(retry.state).toBe(state);
   return retry;
 }
@@ -33,8 +33,11 @@ const pairs = retryLife.states.flatMap((state) =>
 describe('a retry', () => {
   it.each(pairs)('$state: $command leads to $next', ({ state, command, next }) => {
     const retry = retryThatIs(state);
-    if (next !== undefined) retry.apply(command);
-    else expect(() => retry.apply(command)).toThrow(InvariantViolation);
+    const violations: InvariantViolation[] = [];
+    const apply = () => retry.apply(command, (violation) => violations.push(violation));
+    if (next !== undefined) apply();
+    else expect(apply).toThrow(InvariantViolation);
+    expect(violations).toHaveLength(next === undefined ? 1 : 0);
     expect(retry.state).toBe(next ?? state);
   });
 

@@ -1,10 +1,10 @@
 /** The errors that an instance stops with when it can no longer commit. */
 import { QueueError } from '../api/errors.ts';
-import { InvariantViolation, invariantBroken } from '../model/invariant.ts';
+import { InvariantViolation } from '../model/invariant.ts';
 
 /** The error that ends the instance after an exception that nothing handles. */
 export function stopReason(error: unknown): QueueError {
-  if (error instanceof InvariantViolation) return invariantBroken(error);
+  if (error instanceof InvariantViolation) return error;
   return new QueueError('INSTANCE_FAILED', { cause: error });
 }
 

@@ -10,6 +10,7 @@ import type { ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedOutRow } from '../model/forwarding-row.ts';
 import { type ForwardingCommand, type ForwardingState, forwardingLife } from '../model/forwarding-state.ts';
 import type { BatchNumber, InstanceId } from '../model/ids.ts';
+import { InvariantViolation, stopOn } from '../model/invariant.ts';
 import type { TableWrite } from '../model/table-write.ts';
 
 export interface ForwardingLedgerOptions {
@@ -34,10 +35,19 @@ export class ForwardingLedger {
     this.#group = group;
     this.#sync = sync;
     this.#rows = new Map(rows.map((row) => [row.receiver, row]));
-    const unsettled = rows.find((row) => row.unsettled);
+    const [unsettled, another] = rows.filter((row) => row.unsettled);
+    if (another !== undefined) this.#stop('has two receivers to be asked');
     if (unsettled === undefined) return;
     this.#state = 'inDoubt';
     this.#receiver = unsettled.receiver;
+  }
+
+  #stop(broken: string): never {
+    const { queueId, shard } = this.shardKey;
+    stopOn(
+      new InvariantViolation(`the forwarding of shard ${shard} of queue ${queueId} ${broken}`),
+      (violation) => this.#group.fail(violation),
+    );
   }
 
   get state(): ForwardingState {
@@ -62,7 +72,11 @@ export class ForwardingLedger {
   }
 
   apply(command: ForwardingCommand): void {
-    this.#state = forwardingLife.next(this.#state, command);
+    this.#state = this.#stateAfter(command);
+  }
+
+  #stateAfter(command: ForwardingCommand): ForwardingState {
+    return forwardingLife.find(this.#state, command) ?? this.#stop(`is ${this.#state} and cannot ${command}`);
   }
 
   /**
@@ -77,6 +91,7 @@ export class ForwardingLedger {
   /** Records this receiver as the one to ask after a crash, in place of any other. */
   async open(receiver: InstanceId): Promise<void> {
     if (this.#state !== 'closed' && this.#receiver === receiver) return;
+    this.#stateAfter('open'); // an illegal command writes nothing
     const rows: ForwardedOutRow[] = [{ ...this.#rowOf(receiver), unsettled: true }];
     if (this.#state === 'open') rows.push({ ...this.#rowOf(this.#receiver), unsettled: false });
     await this.#write(rows);
@@ -86,6 +101,7 @@ export class ForwardingLedger {
 
   /** Records that no receiver has to be asked. */
   async close(): Promise<void> {
+    this.#stateAfter('close');
     await this.#write([{ ...this.#rowOf(this.#receiver), unsettled: false }]);
     this.#receiver = 0;
     this.apply('close');
@@ -93,6 +109,7 @@ export class ForwardingLedger {
 
   /** Marks the messages of a batch as moved: they are consumed here. */
   async consumeForwarded(batchNumber: BatchNumber, deliveries: readonly Delivery[]): Promise<void> {
+    this.#stateAfter('consume');
     const row = this.rowWithForwarded(deliveries.reduce((sum, { count }) => sum + count, 0));
     await this.#write([{ ...row, batchNumber }], deliveries);
     this.apply('consume');

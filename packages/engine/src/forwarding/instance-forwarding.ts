@@ -4,6 +4,7 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { registerWaitEvent } from '../api/waits.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
+import { stopReason } from '../commit/instance-failure.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedInRow, ForwardedOutRow } from '../model/forwarding-row.ts';
@@ -218,10 +219,11 @@ export class InstanceForwarding {
     try {
       await work();
     } catch (error) {
-      // What other instances or the storage refuse is attempted again when something changes.
+      // What other instances or the storage refuse is attempted again when something changes. A broken invariant has stopped
+      // the instance already.
       if (error instanceof QueueError || error instanceof InterconnectUnavailable) return;
       if (error instanceof ForwardingClosed) return;
-      this.#options.onFatal(new QueueError('INSTANCE_FAILED', { cause: error }));
+      this.#options.onFatal(stopReason(error));
     }
   }
 

@@ -242,10 +242,11 @@ export class OutboundForwarding implements DeliveryGate {
     if (deliveries.length === 0) return 'nothingReady';
     const batchNumber = this.#host.nextBatchNumber();
     this.#sentBatch = { batchNumber, deliveries };
+    const batch = { ...this.shardKey, batchNumber, ...encodeBatch(deliveries) };
     this.#apply('send');
     let accepted: boolean;
     try {
-      accepted = await peer.forward({ ...this.shardKey, batchNumber, ...encodeBatch(deliveries) });
+      accepted = await peer.forward(batch);
     } catch {
       this.#apply('loseConnection');
       return (await this.#resolveInDoubt()) ? 'accepted' : 'refused';

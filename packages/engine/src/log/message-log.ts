@@ -5,8 +5,10 @@
  * Every number from `firstSeq` up to `committedEndSeq` is a message or a gap, so each append starts where the last one
  * ended. Numbers from there up to `nextSeq` are in groups that are not durable yet.
  */
+import type { SeqRange } from '../model/consumption.ts';
 import type { LogId, QueueId, Seq, SubscriberId } from '../model/ids.ts';
-import { InvariantViolation } from '../model/invariant.ts';
+import { InvariantViolation, stopOn, type ViolationListener } from '../model/invariant.ts';
+import { type MessageCommand, messageLife } from '../model/message-life.ts';
 import { LogPartitions, type Partition } from '../model/partitions.ts';
 import type { CursorLog, CursorStart } from './cursor-log.ts';
 import { LogCursor } from './log-cursor.ts';
@@ -24,7 +26,7 @@ export interface MessageLogOptions {
   correlationIndexed: boolean;
   trace?: QueueTrace | undefined;
   /** Stops the instance. */
-  onInvariantBroken?: ((violation: InvariantViolation) => void) | undefined;
+  onInvariantBroken?: ViolationListener | undefined;
 }
 
 export class MessageLog implements CursorLog {
@@ -62,7 +64,11 @@ export class MessageLog implements CursorLog {
     this.persistent = start.persistent;
     this.correlationIndexed = start.correlationIndexed;
     this.firstSeq = start.firstSeq;
-    this.partitions = new LogPartitions(start.partitionMessagesMax, start.retentionMs);
+    this.partitions = new LogPartitions({
+      messagesMax: start.partitionMessagesMax,
+      retentionMs: start.retentionMs,
+      onInvariantBroken: (violation) => this.#onInvariantBroken?.(violation),
+    });
     this.nextSeq = start.endSeq;
     this.committedEndSeq = start.endSeq;
     this.#recoveredEndSeq = start.endSeq;
@@ -164,7 +170,7 @@ export class MessageLog implements CursorLog {
   /** Makes a committed run visible to the cursors. */
   append(run: CachedRun, group?: CommittedGroup): void {
     const end = run.firstSeq + run.count;
-    this.#assertNextRange(run.firstSeq, end);
+    this.#assertCan('commit', run.firstSeq, end);
     this.committedEndSeq = end;
     if (this.traces(run.firstSeq, run.count)) this.trace?.committed(run, group);
     for (const cursor of this.#cursors.values()) cursor.append(run);
@@ -172,25 +178,44 @@ export class MessageLog implements CursorLog {
 
   /** The numbers of a failed group, from `start` up to but excluding `end`, will never be messages. */
   skipGap(start: Seq, end: Seq): void {
-    this.#assertNextRange(start, end);
+    this.#assertCan('skipGap', start, end);
     this.gapCount += end - start;
     if (this.traces(start, end - start)) this.trace?.record('lost', start, end - start, {});
     for (const cursor of this.#cursors.values()) cursor.skipGap(start, end);
     this.committedEndSeq = end;
   }
 
-  /** Only the numbers behind the last commit, up to the last one given out, are uncommitted and can leave that state. */
-  #assertNextRange(start: Seq, end: Seq): void {
-    if (start === this.committedEndSeq && end <= this.nextSeq) return;
+  /**
+   * Looks the command up once for all numbers of a range. Those behind the last commit, up to the last one given out, are
+   * uncommitted; they leave that state in their order.
+   */
+  #assertCan(command: Extract<MessageCommand, 'commit' | 'skipGap'>, start: Seq, end: Seq): void {
+    const isNext = start === this.committedEndSeq && end <= this.nextSeq;
+    if (isNext && messageLife.transitions.uncommitted[command] !== undefined) return;
     this.stopInstance(
       new InvariantViolation(
         `log ${this.id} is committed up to ${this.committedEndSeq} and numbered up to ${this.nextSeq}: ` +
-          `the range from ${start} to ${end} is not next`,
+          `the numbers from ${start} to ${end} cannot ${command}`,
       ),
     );
   }
 
-  /** Stops the instance if positions or counts contradict each other. O(cursors): checked after each group. */
+  /**
+   * Stops the instance unless the numbers that a group gave out, from `start` up to but excluding `end`, are the last ones and
+   * are in a partition. O(1): checked before each group is written.
+   */
+  assertNumbered([start, end]: SeqRange): void {
+    const partitionsEnd = this.persistent ? this.partitions.all.at(-1)?.endSeq : end;
+    if (this.committedEndSeq <= start && end === this.nextSeq && partitionsEnd === end) return;
+    this.stopInstance(
+      new InvariantViolation(
+        `log ${this.id} is committed up to ${this.committedEndSeq}, numbered up to ${this.nextSeq} and in partitions up to ` +
+          `${partitionsEnd}: a group cannot have the numbers from ${start} to ${end}`,
+      ),
+    );
+  }
+
+  /** Stops the instance if positions or counts contradict each other. O(cursors): checked after recovery and each group. */
   assertConsistent(): void {
     if (this.committedEndSeq > this.nextSeq)
       this.stopInstance(
@@ -234,8 +259,7 @@ export class MessageLog implements CursorLog {
   }
 
   stopInstance(violation: InvariantViolation): never {
-    this.#onInvariantBroken?.(violation);
-    throw violation;
+    stopOn(violation, this.#onInvariantBroken);
   }
 
   /** The queue was dropped: releases what the cache has of it. */

@@ -4,19 +4,32 @@
  */
 import { QueueError } from '../api/errors.ts';
 
-export class InvariantViolation extends Error {
-  override readonly name = 'InvariantViolation';
+/** Also the error that the instance stops with, and that every later call gets. */
+export class InvariantViolation extends QueueError {
+  /** `broken`: what is wrong, as a sentence without its full stop. */
+  constructor(broken: string) {
+    super('INVARIANT_BROKEN', {
+      message: `The engine found its own state inconsistent and stopped the instance: ${broken}. Open it again to recover, and report the error`,
+    });
+  }
 }
 
-/** Throws an `InvariantViolation` unless the condition holds. Only a failed check calls `describe`. */
-export function invariant(condition: boolean, describe: () => string): asserts condition {
-  if (!condition) throw new InvariantViolation(describe());
+/** Stops the instance. */
+export type ViolationListener = (violation: InvariantViolation) => void;
+
+/** For work that no caller waits for: a broken invariant has stopped the instance, and anything else is thrown again. */
+export function ignoreViolation(error: unknown): void {
+  if (!(error instanceof InvariantViolation)) throw error;
 }
 
-/** The error that an instance stops with. */
-export function invariantBroken(violation: InvariantViolation): QueueError {
-  return new QueueError('INVARIANT_BROKEN', {
-    message: `The engine found its own state inconsistent and stopped the instance: ${violation.message}. Open it again to recover, and report the error`,
-    cause: violation,
-  });
+/**
+ * Stops the instance, and only then throws: a `catch` on the way of the error cannot let the instance go on. Without a
+ * listener there is no instance yet to be stopped, and the caller ends with the error.
+ */
+export function stopOn(
+  violation: InvariantViolation,
+  onInvariantBroken: ViolationListener | undefined,
+): never {
+  onInvariantBroken?.(violation);
+  throw violation;
 }

@@ -1,6 +1,7 @@
 /**
  * The life of a message for one subscriber. A topic's message has one such life per subscriber, a queue's message has one.
- * `LogCursor` applies each command to a run of messages that share a state, with one lookup a run.
+ * Each command is looked up once for a run of messages that share a state: `commit` and `skipGap` by `MessageLog`, which moves
+ * its end over whole ranges, the others by `LogCursor` and its `CursorDeliveries`.
  *
  *     uncommitted  its number is not part of a durable group
  *     ready        committed, never delivered by this instance

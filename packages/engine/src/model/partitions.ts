@@ -7,7 +7,7 @@ import type { PartitionStats } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
 import type { PartitionAssignment, PoolChanges } from './group-message.ts';
 import type { PartitionId, Seq } from './ids.ts';
-import { InvariantViolation } from './invariant.ts';
+import { InvariantViolation, stopOn, type ViolationListener } from './invariant.ts';
 import { TransitionTable } from './transition-table.ts';
 
 /**
@@ -47,11 +47,13 @@ export class Partition {
   /** When all in it was found consumed, by the monotonic clock, ms; until then 0. */
   drainedAtMs = 0;
   #state: PartitionState = 'free';
+  readonly #onInvariantBroken: ViolationListener | undefined;
 
-  constructor(id: PartitionId, firstSeq: Seq) {
+  constructor(id: PartitionId, firstSeq: Seq, onInvariantBroken?: ViolationListener) {
     this.id = id;
     this.firstSeq = firstSeq;
     this.endSeq = firstSeq;
+    this.#onInvariantBroken = onInvariantBroken;
     this.apply('assign');
   }
 
@@ -67,13 +69,24 @@ export class Partition {
     return this.#state === 'truncating';
   }
 
-  /** Throws an `InvariantViolation` if the command is illegal in its state. */
+  /** A command that is illegal in its state stops the instance. */
   apply(command: PartitionCommand): void {
     const next = partitionLife.transitions[this.#state][command];
     if (next === undefined)
-      throw new InvariantViolation(`partition ${this.id} is ${this.#state} and cannot ${command}`);
+      stopOn(
+        new InvariantViolation(`partition ${this.id} is ${this.#state} and cannot ${command}`),
+        this.#onInvariantBroken,
+      );
     this.#state = next;
   }
+}
+
+export interface LogPartitionsOptions {
+  /** Messages after which a partition is full. */
+  messagesMax?: number;
+  /** How long a drained one is kept. */
+  retentionMs?: number;
+  onInvariantBroken?: ViolationListener;
 }
 
 /** The partitions of one log. Only the last one is filling, and they drain in order, because its watermark only moves forward. */
@@ -81,6 +94,7 @@ export class LogPartitions {
   readonly #partitions: Partition[] = [];
   readonly #messagesMax: number;
   readonly #retentionMs: number;
+  readonly #onInvariantBroken: ViolationListener | undefined;
   /** So many of the first ones were found drained. */
   #drainedCount = 0;
   /** When the first drained partition that is kept may be truncated, by the monotonic clock; undefined if there is none. */
@@ -88,10 +102,18 @@ export class LogPartitions {
   /** Called when the truncation of a partition is durable. */
   onRemoved: ((partition: Partition) => void) | undefined;
 
-  /** `messagesMax`: messages after which a partition is full. `retentionMs`: how long a drained one is kept. */
-  constructor(messagesMax: number = limits.partitionMessagesMax, retentionMs = 0) {
+  constructor({
+    messagesMax = limits.partitionMessagesMax,
+    retentionMs = 0,
+    onInvariantBroken,
+  }: LogPartitionsOptions = {}) {
     this.#messagesMax = messagesMax;
     this.#retentionMs = retentionMs;
+    this.#onInvariantBroken = onInvariantBroken;
+  }
+
+  #stop(broken: string): never {
+    stopOn(new InvariantViolation(broken), this.#onInvariantBroken);
   }
 
   /** In order of sequence. */
@@ -117,9 +139,9 @@ export class LogPartitions {
   assign(id: PartitionId, firstSeq: Seq): Partition {
     const last = this.#partitions.at(-1);
     if (last !== undefined && last.endSeq > firstSeq)
-      throw new InvariantViolation(`partition ${id} would start inside partition ${last.id}`);
+      this.#stop(`partition ${id} would start inside partition ${last.id}`);
     last?.apply('seal');
-    const partition = new Partition(id, firstSeq);
+    const partition = new Partition(id, firstSeq, this.#onInvariantBroken);
     this.#partitions.push(partition);
     return partition;
   }
@@ -128,7 +150,7 @@ export class LogPartitions {
   append(endSeq: Seq, bytes: number): Partition {
     const last = this.#partitions.at(-1);
     if (last === undefined || endSeq <= last.endSeq)
-      throw new InvariantViolation(`no partition takes messages up to ${endSeq}`);
+      this.#stop(`no partition takes messages up to ${endSeq}`);
     last.apply('append');
     last.endSeq = endSeq;
     last.bytes += bytes;
@@ -138,7 +160,7 @@ export class LogPartitions {
   /** The partition that contains `seq`: the last one that starts at or before it. */
   partitionOf(seq: Seq): Partition {
     const partition = this.findPartition(seq);
-    if (partition === undefined) throw new InvariantViolation(`no partition contains sequence number ${seq}`);
+    if (partition === undefined) this.#stop(`no partition contains sequence number ${seq}`);
     return partition;
   }
 

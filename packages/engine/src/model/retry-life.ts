@@ -9,6 +9,7 @@
  *     returned   ready to be delivered again; where the attempts are used up, the dispatcher moves them instead
  *     moved      consumed here, and enqueued in the exception queue
  */
+import type { ViolationListener } from './invariant.ts';
 import { TransitionTable } from './transition-table.ts';
 
 export type RetryState = 'decided' | 'delayed' | 'moving' | 'blocked' | 'returned' | 'moved';
@@ -46,9 +47,9 @@ export class Retry<Queue, Delivery> {
     return this.#state;
   }
 
-  /** Throws an `InvariantViolation` if the command is illegal in its state. */
-  apply(command: RetryCommand): void {
-    this.#state = retryLife.next(this.#state, command);
+  /** A command that is illegal in its state stops the instance. */
+  apply(command: RetryCommand, onInvariantBroken: ViolationListener): void {
+    this.#state = retryLife.next(this.#state, command, onInvariantBroken);
   }
 }
 

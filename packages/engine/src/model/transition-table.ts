@@ -3,7 +3,7 @@
  * The engine looks every command up in such a table, so what is not in it cannot happen unnoticed. What has a state of its
  * own reads `transitions` and refuses what is not there in its own words; `find` and `next` are for the others.
  */
-import { InvariantViolation } from './invariant.ts';
+import { InvariantViolation, stopOn, type ViolationListener } from './invariant.ts';
 
 type Transitions<State extends string, Command extends string> = Readonly<
   Record<State, Readonly<Partial<Record<Command, State>>>>
@@ -35,11 +35,14 @@ export class TransitionTable<State extends string, Command extends string> {
     return this.transitions[state][command];
   }
 
-  /** The state that follows. Throws an `InvariantViolation` if the command is illegal in this state. */
-  next(state: State, command: Command): State {
+  /** The state that follows. If the command is illegal in this state, throws once the listener has stopped the instance. */
+  next(state: State, command: Command, onInvariantBroken?: ViolationListener): State {
     const next = this.transitions[state][command];
     if (next === undefined)
-      throw new InvariantViolation(`${this.#subject} that is ${state} cannot ${command}`);
+      stopOn(
+        new InvariantViolation(`${this.#subject} that is ${state} cannot ${command}`),
+        onInvariantBroken,
+      );
     return next;
   }
 }

@@ -13,6 +13,7 @@ import type { DelayedKey, DelayedRow, DueMessages } from '../model/delayed-messa
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
 import type { IdempotencyKeyRow } from '../model/idempotency-key.ts';
 import type { LogId, PartitionId, QueueId, Seq } from '../model/ids.ts';
+import { ignoreViolation } from '../model/invariant.ts';
 import type { Partition } from '../model/partitions.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { FileReader, ReadBlock } from '../model/read-request.ts';
@@ -42,10 +43,12 @@ export class BacklogReader {
     if (fromSeq === undefined || this.#readsByCursor.has(cursor) || this.damageAhead(cursor)) return;
     const read = this.#load(cursor, fromSeq);
     this.#readsByCursor.set(cursor, read);
-    read.then(
-      () => this.#onReadEnded(cursor, this.damageAhead(cursor)),
-      (error: unknown) => this.#onReadEnded(cursor, toQueueError(error)),
-    );
+    read
+      .then(
+        () => this.#onReadEnded(cursor),
+        (error: unknown) => this.#onReadEnded(cursor, toQueueError(error)),
+      )
+      .catch(ignoreViolation);
   }
 
   /** The error if the next messages of the cursor are in a damaged partition. */
@@ -56,9 +59,9 @@ export class BacklogReader {
     return damaged ? partitionDamaged(cursor.log.id, id, fromSeq) : undefined;
   }
 
-  #onReadEnded(cursor: SubscriberCursor, error: QueueError | undefined): void {
+  #onReadEnded(cursor: SubscriberCursor, error?: QueueError): void {
     this.#readsByCursor.delete(cursor);
-    this.#onRead(cursor, error);
+    this.#onRead(cursor, error ?? this.damageAhead(cursor));
   }
 
   /** The first read in progress for one of these cursors; rejects if it fails. */
@@ -197,6 +200,7 @@ function toRun({ firstSeq, count, body }: ReadBlock): CachedRun {
   return { firstSeq, count, buffer, start: 0, end: buffer.byteLength, fromDisk: true, retainCount: 0 };
 }
 
+/** An `InvariantViolation` is one already: it has stopped the instance. */
 function toQueueError(error: unknown): QueueError {
   return error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error });
 }

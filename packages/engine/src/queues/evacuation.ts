@@ -11,6 +11,7 @@ import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { rangesOfSeqs, type SeqRange } from '../model/consumption.ts';
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
 import type { Seq } from '../model/ids.ts';
+import { ignoreViolation } from '../model/invariant.ts';
 import type { Partition } from '../model/partitions.ts';
 import type { TableWrite } from '../model/table-write.ts';
 
@@ -38,15 +39,17 @@ export class Evacuation {
         for (const [cursor, ranges] of moved) cursor.markEvacuated(ranges);
       },
     });
-    write.then(
-      () => {
-        this.#evacuating.delete(log);
-        this.#groupCommit.truncateDrained(log);
-        this.#groupCommit.schedule();
-        if (moved.size > 0) this.evacuateOldest(log);
-      },
-      () => this.#evacuating.delete(log), // considered again with the next partition
-    );
+    write
+      .then(
+        () => {
+          this.#evacuating.delete(log);
+          this.#groupCommit.truncateDrained(log);
+          this.#groupCommit.schedule();
+          if (moved.size > 0) this.evacuateOldest(log);
+        },
+        () => this.#evacuating.delete(log), // considered again with the next partition
+      )
+      .catch(ignoreViolation);
   }
 }
 

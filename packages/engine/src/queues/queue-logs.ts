@@ -6,7 +6,7 @@ import type { QueueTrace } from '../log/log-trace.ts';
 import type { CacheShare } from '../log/message-cache.ts';
 import { MessageLog } from '../log/message-log.ts';
 import type { Epoch, InstanceId, LogId, Seq } from '../model/ids.ts';
-import type { InvariantViolation } from '../model/invariant.ts';
+import type { ViolationListener } from '../model/invariant.ts';
 import { laneLogId, priorityMax, shardNumber } from '../model/log-id.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 
@@ -25,7 +25,7 @@ export interface QueueLogsOptions {
   /** The sequence numbers that the file holds. */
   recovered: ReadonlyMap<LogId, LogBounds>;
   /** Stops the instance. */
-  onInvariantBroken?: ((violation: InvariantViolation) => void) | undefined;
+  onInvariantBroken?: ViolationListener | undefined;
 }
 
 export class QueueLogs {

@@ -8,7 +8,7 @@ import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import { newStagedRun, stageMessage } from '../commit/staged-transaction.ts';
 import { type Delivery, traceDelivery } from '../log/delivery.ts';
-import { InvariantViolation } from '../model/invariant.ts';
+import { ignoreViolation, type ViolationListener } from '../model/invariant.ts';
 import { idBytesMax, type RecordFields, readId, readRecord, recordEnd } from '../model/message-record.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -39,7 +39,7 @@ export interface RetriesOptions {
   /** Messages are ready again. */
   onReady(queue: ShardedQueue): void;
   /** Stops the instance. */
-  onInvariantBroken(violation: InvariantViolation): void;
+  onInvariantBroken: ViolationListener;
 }
 
 export class Retries {
@@ -100,12 +100,7 @@ export class Retries {
 
   /** Every change of a retry's state goes through here. */
   #apply(retry: DeliveryRetry, command: RetryCommand): void {
-    try {
-      retry.apply(command);
-    } catch (error) {
-      if (error instanceof InvariantViolation) this.#options.onInvariantBroken(error);
-      throw error;
-    }
+    retry.apply(command, this.#options.onInvariantBroken);
   }
 
   #return(retry: DeliveryRetry, command: 'return' | 'resume'): void {
@@ -175,9 +170,7 @@ export class Retries {
         },
         () => this.#pause(retry, 'failMove', moveRetryMs),
       )
-      .catch((error) => {
-        if (!(error instanceof InvariantViolation)) throw error; // that one has stopped the instance, and no caller waits
-      });
+      .catch(ignoreViolation);
   }
 
   close(): void {

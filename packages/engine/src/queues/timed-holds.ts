@@ -6,7 +6,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { type HoldCommand, type HoldState, holdLife } from '../model/hold-life.ts';
-import { InvariantViolation } from '../model/invariant.ts';
+import { InvariantViolation, stopOn, type ViolationListener } from '../model/invariant.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { ReceiptSource, receiptName, receiptsEqual } from '../model/receipt.ts';
@@ -26,7 +26,7 @@ export interface TimedHoldsOptions<D> {
   /** The holds have ended; their messages are to be returned. */
   onExpired(holds: TimedHold<D>[]): void;
   /** Stops the instance. */
-  onInvariantBroken(violation: InvariantViolation): void;
+  onInvariantBroken: ViolationListener;
 }
 
 /** `D` is how a kind of queue describes a delivery. */
@@ -46,13 +46,11 @@ export class TimedHolds<D> {
   /** Every change of a hold's state goes through here. */
   #apply(hold: TimedHold<D>, command: HoldCommand): void {
     const next = holdLife.find(hold.state, command);
-    if (next === undefined) {
-      const violation = new InvariantViolation(
-        `the hold of receipt ${hold.receipt} is ${hold.state} and cannot ${command}`,
+    if (next === undefined)
+      stopOn(
+        new InvariantViolation(`the hold of receipt ${hold.receipt} is ${hold.state} and cannot ${command}`),
+        this.#options.onInvariantBroken,
       );
-      this.#options.onInvariantBroken(violation);
-      throw violation;
-    }
     hold.state = next;
   }
 

@@ -15,7 +15,7 @@ import { DelayClock } from '../model/delay-clock.ts';
 import type { EmulatedSync } from '../model/emulated-sync.ts';
 import { groupsPerEpoch } from '../model/group-number.ts';
 import type { InstanceId, QueueId, SubscriberId } from '../model/ids.ts';
-import { type InvariantViolation, invariantBroken } from '../model/invariant.ts';
+import type { InvariantViolation } from '../model/invariant.ts';
 import { PartitionPool } from '../model/partitions.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -119,6 +119,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     ...usedPartitions,
     ...recovered.unusablePartitions,
   ]);
+  const onInvariantBroken = (violation: InvariantViolation) => groupCommit.fail(violation);
 
   const traceRing = new TraceRing({ instance, clock, traceEvery: options.traceEvery });
   const queues = new ShardedQueues({
@@ -132,7 +133,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     lostMessages: new Map(recovered.lostMessages.map(({ queueId, messages }) => [queueId, messages])),
     queueById: options.queueById,
     onNotForSubscriber: (log, seq) => payloads.onConsumed(log, [[seq, seq + 1]]),
-    onInvariantBroken: (violation) => groupCommit.fail(invariantBroken(violation)),
+    onInvariantBroken,
     onCreated: (queue) => {
       forwarding.addQueue(queue);
       sampler.startRates(queue);
@@ -146,11 +147,10 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
       else queue?.rejectWaiters(error);
     },
   });
-  const stopOn = (violation: InvariantViolation) => groupCommit.fail(invariantBroken(violation));
   const holds = new TimedHolds<Delivery>({
     ports,
     onExpired: (expired) => dispatcher.onExpired(expired.map((hold) => hold.delivery)),
-    onInvariantBroken: stopOn,
+    onInvariantBroken,
   });
   const groupCommit = new GroupCommit({
     firstGroupNumber: firstNumber + 1,
@@ -185,7 +185,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     ports,
     exceptionQueueOf: ({ exceptionQueueId }) => queues.findById(exceptionQueueId),
     onReady: (queue) => queue.serveWaiters(),
-    onInvariantBroken: stopOn,
+    onInvariantBroken,
   });
   const dispatcher = new Dispatcher({
     epoch,

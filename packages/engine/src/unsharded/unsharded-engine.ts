@@ -10,7 +10,6 @@ import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { type OutcomeTag, Slab } from '../commit/staged-transaction.ts';
 import type { IdRun } from '../model/id-runs.ts';
 import type { HoldNumber, InstanceId, QueueId, SessionNumber } from '../model/ids.ts';
-import { invariantBroken } from '../model/invariant.ts';
 import type { InstancePorts, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
@@ -92,7 +91,7 @@ export class UnshardedEngine
     this.holds = new TimedHolds({
       ports: options.ports,
       onExpired: (holds) => this.#nackInBackground(holds.map((hold) => hold.delivery)),
-      onInvariantBroken: (violation) => options.onFatal(invariantBroken(violation)),
+      onInvariantBroken: (violation) => options.onFatal(violation),
     });
     const { dir, instance, kind, ports, waits } = options;
     const { clock, timers } = ports;
@@ -113,7 +112,7 @@ export class UnshardedEngine
       commit: (change) => this.commit(change, undefined, undefined),
       hasSubscriber: (topic, name) => this.topics.has(topic, name),
       release: (deliveries) => this.#releaseInBackground(deliveries),
-      onInvariantBroken: (violation) => options.onFatal(invariantBroken(violation)),
+      onInvariantBroken: (violation) => options.onFatal(violation),
     });
     this.#dispatcher = new UnshardedDispatcher({ file, writes, retries: this.retries, waits, ports });
     this.topics = new UnshardedTopics({

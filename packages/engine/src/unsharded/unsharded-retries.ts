@@ -4,7 +4,7 @@
  * delivery in the file. While a message is delayed, or on its way to the exception queue, this process holds it; if the process
  * dies, the message is ready at once, with its count.
  */
-import { InvariantViolation } from '../model/invariant.ts';
+import { ignoreViolation, type ViolationListener } from '../model/invariant.ts';
 import { readRecord, recordByteLength, writeRecord } from '../model/message-record.ts';
 import type { Timer, Timers } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -32,7 +32,7 @@ export interface UnshardedRetriesOptions {
   /** Makes messages that this process holds ready again. Resolves when they are, or when the write failed and will be repeated. */
   release(deliveries: readonly UnshardedDelivery[]): Promise<void>;
   /** Stops the instance. */
-  onInvariantBroken(violation: InvariantViolation): void;
+  onInvariantBroken: ViolationListener;
 }
 
 export const hasRetries = ({ attemptsMax, retryDelayMs }: QueueRow): boolean =>
@@ -102,12 +102,7 @@ export class UnshardedRetries {
 
   /** Every change of a retry's state goes through here. */
   #apply(retry: TopicRetry, command: RetryCommand): void {
-    try {
-      retry.apply(command);
-    } catch (error) {
-      if (error instanceof InvariantViolation) this.#options.onInvariantBroken(error);
-      throw error;
-    }
+    retry.apply(command, this.#options.onInvariantBroken);
   }
 
   #pause(retry: TopicRetry, command: 'delay' | 'failMove', ms: number): void {
@@ -132,13 +127,16 @@ export class UnshardedRetries {
       record: recordOfMoved(attempt),
     }));
     const sync = topic.durability === 'durable' ? 'FULL' : 'NORMAL';
-    this.#options.commit({ enqueued, consumed: [...deliveries], sync }).then(
-      () => {
-        this.#apply(retry, 'finishMove');
-        this.#tell('moved', retry);
-      },
-      () => this.#pause(retry, 'failMove', moveRetryMs),
-    );
+    this.#options
+      .commit({ enqueued, consumed: [...deliveries], sync })
+      .then(
+        () => {
+          this.#apply(retry, 'finishMove');
+          this.#tell('moved', retry);
+        },
+        () => this.#pause(retry, 'failMove', moveRetryMs),
+      )
+      .catch(ignoreViolation);
   }
 
   close(): void {

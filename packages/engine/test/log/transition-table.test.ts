@@ -1,6 +1,6 @@
 /** Tables of states and commands, and the life of a partition tried pair by pair. */
 import { describe, expect, it } from 'vitest';
-import { InvariantViolation, invariant, invariantBroken } from '../../src/model/invariant.ts';
+import { InvariantViolation, ignoreViolation, stopOn } from '../../src/model/invariant.ts';
 import { Partition, type PartitionState, partitionLife } from '../../src/model/partitions.ts';
 import { TransitionTable } from '../../src/model/transition-table.ts';
 
@@ -24,15 +24,22 @@ describe('a transition table', () => {
 });
 
 describe('an invariant', () => {
-  it('describes itself only when it is broken', () => {
-    invariant(true, () => expect.unreachable());
-    expect(() => invariant(false, () => 'held is negative')).toThrow(InvariantViolation);
-  });
+  const violation = new InvariantViolation('held is negative');
 
   it('ends the instance with an error of its own, which is not worth a retry', () => {
-    const error = invariantBroken(new InvariantViolation('held is negative'));
-    expect(error).toMatchObject({ code: 'INVARIANT_BROKEN', kind: 'bug', retryable: false });
-    expect(error.message).toContain('held is negative');
+    expect(violation).toMatchObject({ code: 'INVARIANT_BROKEN', kind: 'bug', retryable: false });
+    expect(violation.message).toContain('held is negative');
+  });
+
+  it('has stopped the instance when its error is thrown, so that whoever catches it cannot go on', () => {
+    const stopped: InvariantViolation[] = [];
+    expect(() => stopOn(violation, (broken) => stopped.push(broken))).toThrow(violation);
+    expect(stopped).toEqual([violation]);
+  });
+
+  it('is of no interest to work that no caller waits for, other errors are', () => {
+    ignoreViolation(violation);
+    expect(() => ignoreViolation(new RangeError('out of range'))).toThrow(RangeError);
   });
 });
 
