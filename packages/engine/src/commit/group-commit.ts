@@ -251,8 +251,10 @@ export class GroupCommit {
         buffers: this.#buffers,
         outcomes: this.#options.outcomes,
       });
+      for (const [log, numbered] of built.numberedRanges) log.assertNumbered(numbered);
+      for (const cursor of built.consumed.keys()) cursor.assertConsistent();
     } catch (error) {
-      // Logs are half numbered, which cannot be undone in memory. The file is unchanged.
+      // Logs are numbered, perhaps in part, which cannot be undone in memory. The file is unchanged.
       this.fail(stopReason(error), members);
       return;
     }

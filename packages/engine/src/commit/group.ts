@@ -256,6 +256,7 @@ function addDeliveries(
   deliveries: readonly Delivery[],
 ): void {
   for (const delivery of deliveries) {
+    delivery.cursor.deliveries.assertConsumable(delivery);
     const byCursor = consumed.get(delivery.cursor);
     if (byCursor === undefined) consumed.set(delivery.cursor, { deliveries: [delivery], ranges: [] });
     else byCursor.deliveries.push(delivery);

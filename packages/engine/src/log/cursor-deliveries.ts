@@ -8,7 +8,7 @@
 import type { BrowsedMessage } from '../api/message.ts';
 import type { GroupNumber, HoldNumber, Seq, SessionNumber, SubscriberId } from '../model/ids.ts';
 import { InvariantViolation } from '../model/invariant.ts';
-import { type MessageCommand, messageLife } from '../model/message-life.ts';
+import { type MessageCommand, type MessageState, messageLife } from '../model/message-life.ts';
 import type { CursorLog } from './cursor-log.ts';
 import { type DeliveryRun, singleDeliveries, splitDelivery } from './delivery-run.ts';
 
@@ -204,6 +204,12 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     this.paused -= delivery.count;
   }
 
+  /** Stops the instance if the delivery cannot be consumed: checked before the group that consumes it is written. */
+  assertConsumable(delivery: Run): void {
+    if (this.#disposed || messageLife.transitions[delivery.state].consume !== undefined) return;
+    this.#reject(delivery, 'consume');
+  }
+
   /** Ends deliveries of `messages` messages in all that a durable group consumed. Returns those held in memory only. */
   consume(deliveries: readonly Run[], messages: number, groupNumber: GroupNumber): Run[] {
     this.#applyToAll(deliveries, 'consume', groupNumber);
@@ -228,7 +234,18 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     return [...this.#paused.keys()].some(contains) ? 'paused' : 'held';
   }
 
-  /** The same as `browse` shows it. */
+  /** The states of a range of messages below the cursor's position, none of them terminal. O(unsettled deliveries). */
+  statesBetween(start: Seq, end: Seq): Set<MessageState> {
+    const returned = countBetween(this.#returned, start, end);
+    const paused = countBetween(this.#paused.keys(), start, end);
+    const states = new Set<MessageState>();
+    if (returned > 0) states.add('returned');
+    if (paused > 0) states.add('paused');
+    if (returned + paused < end - start) states.add('held');
+    return states;
+  }
+
+  /** State of such a message as `browse` shows it. */
   statusOf(seq: Seq): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
     const contains = containsSeq(seq);
     const returned = this.#returned.find(contains);
@@ -241,9 +258,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
 
   /** Returned messages with lower numbers. */
   returnedBefore(seq: Seq): number {
-    let count = 0;
-    for (const run of this.#returned) count += Math.max(0, Math.min(run.count, seq - run.firstSeq));
-    return count;
+    return countBetween(this.#returned, 0, seq);
   }
 
   /** Unsettled runs of a nonpersistent log that are not paused; none of a persistent log. */
@@ -267,3 +282,11 @@ const containsSeq =
   (seq: Seq) =>
   ({ firstSeq, count }: DeliveryRun): boolean =>
     firstSeq <= seq && seq < firstSeq + count;
+
+/** How many messages of the runs have numbers from `start` up to but excluding `end`. */
+function countBetween(runs: Iterable<DeliveryRun>, start: Seq, end: Seq): number {
+  let messages = 0;
+  for (const { firstSeq, count } of runs)
+    messages += Math.max(0, Math.min(firstSeq + count, end) - Math.max(firstSeq, start));
+  return messages;
+}

@@ -209,8 +209,7 @@ export class LogCursor<Log extends CursorLog> {
         this.#window.advance(currentRun, 1);
         continue;
       }
-      if (firstSeq < this.consumption.watermark || firstSeq + count > this.log.committedEndSeq)
-        this.#reject(firstSeq, 'deliver');
+      this.#assertReady(firstSeq, count, 'deliver');
       const end = this.#window.advance(currentRun, count);
       const delivery: CursorDelivery<Log> = {
         cursor: this,
@@ -230,6 +229,12 @@ export class LogCursor<Log extends CursorLog> {
       taken += count;
     }
     return taken;
+  }
+
+  /** Messages at the position are ready if they are committed and not terminal. Looks the command up once for all of them. */
+  #assertReady(seq: Seq, count: number, command: Extract<MessageCommand, 'deliver' | 'passOver'>): void {
+    const isReady = seq >= this.consumption.watermark && seq + count <= this.log.committedEndSeq;
+    if (!isReady || messageLife.transitions.ready[command] === undefined) this.#reject(seq, command);
   }
 
   /** How many messages from the position on can be delivered together, up to `max`; 0 if the first must be skipped. */
@@ -258,6 +263,7 @@ export class LogCursor<Log extends CursorLog> {
   /** Skips the next message, which is addressed to others. Nothing is stored, as its record shows that again. */
   #passOver(run: CachedRun): void {
     const seq = this.#window.nextSeq;
+    this.#assertReady(seq, 1, 'passOver');
     this.#markTerminal(seq, seq + 1);
     if (this.log.traces(seq, 1)) this.#trace('passed-over', { firstSeq: seq, count: 1 });
     if (!this.log.persistent) this.log.releaseCached(run, 1);
@@ -346,14 +352,22 @@ export class LogCursor<Log extends CursorLog> {
   markEvacuated(ranges: readonly SeqRange[]): void {
     if (this.removed) return;
     for (const [start, end] of ranges) {
-      for (let seq = start; seq < end; seq += 1) {
-        if (messageLife.transitions[this.stateOf(seq)].evacuate === undefined) this.#reject(seq, 'evacuate');
-        this.evacuated.add(seq);
-      }
+      for (const state of this.#statesBetween(start, end))
+        if (messageLife.transitions[state].evacuate === undefined) this.#reject(start, 'evacuate', state);
+      for (let seq = start; seq < end; seq += 1) this.evacuated.add(seq);
       this.#markTerminal(start, end);
       if (this.log.traces(start, end - start))
         this.#trace('evacuated', { firstSeq: start, count: end - start });
     }
+  }
+
+  /** The states of a range of messages, of which nearly all were delivered. O(unsettled deliveries). */
+  #statesBetween(start: Seq, end: Seq): Set<MessageState> {
+    const deliveredEnd = Math.max(start, Math.min(end, this.position));
+    const states = this.deliveries.statesBetween(start, deliveredEnd);
+    if (this.consumption.terminalCountBetween(start, end) > 0) states.add('terminal');
+    for (let seq = deliveredEnd; seq < end; seq += 1) states.add(this.stateOf(seq));
+    return states;
   }
 
   /** Separates the evacuated messages of ranges from those that are in their partitions. */
@@ -394,7 +408,7 @@ export class LogCursor<Log extends CursorLog> {
     return [...delivered, ...window];
   }
 
-  /** Stops the instance if the cursor's counts or positions contradict each other. O(1): checked after each group. */
+  /** Stops the instance if the cursor's counts or positions contradict each other. O(1): checked before and after each group. */
   assertConsistent(): void {
     if (this.removed) return;
     const { held, paused, backlog, firstSeq } = this;
@@ -419,10 +433,10 @@ export class LogCursor<Log extends CursorLog> {
     }
   }
 
-  #reject(seq: Seq, command: MessageCommand): never {
+  #reject(seq: Seq, command: MessageCommand, state = this.stateOf(seq)): never {
     this.log.stopInstance(
       new InvariantViolation(
-        `message ${this.log.id}.${seq} of subscriber ${this.subscriber} is ${this.stateOf(seq)} and cannot ${command}`,
+        `message ${this.log.id}.${seq} of subscriber ${this.subscriber} is ${state} and cannot ${command}`,
       ),
     );
   }

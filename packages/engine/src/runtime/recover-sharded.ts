@@ -21,6 +21,7 @@ export function recoverSharded(
   );
   deleteRowsOfDropped(parts, options, recovered);
   releasePayloads(parts, options);
+  for (const { logs } of queues) for (const log of logs) log.assertConsistent();
   if (pool.hasPendingChanges) groupCommit.schedule();
   for (const queue of queues) sampler.startRates(queue);
 }
