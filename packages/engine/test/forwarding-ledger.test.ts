@@ -1,14 +1,25 @@
-/** The rows that the sender of a shard writes, without which it would not ask its receiver after a crash. */
-import { expect, it } from 'vitest';
+/**
+ * The rows that the sender of a shard writes, without which it would not ask its receiver after a crash; and every pair of state
+ * and command of a forwarding, tried on its ledger: it does what the table says, or stops the instance and writes nothing.
+ */
+import { describe, expect, it } from 'vitest';
 import type { GroupCommit } from '../src/commit/group-commit.ts';
 import { ForwardingLedger } from '../src/forwarding/forwarding-ledger.ts';
 import type { ForwardedOutRow } from '../src/model/forwarding-row.ts';
+import {
+  type ForwardingCommand,
+  type ForwardingState,
+  forwardingLife,
+} from '../src/model/forwarding-state.ts';
+import { InvariantViolation } from '../src/model/invariant.ts';
 
 const shardKey = { queueId: 1, shard: 100 };
 
 function openLedger(rows: readonly ForwardedOutRow[] = []) {
   const written: ForwardedOutRow[][] = [];
+  const failures: unknown[] = [];
   const group = {
+    fail: (error: unknown) => failures.push(error),
     async write({ onClose }: { onClose(): { row: ForwardedOutRow }[] }) {
       written.push(onClose().map(({ row }) => row));
     },
@@ -19,7 +30,7 @@ function openLedger(rows: readonly ForwardedOutRow[] = []) {
     sync: 'FULL',
     rows,
   });
-  return { ledger, written };
+  return { ledger, written, failures };
 }
 
 const row = (receiver: number, fields: Partial<ForwardedOutRow> = {}): ForwardedOutRow => ({
@@ -58,4 +69,61 @@ it('a consumed batch counts in the total, and a close leaves nobody to ask', asy
 it('a receiver that an earlier process recorded is in doubt', () => {
   const { ledger } = openLedger([row(2), row(3, { unsettled: true, messagesTotal: 5 })]);
   expect(ledger).toMatchObject({ state: 'inDoubt', receiver: 3, forwardedOut: 5 });
+});
+
+it('rows that name two receivers to be asked stop the instance', () => {
+  const rows = [row(2, { unsettled: true }), row(3, { unsettled: true })];
+  expect(() => openLedger(rows)).toThrow(InvariantViolation);
+});
+
+describe('the life of a forwarding', () => {
+  const commands: Record<ForwardingCommand, (ledger: ForwardingLedger, receiver: number) => unknown> = {
+    open: (ledger, receiver) => ledger.open(receiver),
+    close: (ledger) => ledger.close(),
+    send: (ledger) => ledger.apply('send'),
+    accept: (ledger) => ledger.apply('accept'),
+    refuse: (ledger) => ledger.apply('refuse'),
+    loseConnection: (ledger) => ledger.apply('loseConnection'),
+    consume: (ledger) => ledger.consumeForwarded(1, []),
+    finishDelivery: (ledger) => ledger.apply('finishDelivery'),
+  };
+
+  const commandsTo: Record<ForwardingState, ForwardingCommand[]> = {
+    closed: [],
+    open: ['open'],
+    sending: ['open', 'send'],
+    sendingMore: ['open', 'send', 'accept', 'consume', 'send'],
+    consuming: ['open', 'send', 'accept'],
+    forwarded: ['open', 'send', 'accept', 'consume'],
+    inDoubt: ['open', 'send', 'loseConnection'],
+  };
+
+  it('has each of its commands tried here', () => {
+    expect(forwardingLife.commands.toSorted()).toEqual(Object.keys(commands).toSorted());
+  });
+
+  it.each(
+    forwardingLife.states.flatMap((state) =>
+      forwardingLife.commands.map((command) => ({
+        state,
+        command,
+        next: forwardingLife.find(state, command),
+      })),
+    ),
+  )('$state: $command leads to $next', async ({ state, command, next }) => {
+    const { ledger, written, failures } = openLedger();
+    for (const each of commandsTo[state]) await commands[each](ledger, 2);
+    expect(ledger.state).toBe(state);
+    const writtenBefore = written.length;
+    const apply = async () => commands[command](ledger, 3);
+    if (next === undefined) {
+      await expect(apply()).rejects.toThrow(InvariantViolation);
+      expect(failures).toHaveLength(1);
+      expect(written).toHaveLength(writtenBefore);
+    } else {
+      await apply();
+      expect(failures).toEqual([]);
+    }
+    expect(ledger.state).toBe(next ?? state);
+  });
 });

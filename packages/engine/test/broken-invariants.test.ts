@@ -1,0 +1,210 @@
+/**
+ * What an instance does with state that contradicts itself: it stops with `INVARIANT_BROKEN`, which the call that meets it gets
+ * and every call after it. Nothing is written on bad state, and opening the instance again recovers.
+ */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ForwardingLedger } from '../src/forwarding/forwarding-ledger.ts';
+import { type Instance, openInstance, type QueueError, serveInstance } from '../src/index.ts';
+import type { Delivery } from '../src/log/delivery.ts';
+import { LogCursor } from '../src/log/log-cursor.ts';
+import { MessageLog } from '../src/log/message-log.ts';
+import type { SubscriberCursor } from '../src/log/subscriber-cursor.ts';
+import type { Partition } from '../src/model/partitions.ts';
+import { makeFolder, openTestInstance, text } from './folder.ts';
+import { observeCalls } from './observe-calls.ts';
+
+const broken = { code: 'INVARIANT_BROKEN', retryable: false };
+
+/** An instance with a queue of one shard, and that shard's cursor. */
+async function openWithCursor(dir = makeFolder()) {
+  let cursor: SubscriberCursor | undefined;
+  const end = observeCalls(MessageLog.prototype, 'addCursor', ({ result }) => {
+    cursor = result;
+  });
+  onTestFinished(end);
+  const instance = await openTestInstance({ dir, traceEvery: 0 });
+  if (instance.queues().length === 0) await instance.createQueue({ name: 'q', shards: 1 });
+  const session = instance.openSession();
+  return { dir, instance, session, cursor: () => cursor! };
+}
+
+async function enqueue(instance: Instance, ...payloads: string[]): Promise<void> {
+  const session = instance.openSession();
+  for (const payload of payloads) session.enqueue('q', { payload });
+  await session.commit();
+  await session.close();
+}
+
+function expectStopped(instance: Instance): void {
+  expect(() => instance.queue('q')).toThrow(expect.objectContaining(broken));
+  expect(() => instance.openSession()).toThrow(expect.objectContaining(broken));
+}
+
+/** What a new opening delivers. */
+async function payloadsAfterReopening(instance: Instance, dir: string): Promise<string[]> {
+  await instance.close();
+  const reopened = await openTestInstance({ dir });
+  return text(await reopened.openSession().dequeue('q', { max: 10, waitMs: 0 }));
+}
+
+describe('the cursor of a shard', () => {
+  it('whose delivery was ended behind the back of its session: the group that consumes it is not written', async () => {
+    const { dir, instance, session, cursor } = await openWithCursor();
+    const taken: Delivery[] = [];
+    const end = observeCalls(LogCursor.prototype, 'deliver', ({ args }) => {
+      taken.push(...(args[0].out as Delivery[]));
+    });
+    onTestFinished(end);
+    await enqueue(instance, 'a');
+    expect(text(await session.dequeue('q', { waitMs: 1_000 }))).toEqual(['a']);
+    cursor().deliveries.nack(taken);
+    session.enqueue('q', { payload: 'b' });
+    await expect(session.commit()).rejects.toMatchObject(broken);
+    expectStopped(instance);
+    expect(await payloadsAfterReopening(instance, dir)).toEqual(['a']);
+  });
+
+  it('that has more messages held than there are: the instance stops with the next group', async () => {
+    const { dir, instance, session, cursor } = await openWithCursor();
+    await enqueue(instance, 'a');
+    cursor().deliveries.held = 10;
+    session.enqueue('q', { payload: 'b' });
+    await session.commit(); // the group is durable before what it did is compared
+    expectStopped(instance);
+    await expect(session.dequeue('q')).rejects.toMatchObject(broken);
+    expect(await payloadsAfterReopening(instance, dir)).toEqual(['a', 'b']);
+  });
+
+  it('that would deliver what is not committed: no message is handed out', async () => {
+    const { dir, instance, session, cursor } = await openWithCursor();
+    await enqueue(instance, 'a');
+    cursor().log.committedEndSeq = 1;
+    await expect(session.dequeue('q')).rejects.toMatchObject(broken);
+    expectStopped(instance);
+    expect(await payloadsAfterReopening(instance, dir)).toEqual(['a']);
+  });
+});
+
+describe('the partitions of a shard', () => {
+  it('of which the last one is free: the group that would fill it is not written', async () => {
+    const { dir, instance, session, cursor } = await openWithCursor();
+    await enqueue(instance, 'a');
+    const [partition] = cursor().log.partitions.all;
+    partition!.apply('truncate');
+    partition!.apply('release');
+    session.enqueue('q', { payload: 'b' });
+    await expect(session.commit()).rejects.toMatchObject(broken);
+    expectStopped(instance);
+    expect(await payloadsAfterReopening(instance, dir)).toEqual(['a']);
+  });
+
+  it.each([
+    ['before', 0],
+    ['while', 10_000],
+  ])('that have no place for a message: the instance stops %s it is read', async (when, waitMs) => {
+    const first = await openWithCursor();
+    await enqueue(first.instance, 'a');
+    await first.instance.close();
+    const { dir, instance, session, cursor } = await openWithCursor(first.dir);
+    const forgetPartitions = () => (cursor().log.partitions.all as Partition[]).splice(0);
+    if (when === 'before') forgetPartitions();
+    const dequeued = session.dequeue('q', { waitMs });
+    if (when === 'while') forgetPartitions();
+    await expect(dequeued).rejects.toMatchObject(broken);
+    expectStopped(instance);
+    expect(await payloadsAfterReopening(instance, dir)).toEqual(['a']);
+  });
+
+  it('that are truncated with a live message: the instance stops instead', async () => {
+    const { dir, instance, session, cursor } = await openWithCursor();
+    await enqueue(instance, 'a');
+    const { log } = cursor();
+    // As if all in it were terminal.
+    log.partitions.beginTruncatingDrained = () => [log.partitions.all[0]!];
+    session.enqueue('q', { payload: 'b' });
+    await expect(session.commit()).rejects.toMatchObject(broken);
+    expectStopped(instance);
+    expect(await payloadsAfterReopening(instance, dir)).toEqual(['a', 'b']);
+  });
+});
+
+/** A bug in whatever reads the property first. */
+function throwOnFirstRead<T extends object>(of: T, property: keyof T): void {
+  const value = of[property];
+  const get = () => {
+    Object.defineProperty(of, property, { value });
+    throw new TypeError('a bug');
+  };
+  Object.defineProperty(of, property, { get, configurable: true });
+}
+
+describe('a forwarding', () => {
+  async function serve(dir: string, id: number): Promise<Instance> {
+    const instance = await openInstance({ dir, instance: id });
+    const served = await serveInstance(instance);
+    onTestFinished(() => served.close().then(() => instance.close()));
+    return instance;
+  }
+
+  /** The code of the error that an instance has stopped with; undefined while it serves. */
+  function endOf(instance: Instance): string | undefined {
+    try {
+      instance.queue('q');
+      return undefined;
+    } catch (error) {
+      return (error as QueueError).code;
+    }
+  }
+
+  async function pair() {
+    const dir = makeFolder();
+    const owner = await serve(dir, 1);
+    await owner.createQueue({ name: 'q', shards: 1 });
+    const other = await serve(dir, 2);
+    return { owner, other };
+  }
+
+  it('whose batch is accepted twice: its sender stops', async () => {
+    const { owner, other } = await pair();
+    const end = observeCalls(ForwardingLedger.prototype, 'apply', ({ of, args: [command] }) => {
+      if (command === 'send') (of as ForwardingLedger).apply('accept');
+    });
+    onTestFinished(end);
+    await enqueue(owner, 'a');
+    const waiting = other.openSession().dequeue('q', { waitMs: 60_000 });
+    await expect.poll(() => endOf(owner)).toBe('INVARIANT_BROKEN');
+    expectStopped(owner);
+    // The receiver had committed the batch, and delivers it.
+    expect(text(await waiting)).toEqual(['a']);
+  });
+
+  it('whose batch cannot be encoded has not lost its connection: its sender stops', async () => {
+    const { owner, other } = await pair();
+    const end = observeCalls(
+      LogCursor.prototype,
+      'takeForForwarding',
+      ({ args: [{ out }], result: taken }) => {
+        if (taken > 0) throwOnFirstRead(out.at(-1)!, 'deliveryCount');
+      },
+    );
+    onTestFinished(end);
+    await enqueue(owner, 'a');
+    const waiting = other.openSession().dequeue('q', { waitMs: 60_000 });
+    await expect.poll(() => endOf(owner)).toBe('INSTANCE_FAILED');
+    await other.close();
+    expect(await waiting).toEqual([]);
+  });
+});
+
+it('a recovery that contradicts itself opens nothing', async () => {
+  const { dir, instance } = await openWithCursor();
+  await enqueue(instance, 'a');
+  await instance.close();
+  const end = observeCalls(LogCursor.prototype, 'recover', ({ of }) => {
+    (of as SubscriberCursor).deliveries.held = 10;
+  });
+  await expect(openInstance({ dir })).rejects.toMatchObject(broken);
+  end();
+  const reopened = await openTestInstance({ dir });
+  expect(text(await reopened.openSession().dequeue('q', { waitMs: 1_000 }))).toEqual(['a']);
+});
