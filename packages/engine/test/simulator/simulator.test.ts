@@ -4,6 +4,7 @@
  * `npm run check` has a part of the seeds, which do not reach everything.
  */
 import { afterAll, describe, expect, it } from 'vitest';
+import { Partition } from '../../src/model/partitions.ts';
 import { isCheck } from '../random.ts';
 import { Coverage } from './coverage.ts';
 import { plantedBugs } from './planted-bugs.ts';
@@ -42,6 +43,14 @@ it.skipIf(isCheck)('reaches every legal command in every state', () => {
 
 it('excuses no command that a run has reached', () => {
   expect(coverage.wronglyExcused).toEqual([]);
+});
+
+it('notices an excused command that is reached', () => {
+  const reached = new Coverage();
+  reached.start();
+  new Partition(1, 1).apply('damage');
+  reached.stop();
+  expect(reached.wronglyExcused).toEqual(['partition: filling damage']);
 });
 
 it('gives the same trace for the same seed', async () => {
