@@ -25,6 +25,8 @@ test('the mosaic of claims is walked by keyboard, and a claim that was judged el
   const numbers = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'A2' }) });
   await expect(numbers).toContainText('up to 76K dequeues per second');
   await expect(numbers).toContainText('second paragraph; Figure 3');
+  const notBuilt = page.getByRole('region', { name: 'Not built' });
+  await expect(notBuilt.getByRole('listitem').filter({ hasText: 'Deduplication of messages' })).toBeVisible();
 });
 
 test('the old address of the claims leads to the documents', async ({ page }) => {

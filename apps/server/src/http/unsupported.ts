@@ -12,7 +12,8 @@ interface Unsupported {
 
 const sessionField: Unsupported = { fields: ['session'] };
 
-const byRoute = new Map<string, Unsupported>([
+/** By method and URL pattern of the route. */
+export const unsupportedByRoute: ReadonlyMap<string, Unsupported> = new Map<string, Unsupported>([
   ['POST /api/queues', { fields: [], values: { '/kind': ['buffered'] } }],
   ['POST /api/queues/:queue/messages', { fields: ['session', 'expiresInMs', 'dedupKey'] }],
   ['POST /api/queues/:queue/dequeue', { fields: ['selector', 'session'] }],
@@ -24,11 +25,11 @@ const byRoute = new Map<string, Unsupported>([
 ]);
 
 export function isUnsupportedField(route: string, field: string): boolean {
-  return byRoute.get(route)?.fields.includes(field) ?? false;
+  return unsupportedByRoute.get(route)?.fields.includes(field) ?? false;
 }
 
 export function isUnsupportedValue(route: string, path: string, value: unknown): boolean {
-  return byRoute.get(route)?.values?.[path]?.includes(value as string) ?? false;
+  return unsupportedByRoute.get(route)?.values?.[path]?.includes(value as string) ?? false;
 }
 
 /** `feature` begins the sentence: "The field ...", "The value ...", a route. */

@@ -1,4 +1,7 @@
-/** Statements of the document that no scenario measures yet, and features that the engine does not have. */
+/**
+ * Statements of the document that no scenario measures yet, and what the document or the designed API names and is not built. A
+ * test of the server holds that whatever it refuses as not supported is listed.
+ */
 import type { NotBuilt, NotMeasured } from '../study.ts';
 
 export const notMeasured: readonly NotMeasured[] = [
@@ -18,5 +21,18 @@ export const notBuilt: readonly NotBuilt[] = [
       'messages with one group key go to one shard, in order; a consumer does not get a transaction as a unit',
   },
   { feature: 'Standby databases', instead: 'another process of the same machine takes an instance over' },
+  {
+    feature: 'Deduplication of messages',
+    instead: 'a transaction that is sent again under its idempotency key commits once; a message has no such key',
+  },
+  {
+    feature: 'Buffered queues as a kind of their own',
+    instead: 'a sharded queue with durability memory and immediate visibility',
+  },
+  {
+    feature: 'Named sessions over HTTP',
+    instead: 'a connection has one session for each queue, and its messages stay in order',
+  },
+  { feature: 'Comparison of runs over HTTP', instead: 'the dashboard compares runs, and each can be exported' },
   { feature: 'Online backup', instead: 'the folder can be copied while the server is stopped' },
 ];
