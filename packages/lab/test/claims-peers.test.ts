@@ -98,6 +98,7 @@ function allPoints(share: number): Point[] {
     raw({ threads: 16, deq: 50_000, cpuUs: 10 }, 1),
     raw({ system: 'unsharded', threads: 16, deq: 10_000, cpuUs: 40 * share }, 0.7 * share),
     raw({ system: 'unsharded', threads: 16, operations: 1_000, deq: 10_000 }, 0.7 * share),
+    raw({ system: 'unsharded-grouped', threads: 16, deq: 10_000 }, 0.7 * share),
     loadPoint('closed-loop', 'sharded', single, { rawRatio: 0.5 * share, eventLoopDelayP99Ms: 5 / share }),
     atOnce('unsharded', 2_000 * share),
     atOnce('plainjob', 2_000),
@@ -140,17 +141,31 @@ describe('the targets', () => {
     });
   });
 
-  it('for every size of transactions are missed if one size misses them', () => {
+  it('for every size of transactions and both kinds of unsharded queue are missed if one of them misses them', () => {
     const points = [
       raw({ system: 'unsharded', threads: 16, deq: 10_000 }, 0.9),
+      raw({ system: 'unsharded-grouped', threads: 16, deq: 10_000 }, 0.6),
       raw({ system: 'unsharded', threads: 16, operations: 1_000, deq: 10_000 }, 0.5),
+      raw({ system: 'unsharded-grouped', threads: 16, operations: 1_000, deq: 10_000 }, 0.8),
     ];
     const result = verdictOf('P7', points);
     expect(result).toMatchObject({ verdict: 'does-not-hold' });
     expect(result.clauses.map(({ statement, verdict }) => [statement, verdict])).toEqual([
-      ['with 10 a transaction', 'holds'],
-      ['with 1,000 a transaction', 'does-not-hold'],
+      ['unsharded, with 10 a transaction', 'holds'],
+      ['unsharded, with 1,000 a transaction', 'does-not-hold'],
+      ['unsharded-grouped, with 10 a transaction', 'does-not-hold'],
+      ['unsharded-grouped, with 1,000 a transaction', 'holds'],
     ]);
+  });
+
+  it('of the unsharded queue are tested by a scenario that has both kinds of it', async () => {
+    const testing = (await readScenarioFolder()).flatMap(({ parsed }) =>
+      parsed.ok && parsed.scenario.claims.includes('P7') ? [parsed.scenario] : [],
+    );
+    expect(testing.length).toBeGreaterThan(0);
+    for (const { systems, quick } of testing)
+      for (const measured of [systems, quick?.systems ?? systems])
+        expect(measured).toEqual(expect.arrayContaining(['unsharded', 'unsharded-grouped']));
   });
 
   it('over other queues compare each with its best number of dequeuers', () => {

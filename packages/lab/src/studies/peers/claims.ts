@@ -71,7 +71,7 @@ export const claims: readonly Claim[] = [
   target(
     'P7',
     'The unsharded queue does 0.7 of what SQLite does alone',
-    'The unsharded queue, a baseline that must be no straw man, dequeues at 0.7 of the raw loop that inserts, selects and deletes with the same transactions.',
+    'The unsharded queue, a baseline that must be no straw man, dequeues at 0.7 of the raw loop that inserts, selects and deletes with the same transactions, whether each session commits for itself or one writer commits for all.',
     ofType('queue', judgeP7),
   ),
   target(

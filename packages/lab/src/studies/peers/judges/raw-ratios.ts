@@ -89,15 +89,16 @@ export const judgeP4: Judge = (all) => {
     : needs('Needs points of one enqueuer with 1 operation per transaction, with raw probes.');
 };
 
-/** Every size of transactions that was measured. */
+/** Every size of transactions that was measured, of sessions that commit for themselves and of one writer that commits for all. */
 export const judgeP7: QueueJudge = (points) => {
-  const clauses = of(points, 'unsharded', { instances: 1 }).flatMap((point) => {
-    const { operationsPerTransaction: operations } = point.params;
-    return clausesOf(point, {
-      statement: `with ${operations.toLocaleString('en-US')} a transaction`,
-      unit: '× the rows that SQLite inserts, selects and deletes alone',
-      over: targets.unshardedOfRaw,
-    });
-  });
+  const clauses = ['unsharded', 'unsharded-grouped'].flatMap((system) =>
+    of(points, system, { instances: 1 }).flatMap((point) =>
+      clausesOf(point, {
+        statement: `${system}, with ${point.params.operationsPerTransaction.toLocaleString('en-US')} a transaction`,
+        unit: '× the rows that SQLite inserts, selects and deletes alone',
+        over: targets.unshardedOfRaw,
+      }),
+    ),
+  );
   return clauses.length > 0 ? clauses : needs('Needs points of the unsharded queue with raw probes.');
 };
