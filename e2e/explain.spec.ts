@@ -177,7 +177,9 @@ test('who held the write lock and who waited is shown over time, where it was re
     page.waitForEvent('download'),
     page.getByRole('menuitem', { name: 'CSV data' }).click(),
   ]);
-  expect(await textOf(csv)).toMatch(/^Time \(ms\),Holder,Waiters,Who waits\r\n0,/);
+  expect(await textOf(csv)).toMatch(
+    /^Time \(ms\),Holder,Waiters,Who waits,Provenance\r\n0,.*,"Shardlab, white-paper-figure-3: measured, .*"\r\n/,
+  );
 });
 
 test('a run of branches shows one transaction call by call, and what each session waited for beside the document', async ({

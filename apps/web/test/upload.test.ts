@@ -51,7 +51,7 @@ test('the line of a key in any JSON is where a text search finds it', () => {
   );
 });
 
-test('a CSV file quotes where necessary and contains no formula', () => {
+test('a CSV file quotes where necessary, contains no formula and says in each row where it comes from', () => {
   const table = {
     columns: ['a', 'b,c'],
     rows: [
@@ -60,5 +60,12 @@ test('a CSV file quotes where necessary and contains no formula', () => {
       ['two\nlines', -3],
     ],
   };
-  expect(toCsv(table)).toBe(`a,"b,c"\r\n"say ""hi""",1.5\r\n'=1+1,\r\n"two\nlines",-3\r\n`);
+  expect(toCsv(table, 'Shardlab, x: measured.')).toBe(
+    [
+      'a,"b,c",Provenance\r\n',
+      '"say ""hi""",1.5,"Shardlab, x: measured."\r\n',
+      '\'=1+1,,"Shardlab, x: measured."\r\n',
+      '"two\nlines",-3,"Shardlab, x: measured."\r\n',
+    ].join(''),
+  );
 });

@@ -32,8 +32,11 @@ export async function savePng(element: SVGSVGElement, options: SaveOptions): Pro
   }
 }
 
-export function saveCsv(table: DataTable, options: Pick<SaveOptions, 'fileName'>): void {
-  saveBlob(new Blob([toCsv(table)], { type: 'text/csv' }), `${options.fileName}.csv`);
+export function saveCsv(
+  table: DataTable,
+  options: Pick<SaveOptions, 'fileName' | 'provenance'>,
+): void {
+  saveBlob(new Blob([toCsv(table, options.provenance)], { type: 'text/csv' }), `${options.fileName}.csv`);
 }
 
 /** The drawing as a file, in the theme of the page. */
