@@ -6,6 +6,9 @@ test('the mosaic of claims is walked by keyboard, and a claim that was judged el
   page,
 }) => {
   await page.goto('/');
+  await expect(page.getByRole('region', { name: 'Result' }).getByRole('heading', { level: 1 })).toContainText(
+    'the unsharded, where each session commits for itself, ',
+  );
   const row = page.getByRole('region', { name: 'Oracle Database 12c: JMS Sharded Queues' });
   await row.getByRole('button').first().focus();
   await page.keyboard.press('End');

@@ -1,6 +1,7 @@
 import type { Point, RunSummary } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { chosenRun, comparableEvidence, trustOf } from '../src/model/evidence.ts';
+import { runHighlights } from '../src/model/run-highlights.ts';
 import { type PointOptions, point } from './fixtures/points.ts';
 
 const pair = (options: PointOptions, sharded: number, unsharded: number): Point[] => [
@@ -26,6 +27,18 @@ test('points of different workloads are never compared', () => {
   expect(comparableEvidence([sharded, streamed])).toBeNull();
   expect(comparableEvidence([sharded])).toBeNull();
   expect(comparableEvidence([...pair({}, 5_000, 0)])).toBeNull();
+});
+
+test('the highlights of a run say beside the ratio who commits', () => {
+  const at = { instances: 4, threads: 32 };
+  const points = pair(at, 20_000, 4_000);
+  const comparedAt = (all: Point[]) =>
+    runHighlights({ points: all, claims: [] }).find(({ name }) => name === 'Compared at')?.value;
+  expect(comparedAt(points)).toMatch(/\. Unsharded: each session commits for itself$/);
+  const grouped = point({ ...at, system: 'unsharded-grouped', dequeuePerSec: 9_000 });
+  expect(comparedAt([...points, grouped])).toMatch(
+    /commits for itself; grouped: one writer commits for all$/,
+  );
 });
 
 test('five repeats give the ratio an interval', () => {

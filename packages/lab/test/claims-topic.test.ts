@@ -83,7 +83,7 @@ describe('A13, an unsharded topic does not scale', () => {
     expect(result.verdict).toBe('holds');
     const conditions = new Set(result.clauses.map(({ condition }) => condition));
     for (const system of ['unsharded', 'unsharded-grouped', 'unsharded-once', 'unsharded-grouped-once'])
-      expect(conditions).toContain(`as it is, against ${system}`);
+      expect([...conditions].some((words) => words?.startsWith(`as it is, against ${system} (`))).toBe(true);
     expect(result.clauses.at(-1)!.reason).toContain('stores a message once, with a row for each subscriber');
     expect(result.clauses.at(-2)!.reason).toContain('group commit gives 1 and sharding');
     const withoutWriter = storedOnce(withGrouped(points(flat))).filter(

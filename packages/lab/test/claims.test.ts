@@ -252,7 +252,10 @@ describe('A4, unsharded gains little', () => {
     const result = judge('A4', [...against((t) => 4000 * t ** 0.1), ...grouped]);
     expect(result.verdict).toBe('mixed');
     expect(new Set(result.clauses.map(({ condition }) => condition))).toEqual(
-      new Set(['as it is, against unsharded', 'as it is, against unsharded-grouped']),
+      new Set([
+        'as it is, against unsharded (each session commits for itself)',
+        'as it is, against unsharded-grouped (one writer commits for all)',
+      ]),
     );
   });
 });
@@ -317,7 +320,9 @@ describe('A6, unsharded dequeues fall behind', () => {
     const two = grid({ law: (t) => 1000 * t, instances: [2] });
     const result = judge('A6', [...line, ...unshardedAt(1), ...two, ...unshardedAt(0.67, 2)]);
     expect(result.verdict).toBe('mixed');
-    expect(result.reason).toContain('As it is, 2 instances, against unsharded: holds');
+    expect(result.reason).toContain(
+      'As it is, 2 instances, against unsharded (each session commits for itself): holds',
+    );
   });
 
   test('does not hold when sharded enqueue runs ahead of dequeue', () => {

@@ -29,6 +29,9 @@ export interface Evidence {
 
 const metric = 'dequeuePerSec';
 
+/** Stands wherever the ratio is shown: group commit is part of it. */
+export const unshardedCommits = 'each session commits for itself';
+
 /** At `comparableParameters`; null if there are none. */
 export function comparableEvidence(points: readonly Point[]): Evidence | null {
   const key = comparableParameters(points);

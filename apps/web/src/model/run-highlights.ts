@@ -1,7 +1,7 @@
 /** The most important results of a run: of both queues at the one point that a headline would compare, and of the whole run. */
 import { figureOf, type Point, type Run } from '@shardlab/contract';
 import { describeParameters } from './combination-words.ts';
-import { comparableEvidence, type Evidence } from './evidence.ts';
+import { comparableEvidence, type Evidence, unshardedCommits } from './evidence.ts';
 import { formatCount, formatRate, formatValue } from './format.ts';
 import { integrityFaults } from './integrity-faults.ts';
 import { verdictsInWords } from './verdicts.ts';
@@ -35,8 +35,13 @@ export function runHighlights({
 
 function compared({ sharded, unsharded, grouped, ratio }: Evidence): Highlight[] {
   const dequeuesOf = (point: Point) => figureOf(point, 'dequeuePerSec');
+  const groupedCommits = grouped === null ? '' : '; grouped: one writer commits for all';
   return [
-    { name: 'Compared at', value: describeParameters(sharded.params), isCondition: true },
+    {
+      name: 'Compared at',
+      value: `${describeParameters(sharded.params)}. Unsharded: ${unshardedCommits}${groupedCommits}`,
+      isCondition: true,
+    },
     { name: 'Sharded dequeue rate', value: formatRate(dequeuesOf(sharded)), system: 'sharded' },
     { name: 'Unsharded dequeue rate', value: formatRate(dequeuesOf(unsharded)), system: 'unsharded' },
     { name: 'Sharded vs. unsharded', value: `${formatValue(ratio)} ×` },

@@ -32,10 +32,7 @@ export async function savePng(element: SVGSVGElement, options: SaveOptions): Pro
   }
 }
 
-export function saveCsv(
-  table: DataTable,
-  options: Pick<SaveOptions, 'fileName' | 'provenance'>,
-): void {
+export function saveCsv(table: DataTable, options: Pick<SaveOptions, 'fileName' | 'provenance'>): void {
   saveBlob(new Blob([toCsv(table, options.provenance)], { type: 'text/csv' }), `${options.fileName}.csv`);
 }
 

@@ -60,16 +60,21 @@ export interface Baseline {
   system: string;
   pair: BaselinePair;
   points: QueuePoint[];
-  /** "against unsharded" */
+  /** "against unsharded (each session commits for itself)": group commit is part of a ratio to it. */
   words: string;
 }
+
+const againstInWords = (system: string, { own }: BaselinePair) =>
+  `against ${system} (${system === own ? 'each session commits for itself' : 'one writer commits for all'})`;
 
 /** Those that were measured. */
 export function baselinesOf(points: readonly QueuePoint[]): Baseline[] {
   return baselinePairs.flatMap((pair) =>
     [pair.own, pair.grouped].flatMap((system) => {
       const ofSystem = points.filter((point) => point.system === system);
-      return ofSystem.length === 0 ? [] : [{ system, pair, points: ofSystem, words: `against ${system}` }];
+      return ofSystem.length === 0
+        ? []
+        : [{ system, pair, points: ofSystem, words: againstInWords(system, pair) }];
     }),
   );
 }
@@ -89,13 +94,13 @@ export function againstEachBaseline(
     });
     const missing = baselinePairs
       .filter((pair) => measured.some((each) => each.pair === pair))
-      .flatMap(({ own, grouped }) => [own, grouped])
-      .filter((system) => measured.every((each) => each.system !== system));
+      .flatMap((pair) => [pair.own, pair.grouped].map((system) => ({ system, pair })))
+      .filter(({ system }) => measured.every((each) => each.system !== system));
     return [
       ...measured.flatMap(({ clauses }) => clauses),
-      ...missing.map((system) =>
+      ...missing.map(({ system, pair }) =>
         clauseWithout('inconclusive', {
-          condition: inCondition(family.words, `against ${system}`),
+          condition: inCondition(family.words, againstInWords(system, pair)),
           reason: `Not measured: these points have none of ${system} that can be compared.`,
         }),
       ),

@@ -3,7 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { recordedRunsQuery, runQuery, runsOfScenarioQuery } from '../../api/queries.ts';
-import { chosenRun, comparableEvidence, type Evidence, trustOf } from '../../model/evidence.ts';
+import {
+  chosenRun,
+  comparableEvidence,
+  type Evidence,
+  trustOf,
+  unshardedCommits,
+} from '../../model/evidence.ts';
 import { formatAgo, formatCount, formatEstimate, formatValue, plural } from '../../model/format.ts';
 import { plannedProvenance, runProvenance } from '../../model/provenance.ts';
 import { RunButton } from '../../parts/run-button.tsx';
@@ -76,7 +82,8 @@ function Result({ run, evidence }: { run: Run; evidence: Evidence }) {
       <h1>
         With {plural(number('threads'), 'thread')} on {plural(number('instances'), 'instance')}, the sharded
         queue dequeues <strong className="ink-sharded">{formatCount(rate(sharded))}</strong> messages a
-        second, the unsharded <strong className="ink-unsharded">{formatCount(rate(unsharded))}</strong>:{' '}
+        second, the unsharded, where {unshardedCommits},{' '}
+        <strong className="ink-unsharded">{formatCount(rate(unsharded))}</strong>:{' '}
         {formatValue(Number(ratio.toPrecision(2)))} times as many.
       </h1>
       <p className="lead">

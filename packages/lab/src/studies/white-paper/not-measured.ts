@@ -23,7 +23,8 @@ export const notBuilt: readonly NotBuilt[] = [
   { feature: 'Standby databases', instead: 'another process of the same machine takes an instance over' },
   {
     feature: 'Deduplication of messages',
-    instead: 'a transaction that is sent again under its idempotency key commits once; a message has no such key',
+    instead:
+      'a transaction that is sent again under its idempotency key commits once; a message has no such key',
   },
   {
     feature: 'Buffered queues as a kind of their own',
@@ -33,6 +34,9 @@ export const notBuilt: readonly NotBuilt[] = [
     feature: 'Named sessions over HTTP',
     instead: 'a connection has one session for each queue, and its messages stay in order',
   },
-  { feature: 'Comparison of runs over HTTP', instead: 'the dashboard compares runs, and each can be exported' },
+  {
+    feature: 'Comparison of runs over HTTP',
+    instead: 'the dashboard compares runs, and each can be exported',
+  },
   { feature: 'Online backup', instead: 'the folder can be copied while the server is stopped' },
 ];

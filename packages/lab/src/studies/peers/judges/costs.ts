@@ -20,7 +20,7 @@ export const judgeP6: QueueJudge = (points) => {
     );
   return [
     clauseOf({
-      statement: 'the unsharded queue uses a multiple of the CPU',
+      statement: 'the unsharded queue, where each session commits for itself, uses a multiple of the CPU',
       unit: '× the CPU per message of the sharded queue',
       sample: ratioOf(cpuUs(unsharded), cpuUs(sharded)),
       over: targets.unshardedCpu,
