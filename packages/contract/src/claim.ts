@@ -62,7 +62,13 @@ export const ClaimResult = Type.Object(
       description: 'Emulated if a clause is; null without clauses',
     }),
     provisional: Type.Boolean({ description: 'A clause has fewer than five repeats' }),
-    disturbed: Type.Boolean({ description: 'A point was not steady, or disturbed by other processes' }),
+    notSteady: Type.Optional(
+      Type.Boolean({
+        description:
+          'Repeats of a point were not steady; missing in older verdicts, whose `disturbed` includes it',
+      }),
+    ),
+    disturbed: Type.Boolean({ description: 'Other work disturbed repeats of a point' }),
     reason: Type.String(),
     clauses: Type.Array(ClaimClause),
   },

@@ -33,12 +33,13 @@ const named = (runId: string, change: Partial<StoredVerdict>): StoredVerdict => 
 
 const runs = (verdicts: readonly StoredVerdict[]) => verdicts.map(({ runId }) => runId);
 
-test('better evidence counts more than newer: measured, final, full scale, more repeats, undisturbed, then the newest', () => {
+test('better evidence counts more than newer: measured, final, full scale, more repeats, steady and undisturbed, then the newest', () => {
   const bestFirst = [
     named('ten repeats', { repeats: 10 }),
     named('newer', { endedAtMs: 3 }),
     named('older', { endedAtMs: 2 }),
     named('disturbed', { disturbed: true, endedAtMs: 8 }),
+    named('not steady', { notSteady: true, endedAtMs: 7 }),
     named('quick', { scale: 'quick', repeats: 20, endedAtMs: 9 }),
     named('provisional', { provisional: true, repeats: 4, endedAtMs: 10 }),
     named('provisional and quick', { provisional: true, repeats: 4, scale: 'quick', endedAtMs: 11 }),

@@ -35,6 +35,16 @@ test('without points every claim is inconclusive and says what it needs', () => 
   }
 });
 
+test('a verdict tells repeats that were not steady from those that other work disturbed', () => {
+  const judged = (notSteady: number, disturbed: number) => {
+    const conditions = { notSteady, disturbed, measuredAgain: 0 };
+    return judge('A1', [point({ deq: 1_000 }), { ...point({ threads: 2, deq: 2_000 }), conditions }]);
+  };
+  expect(judged(0, 0)).toMatchObject({ notSteady: false, disturbed: false });
+  expect(judged(2, 0)).toMatchObject({ notSteady: true, disturbed: false });
+  expect(judged(0, 1)).toMatchObject({ notSteady: false, disturbed: true });
+});
+
 test('points with lost messages prove nothing', () => {
   const points = [...grid({ law: (t) => 1000 * t }), point({ deq: 80_000, lost: 1 })];
   // Whether any are lost is what B4 says, and by a failover or a conversion what W7 and W8 are about.

@@ -5,7 +5,7 @@ import type { StoredVerdict } from './verdict-history.ts';
 
 /**
  * Orders verdicts by their evidence, the best first: one that was decided or measured before one without points, then final
- * before provisional, full scale before quick, more repeats before fewer, undisturbed before disturbed, and the newest of equals.
+ * before provisional, full scale before quick, more repeats before fewer, steady and undisturbed ones before others, and the newest of equals.
  */
 export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
   const rank = (verdict: StoredVerdict) => [
@@ -13,7 +13,7 @@ export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
     verdict.provisional ? 0 : 1,
     verdict.scale === 'full' ? 1 : 0,
     verdict.repeats,
-    verdict.disturbed ? 0 : 1,
+    verdict.disturbed || verdict.notSteady === true ? 0 : 1,
     verdict.endedAtMs,
   ];
   const [left, right] = [rank(a), rank(b)];
@@ -51,8 +51,10 @@ export function bestEvidence<Kept extends StoredVerdict>(
     others.push(other);
   }
   if (others.length === 0) return { verdict: best, others };
-  const disturbed = [best, ...others].some((verdict) => verdict.disturbed);
-  return { verdict: { ...best, ...combine(clauses), disturbed }, others };
+  const all = [best, ...others];
+  const notSteady = all.some((verdict) => verdict.notSteady === true);
+  const disturbed = all.some((verdict) => verdict.disturbed);
+  return { verdict: { ...best, ...combine(clauses), notSteady, disturbed }, others };
 }
 
 const conditionsMeasured = (clauses: readonly ClaimClause[]) =>

@@ -16,9 +16,13 @@ export const isFaulty = ({
   integrity: { lost, duplicated, damaged, outOfOrder },
 }: Pick<Point, 'integrity'>): boolean => lost + duplicated + damaged + outOfOrder > 0;
 
-/** Whether repeats of a point were not steady, or disturbed by other processes. */
+/** Whether repeats of a point were not steady. */
+export const isNotSteady = ({ conditions }: Pick<Point, 'conditions'>): boolean =>
+  (conditions?.notSteady ?? 0) > 0;
+
+/** Whether other work disturbed repeats of a point. */
 export const isDisturbed = ({ conditions }: Pick<Point, 'conditions'>): boolean =>
-  conditions !== undefined && conditions.notSteady + conditions.disturbed > 0;
+  (conditions?.disturbed ?? 0) > 0;
 
 export const perSec = (rate: number) => `${Math.round(rate).toLocaleString('en-US')}/s`;
 /** Whole percents from 1 % on; one significant digit below. */

@@ -3,7 +3,7 @@ import type { ClaimResult, ClaimStatement, Point, StudyList } from '@shardlab/co
 import { lintDocument } from '../document-lint/lint-document.ts';
 import { needs } from '../judging/clause.ts';
 import { combine } from '../judging/combine.ts';
-import { isDisturbed, isFaulty, type JudgeContext } from '../judging/judgement.ts';
+import { isDisturbed, isFaulty, isNotSteady, type JudgeContext } from '../judging/judgement.ts';
 import type { Program } from '../programs/program.ts';
 import { queueProgram, topicProgram } from '../programs/queue/queue-program.ts';
 import { runTrial } from '../trial/run-trial.ts';
@@ -101,7 +101,7 @@ export class StudyRegistry {
    */
   judge(ids: readonly string[], points: readonly Point[], context: JudgeContext): ClaimResult[] {
     const faulty = points.filter(isFaulty);
-    const disturbed = points.some(isDisturbed);
+    const [notSteady, disturbed] = [points.some(isNotSteady), points.some(isDisturbed)];
     return ids.map((id) => {
       const found = this.#byClaim.get(id);
       if (found === undefined) throw new RangeError(`there is no claim ${id}`);
@@ -118,6 +118,7 @@ export class StudyRegistry {
         document,
         grade,
         weak: found.claim.weak ?? found.claim.weakAt?.(points) ?? null,
+        notSteady,
         disturbed,
         ...combine(clauses.length === 0 ? needs('Needs points.') : clauses),
       };
