@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NatsOptions, ProcessExtensionSpec, QueueError, ServiceSpec } from '@shardlab/engine';
+import { bundledStudies, type StudyRegistry } from '@shardlab/lab';
 import type { FastifyServerOptions } from 'fastify';
 import { CalibrationService } from './calibration/calibration-service.ts';
 import { ClusterService } from './cluster/cluster-service.ts';
@@ -72,6 +73,11 @@ export interface AppOptions {
   webDir?: string;
   /** Folder of the recorded runs; default: the repository's. */
   recordedDir?: string;
+  /**
+   * The studies that scenarios may name and clients are told of; default: the bundled ones. Runs are measured in a thread that has only
+   * those.
+   */
+  studies?: StudyRegistry;
   /** The key that every request must carry, or a session's cookie. Null, the default: no key, and Host must be a loopback name. */
   key?: string | null;
   /**
@@ -136,6 +142,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     dataDir,
     now,
     webDir = defaultWebDir,
+    studies = bundledStudies,
     key = null,
     tls = null,
     bodyPace = limits.bodyPace,
@@ -179,10 +186,11 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   });
   const mover = new ConnectionMover({ server: app.server as Server, tls: tls !== null, cluster });
   const recorded = await RecordedRuns.open(options.recordedDir);
-  const history = new ClaimHistory(dataDir, store, recorded);
+  const history = new ClaimHistory({ dataDir, runs: store, recorded, studies });
   const runs = new RunService({
     store,
     recorded,
+    studies,
     history,
     scratchDir: join(dataDir, 'runs'),
     journals: new RunJournals(join(dataDir, 'interrupted')),
@@ -198,9 +206,11 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     hidePaths,
     onFault: (error) => app.log.error({ err: error }, 'a calibration failed'),
   });
-  const library = await ScenarioLibrary.open(new ScenarioStore(file, limits.scenariosMax), (sentence) =>
-    app.log.warn(sentence),
-  );
+  const library = await ScenarioLibrary.open({
+    uploaded: new ScenarioStore(file, limits.scenariosMax),
+    studies,
+    onFault: (sentence) => app.log.warn(sentence),
+  });
   app.addHook('preClose', async () => {
     closing.abort();
     endConnections(app.server, limits.closeGraceMs);
@@ -224,14 +234,14 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   sessionRoutes(app, { keyCheck, sessions, now });
   healthRoutes(app, { cluster, version });
   metricsRoutes(app, { cluster, admission, runs: store, streams });
-  scenarioRoutes(app, { library, now });
+  scenarioRoutes(app, { library, studies, now });
   hardwareRoutes(app, { calibrations });
   calibrationRoutes(app, { calibrations });
   measuredRoutes(app, { runs: store });
   machineRoutes(app, { runs, loads, calibrations, cpu: options.cpu ?? readCpu });
-  runRoutes(app, { runs, library, streams });
-  runLabelRoutes(app, { runs });
-  claimRoutes(app, { history });
+  runRoutes(app, { runs, library, studies, streams });
+  runLabelRoutes(app, { runs, studies });
+  claimRoutes(app, { history, studies });
   storeRoutes(app, { cluster });
   queueRoutes(app, { cluster });
   conversionRoutes(app, { cluster, conversions });

@@ -49,6 +49,7 @@ export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts
 export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
 export type { ScenarioProblem } from './scenario/scenario-problems.ts';
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/scenario-schema.ts';
+export { loadStudies } from './studies/load-studies.ts';
 export { bundledStudies, StudyRegistry } from './studies/registry.ts';
 export type { Claim, NotMeasured, Study } from './studies/study.ts';
 export { clientRoundTrip, flowControl, retryPause, serverCall } from './trial/load-waits.ts';

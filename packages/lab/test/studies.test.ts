@@ -1,12 +1,25 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { WaitRecorder, waitEvents } from '@shardlab/engine';
-import { bundledStudies, parseScenario, readScenarioFolder, StudyRegistry, startRun } from '@shardlab/lab';
-import { describe, expect, it } from 'vitest';
-import { loadStudies } from '../src/studies/load-studies.ts';
+import {
+  bundledStudies,
+  loadStudies,
+  parseScenario,
+  readScenarioFolder,
+  StudyRegistry,
+  scenarioSchemaText,
+  startRun,
+} from '@shardlab/lab';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { claimsCommand } from '../src/cli/claims.ts';
 import { smallScenario } from './support.ts';
 import { givenBack, toyBox } from './toy-studies/toy/study.ts';
 
 const toys = await loadStudies(new URL('./toy-studies/', import.meta.url));
 const studies = new StudyRegistry([...bundledStudies.studies, ...toys]);
+const toyFolder = fileURLToPath(new URL('./toy-studies/toy/', import.meta.url));
 const scenario = smallScenario({
   study: 'toy',
   claims: ['Z1'],
@@ -32,9 +45,48 @@ describe('a study is a folder', () => {
   it('which clients are told', () => {
     expect(studies.describe().studies.find(({ id }) => id === 'toy')).toMatchObject({
       document: { title: 'A toy document' },
-      claims: ['Z1'],
+      claims: ['Z1', 'Z2'],
       notMeasured: [{ statement: 'It is a joy' }],
     });
+  });
+
+  it('which brings a program and scenarios of its own', async () => {
+    const [file] = await readScenarioFolder(toyFolder, studies);
+    if (file?.parsed.ok !== true) throw new Error('the scenario of the toy study has faults');
+    const { scenario: turns } = file.parsed;
+    expect(parseScenario(turns)).toMatchObject({
+      faults: expect.arrayContaining([expect.objectContaining({ path: '/program' })]),
+    });
+    const run = await startRun({ scenario: turns, scale: 'full', studies });
+    expect(run).toMatchObject({ status: 'done', error: null });
+    expect(run.points.map(({ figures }) => figures.turnsPerChild?.value)).toEqual([120, 60, 30]);
+    expect(run.claims.map(({ id, value }) => [id, value])).toEqual([
+      ['Z1', 1],
+      ['Z2', 0.25],
+    ]);
+  });
+
+  it('whose program is in the schema of scenarios, for editors', () => {
+    type Schema = { anyOf: { properties: Record<string, { const?: string; properties: object }> }[] };
+    const { anyOf } = JSON.parse(scenarioSchemaText(studies.programs)) as Schema;
+    const ofToy = anyOf.find(({ properties }) => properties.program?.const === 'toy-box');
+    expect(Object.keys(ofToy!.properties.sweep!.properties)).toEqual(['children']);
+  });
+
+  it('whose claims are in the list of the command line, with the scenario that tests them', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'shardlab-test-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    let out = '';
+    const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      out += text;
+      return true;
+    });
+    onTestFinished(() => write.mockRestore());
+    expect(await claimsCommand({ 'data-dir': folder }, { studies, scenarioFolder: toyFolder })).toBe(0);
+    expect(out).toMatch(/^Z2 NOT MEASURED YET\n {3}Children share\..*\n.*\n {3}Run toy-turns to test it$/m);
+    expect(out).toContain(
+      'Statements of "A toy document" that no scenario measures yet:\n   It is a joy: joy has no unit',
+    );
   });
 
   it('which names the chart that its runs are about, of programs and figures that its scenarios have', async () => {
@@ -68,6 +120,8 @@ describe('a study is a folder', () => {
   it('with ids that no other study has', () => {
     expect(() => new StudyRegistry([...toys, ...toys])).toThrow('two studies are named toy');
     const other = { ...toys[0]!, id: 'other' };
-    expect(() => new StudyRegistry([...toys, other])).toThrow('other and toy both have a claim Z1');
+    expect(() => new StudyRegistry([...toys, other])).toThrow('two programs are named toy-box');
+    const withoutProgram = { ...other, programs: [] };
+    expect(() => new StudyRegistry([...toys, withoutProgram])).toThrow('other and toy both have a claim Z1');
   });
 });

@@ -1,9 +1,14 @@
 import { ClaimLedger, StudyList } from '@shardlab/contract';
-import { bundledStudies } from '@shardlab/lab';
+import type { StudyRegistry } from '@shardlab/lab';
 import type { App } from '../http/app-types.ts';
 import type { ClaimHistory } from '../runs/claim-history.ts';
 
-export function claimRoutes(app: App, { history }: { history: ClaimHistory }): void {
+export interface ClaimRoutesOptions {
+  history: ClaimHistory;
+  studies: StudyRegistry;
+}
+
+export function claimRoutes(app: App, { history, studies }: ClaimRoutesOptions): void {
   app.get(
     '/api/studies',
     {
@@ -14,7 +19,7 @@ export function claimRoutes(app: App, { history }: { history: ClaimHistory }): v
         response: { 200: StudyList },
       },
     },
-    (): StudyList => bundledStudies.describe(),
+    (): StudyList => studies.describe(),
   );
 
   app.get(

@@ -1,6 +1,6 @@
 /** What users add to runs: names and notes, and runs that were measured elsewhere. */
 import { ExportedRun, Id, RunLabels } from '@shardlab/contract';
-import { assertRunParams, parseScenario } from '@shardlab/lab';
+import { assertRunParams, parseScenario, type StudyRegistry } from '@shardlab/lab';
 import type { App } from '../http/app-types.ts';
 import { refusals } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
@@ -9,7 +9,10 @@ import { idParams as params } from './params.ts';
 
 const tags = ['runs'];
 
-export function runLabelRoutes(app: App, { runs }: { runs: RunService }): void {
+export function runLabelRoutes(
+  app: App,
+  { runs, studies }: { runs: RunService; studies: StudyRegistry },
+): void {
   app.put(
     '/api/runs/:id/labels',
     {
@@ -36,9 +39,9 @@ export function runLabelRoutes(app: App, { runs }: { runs: RunService }): void {
     },
     async (request, reply) => {
       // A scenario that this version cannot read has points that it cannot show.
-      const parsed = parseScenario(request.body.scenario);
+      const parsed = parseScenario(request.body.scenario, studies);
       if (!parsed.ok) throw parsed.error;
-      assertRunParams(request.body);
+      assertRunParams(request.body, studies);
       const id = runs.import({ ...request.body, scenario: parsed.scenario });
       return reply.code(201).header('location', `/api/runs/${id}`).send({ id });
     },

@@ -11,7 +11,7 @@ import {
   type Scenario,
   StartRun,
 } from '@shardlab/contract';
-import { parseScenario } from '@shardlab/lab';
+import { parseScenario, type StudyRegistry } from '@shardlab/lab';
 import Type from 'typebox';
 import type { App } from '../http/app-types.ts';
 import type { EventStreams } from '../http/event-streams.ts';
@@ -32,10 +32,11 @@ const ExportQuery = Type.Object(
 export interface RunRoutesOptions {
   runs: RunService;
   library: ScenarioLibrary;
+  studies: StudyRegistry;
   streams: EventStreams;
 }
 
-export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions): void {
+export function runRoutes(app: App, { runs, library, studies, streams }: RunRoutesOptions): void {
   app.post(
     '/api/runs',
     {
@@ -49,7 +50,7 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
     },
     async (request, reply) => {
       const { scenario, scale = 'quick' } = request.body;
-      const { id } = runs.start(resolveScenario(scenario, library), scale);
+      const { id } = runs.start(resolveScenario(scenario, { library, studies }), scale);
       return reply.code(202).header('location', `/api/runs/${id}`).send({ id });
     },
   );
@@ -187,9 +188,12 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
 }
 
 /** Resolves a scenario given by id or as an object. Throws `SCENARIO_NOT_FOUND`, `SCENARIO_INVALID`, `SCENARIO_TOO_LARGE`. */
-function resolveScenario(given: StartRun['scenario'], library: ScenarioLibrary): Scenario {
+function resolveScenario(
+  given: StartRun['scenario'],
+  { library, studies }: Pick<RunRoutesOptions, 'library' | 'studies'>,
+): Scenario {
   if (typeof given === 'string') return library.get(given).scenario;
-  const parsed = parseScenario(given);
+  const parsed = parseScenario(given, studies);
   if (!parsed.ok) throw parsed.error;
   return parsed.scenario;
 }

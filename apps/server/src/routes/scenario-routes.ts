@@ -9,11 +9,11 @@ import {
   ScenarioValidation,
 } from '@shardlab/contract';
 import {
-  bundledStudies,
   diskBytesMax,
   parseScenario,
   planFigures,
   planLoad,
+  type StudyRegistry,
   scenarioSchemaText,
 } from '@shardlab/lab';
 import type { FastifyRequest } from 'fastify';
@@ -30,10 +30,12 @@ const tags = ['scenarios'];
 
 export interface ScenarioRoutesOptions {
   library: ScenarioLibrary;
+  studies: StudyRegistry;
   now: () => number;
 }
 
-export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions): void {
+export function scenarioRoutes(app: App, options: ScenarioRoutesOptions): void {
+  const { library, studies } = options;
   app.get(
     '/api/scenarios',
     { schema: { summary: 'Built-in and uploaded scenarios', tags, response: { 200: ScenarioList } } },
@@ -67,7 +69,7 @@ export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions
       },
     },
     (_request, reply) => {
-      schemaText ??= scenarioSchemaText(bundledStudies.programs);
+      schemaText ??= scenarioSchemaText(studies.programs);
       return reply.type('application/json; charset=utf-8').send(schemaText as never);
     },
   );
@@ -86,11 +88,11 @@ export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions
       return reply.code(204).send(null);
     },
   );
-  app.register(async (scope) => uploads(scope as App, { library, now }));
+  app.register(async (scope) => uploads(scope as App, options));
 }
 
 /** These routes read the body as text, because only the lab reports where a text stops being JSON. */
-function uploads(app: App, { library, now }: ScenarioRoutesOptions): void {
+function uploads(app: App, { library, studies, now }: ScenarioRoutesOptions): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     'application/json',
@@ -134,7 +136,7 @@ function uploads(app: App, { library, now }: ScenarioRoutesOptions): void {
       validatorCompiler: (route) =>
         route.httpPart === 'body' ? () => true : app.validatorCompiler!(route as never),
     },
-    async (request) => validate(textOf(request.body), request.query.scale ?? 'quick'),
+    async (request) => validate(textOf(request.body), request.query.scale ?? 'quick', studies),
   );
 }
 
@@ -147,17 +149,17 @@ function textOf(body: unknown): string {
   });
 }
 
-function validate(text: string, scale: Scale): ScenarioValidation {
-  const parsed = parseScenario(text);
+function validate(text: string, scale: Scale, studies: StudyRegistry): ScenarioValidation {
+  const parsed = parseScenario(text, studies);
   if (parsed.ok) {
     const { scenario } = parsed;
     return {
       valid: true,
       errors: [],
       more: false,
-      plan: planFigures(scenario, scale),
-      load: planLoad(scenario, scale, { cores: availableParallelism() }),
-      diskBytesMax: diskBytesMax(scenario, scale),
+      plan: planFigures(scenario, scale, studies),
+      load: planLoad(scenario, scale, { cores: availableParallelism(), studies }),
+      diskBytesMax: diskBytesMax(scenario, scale, studies),
     };
   }
   const { line, column } = parsed.error.details as { line?: number; column?: number };

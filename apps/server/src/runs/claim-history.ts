@@ -9,23 +9,32 @@ import { type ClaimLedgerEntry, claimHistoryMax } from '@shardlab/contract';
 import {
   appendVerdicts,
   bestEvidence,
-  bundledStudies,
   type RecordedVerdict,
   readVerdicts,
   type StoredVerdict,
+  type StudyRegistry,
 } from '@shardlab/lab';
 import type { RunStore } from '../store/run-store.ts';
 import type { RecordedRuns } from './recorded-runs.ts';
+
+export interface ClaimHistoryOptions {
+  dataDir: string;
+  runs: RunStore;
+  recorded: RecordedRuns;
+  studies: StudyRegistry;
+}
 
 export class ClaimHistory {
   readonly #dataDir: string;
   readonly #runs: RunStore;
   readonly #recorded: RecordedRuns;
+  readonly #studies: StudyRegistry;
 
-  constructor(dataDir: string, runs: RunStore, recorded: RecordedRuns) {
+  constructor({ dataDir, runs, recorded, studies }: ClaimHistoryOptions) {
     this.#dataDir = dataDir;
     this.#runs = runs;
     this.#recorded = recorded;
+    this.#studies = studies;
   }
 
   /** Stores the verdicts of a finished run. */
@@ -40,11 +49,11 @@ export class ClaimHistory {
   async ledger(): Promise<ClaimLedgerEntry[]> {
     const recorded = Map.groupBy(this.#recorded.verdicts, ({ id }) => id);
     const verdictsOf = Map.groupBy(await this.#verdicts(), ({ id }) => id);
-    return bundledStudies.claims.map(({ id, title, document, grade, weak = null }) => {
+    return this.#studies.claims.map(({ id, title, document, grade, weak = null }) => {
       const ofClaim = (verdictsOf.get(id) ?? []).toSorted((a, b) => b.endedAtMs - a.endedAtMs);
       return {
         id,
-        study: bundledStudies.studyOf(id)!.id,
+        study: this.#studies.studyOf(id)!.id,
         title,
         document,
         grade,

@@ -16,7 +16,13 @@ import type {
   Scale,
   Scenario,
 } from '@shardlab/contract';
-import { assertSystemsAvailable, LabError, newRun, startRunInThread } from '@shardlab/lab';
+import {
+  assertSystemsAvailable,
+  LabError,
+  newRun,
+  type StudyRegistry,
+  startRunInThread,
+} from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
 import type { HidePaths } from '../http/private-paths.ts';
@@ -40,6 +46,8 @@ export interface RunServiceOptions {
   now: () => number;
   /** What runs measure, for those that are interrupted. */
   journals: RunJournals;
+  /** The studies whose scenarios may be run. */
+  studies: StudyRegistry;
   /** Stores the verdicts of runs. */
   history: Pick<ClaimHistory, 'keep'>;
   /** Receives the reason why a run could not be recorded. */
@@ -73,8 +81,9 @@ export class RunService {
   /** Queues a run. Throws `RUN_QUEUE_FULL`, `SERVER_CLOSING`, `SYSTEM_UNAVAILABLE`. */
   start(scenario: Scenario, scale: Scale): Run {
     this.#assertRoom();
-    assertSystemsAvailable(scenario, scale);
-    const run = newRun({ id: randomUUID(), scenario, scale, createdAtMs: this.#options.now() });
+    const { studies, now } = this.#options;
+    assertSystemsAvailable(scenario, scale, studies);
+    const run = newRun({ id: randomUUID(), scenario, scale, createdAtMs: now(), studies });
     this.#store.add(run);
     this.#channels.set(run.id, this.#channelOf(run));
     this.#startNext();
@@ -91,9 +100,10 @@ export class RunService {
     if (this.#channels.has(id) || error?.code !== 'RUN_INTERRUPTED' || !this.#options.journals.has(id))
       throw new ServerError('RUN_NOT_RESUMABLE', { details: { id } });
     this.#assertRoom();
-    assertSystemsAvailable(scenario, scale);
+    const { studies } = this.#options;
+    assertSystemsAvailable(scenario, scale, studies);
     const points = [...this.#store.points(id)];
-    const run = { ...newRun({ id, scenario, scale, createdAtMs }), startedAtMs, points, claims };
+    const run = { ...newRun({ id, scenario, scale, createdAtMs, studies }), startedAtMs, points, claims };
     const channel = this.#channelOf(run);
     channel.ticks.restore(this.#store.ticks(id));
     this.#store.update(run);

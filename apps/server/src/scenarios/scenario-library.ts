@@ -1,30 +1,46 @@
 /** Built-in scenarios and lessons, read once from the repository, and uploaded scenarios. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Lesson, LessonEntry, Scenario, ScenarioEntry, ScenarioSource } from '@shardlab/contract';
-import { LabError, parseScenario, planFigures, readLessonFolder, readScenarioFolder } from '@shardlab/lab';
+import {
+  LabError,
+  parseScenario,
+  planFigures,
+  readLessonFolder,
+  readScenarioFolder,
+  type StudyRegistry,
+} from '@shardlab/lab';
 import { ServerError } from '../errors.ts';
 import type { ScenarioStore } from '../store/scenario-store.ts';
+
+export interface ScenarioLibraryOptions {
+  uploaded: ScenarioStore;
+  /** The studies that uploaded scenarios may name. */
+  studies: StudyRegistry;
+  /** Told of an invalid file of the repository, which is left out. */
+  onFault: (sentence: string) => void;
+}
 
 export class ScenarioLibrary {
   readonly #builtIn: ReadonlyMap<string, Scenario>;
   /** By the id of their scenario, in the order in which they are listed. */
   readonly #lessons: ReadonlyMap<string, Lesson>;
   readonly #uploaded: ScenarioStore;
+  readonly #studies: StudyRegistry;
   /** By scenario. Cached because a list has hundreds of scenarios, and their sweeps hundreds of points each. */
   readonly #plans = new Map<string, ScenarioEntry['plans']>();
 
   private constructor(
     builtIn: ReadonlyMap<string, Scenario>,
     lessons: readonly Lesson[],
-    uploaded: ScenarioStore,
+    { uploaded, studies }: Pick<ScenarioLibraryOptions, 'uploaded' | 'studies'>,
   ) {
     this.#builtIn = builtIn;
     this.#lessons = new Map(lessons.map((lesson) => [lesson.scenario.id, lesson]));
     this.#uploaded = uploaded;
+    this.#studies = studies;
   }
 
-  /** An invalid file of the repository is left out and reported to `onFault`. */
-  static async open(uploaded: ScenarioStore, onFault: (sentence: string) => void): Promise<ScenarioLibrary> {
+  static async open({ onFault, ...stored }: ScenarioLibraryOptions): Promise<ScenarioLibrary> {
     const { scenarios, lessons: lessonFiles } = await readRepository();
     const builtIn = new Map<string, Scenario>();
     for (const { file, parsed } of scenarios) {
@@ -37,7 +53,7 @@ export class ScenarioLibrary {
       else lessons.push(read);
     }
     lessons.sort((a, b) => a.position - b.position);
-    return new ScenarioLibrary(builtIn, lessons, uploaded);
+    return new ScenarioLibrary(builtIn, lessons, stored);
   }
 
   /** The lessons in their order. Their scenarios are not in `list`. */
@@ -69,7 +85,7 @@ export class ScenarioLibrary {
 
   /** Stores a scenario given as text. Throws `SCENARIO_INVALID`, `SCENARIO_TOO_LARGE`, `SCENARIO_EXISTS`, `SCENARIOS_FULL`. */
   upload(text: string, uploadedAtMs: number): Scenario {
-    const parsed = parseScenario(text);
+    const parsed = parseScenario(text, this.#studies);
     if (!parsed.ok) throw parsed.error;
     const { id } = parsed.scenario;
     if (this.#isBuiltIn(id)) {
@@ -97,7 +113,10 @@ export class ScenarioLibrary {
   #entry(scenario: Scenario, source: ScenarioSource): ScenarioEntry {
     let plans = this.#plans.get(scenario.id);
     if (plans === undefined) {
-      plans = { quick: planFigures(scenario, 'quick'), full: planFigures(scenario, 'full') };
+      plans = {
+        quick: planFigures(scenario, 'quick', this.#studies),
+        full: planFigures(scenario, 'full', this.#studies),
+      };
       this.#plans.set(scenario.id, plans);
     }
     return { source, scenario, plans };

@@ -4,19 +4,29 @@ import { readVerdicts, type StoredVerdict } from '../judging/verdict-history.ts'
 import { listRecorded } from '../recorded/recorded-run.ts';
 import { type RecordedVerdict, recordedVerdicts } from '../recorded/recorded-verdicts.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
-import { bundledStudies } from '../studies/registry.ts';
+import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import type { Claim, Study } from '../studies/study.ts';
 import { dataFolder } from './data-folder.ts';
 import { exitCodes } from './exit-codes.ts';
 import { verdictsInWords } from './result-table.ts';
 
+export interface ClaimsOptions {
+  /** Default: the bundled ones. */
+  studies?: StudyRegistry;
+  /** Default: that of the bundled scenarios. */
+  scenarioFolder?: string;
+}
+
 /** `claims`: every claim with the verdict that has the best evidence, and how often each verdict was given. */
-export async function claimsCommand(flags: { 'data-dir'?: string | undefined }): Promise<number> {
+export async function claimsCommand(
+  flags: { 'data-dir'?: string | undefined },
+  { studies: registry = bundledStudies, scenarioFolder }: ClaimsOptions = {},
+): Promise<number> {
   const kept = await readVerdicts(dataFolder(flags['data-dir']));
-  const judgedBy = await scenariosByClaim();
+  const judgedBy = await scenariosByClaim(registry, scenarioFolder);
   const recorded = recordedVerdicts(await listRecorded());
-  const { claims, studies } = bundledStudies;
-  const { studies: described } = bundledStudies.describe();
+  const { claims, studies } = registry;
+  const { studies: described } = registry.describe();
   const slips = described.flatMap((study) => study.slips);
   const strongest: StoredVerdict[] = [];
   const lines = claims.map((claim) => {
@@ -66,9 +76,12 @@ function notMeasuredInWords({ document, notMeasured, notBuilt = [] }: Study): st
   ].join('');
 }
 
-async function scenariosByClaim(): Promise<Map<string, string[]>> {
+async function scenariosByClaim(
+  studies: StudyRegistry,
+  folder: string | undefined,
+): Promise<Map<string, string[]>> {
   const judgedBy = new Map<string, string[]>();
-  for (const { parsed } of await readScenarioFolder()) {
+  for (const { parsed } of await readScenarioFolder(folder, studies)) {
     if (!parsed.ok) continue;
     for (const id of parsed.scenario.claims)
       judgedBy.set(id, [...(judgedBy.get(id) ?? []), parsed.scenario.id]);

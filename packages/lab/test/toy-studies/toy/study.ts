@@ -1,8 +1,12 @@
-/** A study that consists of this folder only: `studies.test.ts` shows that the harness needs nothing else of it. */
+/**
+ * A study that consists of this folder only, with a program and a scenario of its own: `studies.test.ts`, and tests of the server and
+ * the dashboard, show that nothing else has to know of it.
+ */
 import { registerCounter, registerWaitEvent } from '@shardlab/engine';
 import { clauseOf } from '../../../src/judging/clause.ts';
-import { sampleOf } from '../../../src/judging/sample.ts';
+import { ratioOf, sampleOf } from '../../../src/judging/sample.ts';
 import type { Study } from '../../../src/studies/study.ts';
+import { toyProgram } from './toy-program.ts';
 
 export const toyBox = registerWaitEvent({
   name: 'toy box',
@@ -41,6 +45,30 @@ export const study: Study = {
           }),
         ),
     },
+    {
+      id: 'Z2',
+      title: 'Children share',
+      document: 'Of four children each has a quarter of the turns that one child alone has.',
+      where: 'its margin',
+      stated: 'four get a quarter each',
+      grade: 'prose',
+      judge: (points) => {
+        const turnsOf = (children: number) =>
+          points.find(({ params }) => params.children === children)?.figures.turnsPerChild?.repeats;
+        const [one, four] = [turnsOf(1), turnsOf(4)];
+        if (one === undefined || four === undefined) return [];
+        return [
+          clauseOf({
+            statement: 'a quarter each',
+            unit: '× the turns of one child',
+            sample: ratioOf(sampleOf(four), sampleOf(one)),
+            under: 0.3,
+            provenance: 'measured',
+          }),
+        ];
+      },
+    },
   ],
+  programs: [toyProgram],
   notMeasured: [{ statement: 'It is a joy', reason: 'joy has no unit' }],
 };

@@ -1,0 +1,73 @@
+/** A study that the server was not built with, in a folder of its own, is served as the others are. */
+import { readFile } from 'node:fs/promises';
+import type {
+  ClaimLedger,
+  ErrorBody,
+  Run,
+  RunList,
+  Scenario,
+  ScenarioValidation,
+  StudyList,
+} from '@shardlab/contract';
+import { bundledStudies, loadStudies, StudyRegistry, startRun } from '@shardlab/lab';
+import { expect, it } from 'vitest';
+import { startApp } from './start-app.ts';
+
+const folder = new URL('../../../packages/lab/test/toy-studies/', import.meta.url);
+const studies = new StudyRegistry([...bundledStudies.studies, ...(await loadStudies(folder))]);
+const scenario = JSON.parse(await readFile(new URL('toy/toy-turns.json', folder), 'utf8')) as Scenario;
+
+it('its document, claims, program and systems are told, and its runs are shown', async () => {
+  const { get, post } = await startApp({ studies });
+  const told = (await get<StudyList>('/api/studies')).body;
+  const study = told.studies.find(({ id }) => id === 'toy');
+  const program = told.programs.find(({ id }) => id === 'toy-box');
+  const systems = told.systems.filter(({ id }) => id.endsWith('-box'));
+  const ledger = (await get<ClaimLedger>('/api/claims')).body.claims;
+  const claims = ledger.filter((claim) => claim.study === 'toy');
+  expect(ledger).toHaveLength(bundledStudies.claims.length + claims.length);
+
+  const measured = await startRun({ scenario, scale: 'full', studies });
+  const { status, body } = await post<{ id: string }>('/api/runs/import', { ...measured, ticks: [] });
+  expect(status).toBe(201);
+  const run = (await get<Run>(`/api/runs/${body.id}`)).body;
+  expect(run.claims).toMatchObject([{ id: 'Z1' }, { id: 'Z2', value: 0.25 }]);
+
+  // A test of the dashboard reads the same file. What differs from machine to machine is left out.
+  const points = run.points.map(({ conditions: _, repeats: _all, ...point }) => ({ ...point, repeats: [] }));
+  const fixture = new URL('../../web/test/fixtures/toy-study.json', import.meta.url);
+  expect({ study, program, systems, claims, scenario: run.scenario, points }).toEqual(
+    JSON.parse(await readFile(fixture, 'utf8')),
+  );
+});
+
+it('its program is in the schema of scenarios, and its scenario is checked by it', async () => {
+  const { get, post } = await startApp({ studies });
+  const { anyOf } = (
+    await get<{ anyOf: { properties: { program: { const: string } } }[] }>('/api/scenario-schema')
+  ).body;
+  expect(anyOf.map(({ properties }) => properties.program.const)).toContain('toy-box');
+  const check = async (changes: Partial<Scenario>) =>
+    (await post<ScenarioValidation>('/api/scenarios/validate', { ...scenario, ...changes })).body;
+  expect(await check({})).toMatchObject({ valid: true, plan: { points: 3 } });
+  expect(await check({ sweep: { children: [9] } })).toMatchObject({
+    valid: false,
+    errors: [{ path: '/sweep/children/0' }],
+  });
+  expect((await post('/api/scenarios', scenario)).status).toBe(201);
+});
+
+it('a run of a system that this machine lacks is refused with what it needs, and none is queued', async () => {
+  const { get, post } = await startApp({ studies });
+  const asked = { scenario: { ...scenario, systems: ['wooden-box', 'locked-box'] } };
+  const needs = 'locked-box needs its key; ask who locked it';
+  const { status, body } = await post<ErrorBody>('/api/runs', asked);
+  expect(status).toBe(503);
+  expect(body).toMatchObject({
+    code: 'SYSTEM_UNAVAILABLE',
+    message: needs,
+    retryable: false,
+    details: { missing: [needs] },
+  });
+  expect((await get<RunList>('/api/runs')).body.runs).toEqual([]);
+});
