@@ -7,6 +7,7 @@ import type { Params, RunEvent, Scenario } from '@shardlab/contract';
 import { bundledStudies, parseScenario, StudyRegistry, startRun } from '@shardlab/lab';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runToCompletion } from '../src/programs/completion/completion-program.ts';
+import { isRootOnDebian } from '../src/systems/debian-packages.ts';
 import { missingOf } from '../src/systems/missing.ts';
 import { redis } from '../src/systems/redis-server.ts';
 import { systemOf, systems } from '../src/systems/systems.ts';
@@ -142,12 +143,21 @@ describe('a system that this machine lacks', () => {
     expect(missingOf([systemOf('null'), systemOf('buffered-remote')])).toEqual([]);
   });
 
+  it('is not named before a run that installs it', () => {
+    const lacking = missingOf([on('redis-snapshot')], { ignoreInstallable: true });
+    expect(lacking).toHaveLength(isRootOnDebian() ? 0 : 1);
+    const nats = { ...absent, aptPackage: null, install: 'a server; npm run server' };
+    expect(missingOf([{ ...on('redis-snapshot'), server: nats }], { ignoreInstallable: true })).toHaveLength(
+      1,
+    );
+  });
+
   it('is named with the line that installs its client library', () => {
     const bullmq = { ...systemOf('bullmq-log-always'), server: { ...redis, version: () => '7' } };
-    expect(missingOf([bullmq], undefined, () => false)).toEqual([
+    expect(missingOf([bullmq], {}, () => false)).toEqual([
       'bullmq-log-always needs its client library; npm install --prefix packages/lab/peers --ignore-scripts',
     ]);
-    expect(missingOf([bullmq], undefined, () => true)).toEqual([]);
+    expect(missingOf([bullmq], {}, () => true)).toEqual([]);
   });
 
   it('is named where the installed server is too old, or cannot use the folder', () => {
@@ -158,7 +168,7 @@ describe('a system that this machine lacks', () => {
     const picky = { ...absent, version: () => '1', refusesFolder: (folder: string) => `no ${folder}` };
     const system = { ...systemOf('redis-snapshot'), server: picky };
     expect(missingOf([system])).toEqual([]);
-    expect(missingOf([system], '/here')).toEqual(['redis-snapshot needs no /here']);
+    expect(missingOf([system], { folder: '/here' })).toEqual(['redis-snapshot needs no /here']);
   });
 
   it('ends the run before its first trial', async () => {

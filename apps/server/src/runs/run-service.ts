@@ -82,7 +82,7 @@ export class RunService {
   start(scenario: Scenario, scale: Scale): Run {
     this.#assertRoom();
     const { studies, now } = this.#options;
-    assertSystemsAvailable(scenario, scale, studies);
+    assertSystemsAvailable(scenario, scale, { studies, ignoreInstallable: true });
     const run = newRun({ id: randomUUID(), scenario, scale, createdAtMs: now(), studies });
     this.#store.add(run);
     this.#channels.set(run.id, this.#channelOf(run));
@@ -101,7 +101,7 @@ export class RunService {
       throw new ServerError('RUN_NOT_RESUMABLE', { details: { id } });
     this.#assertRoom();
     const { studies } = this.#options;
-    assertSystemsAvailable(scenario, scale, studies);
+    assertSystemsAvailable(scenario, scale, { studies, ignoreInstallable: true });
     const points = [...this.#store.points(id)];
     const run = { ...newRun({ id, scenario, scale, createdAtMs, studies }), startedAtMs, points, claims };
     const channel = this.#channelOf(run);

@@ -23,7 +23,7 @@ const help = `Usage: npm run lab -- <command>
     --require <claim>        fail unless this claim holds; can be repeated
     --data-dir <folder>      folder for scratch data and verdicts, on a disk; default: DATA_DIR or data/
   study <study> [options]    run all scenarios of a study with the systems that this machine has, and install client
-                             libraries where they are missing; takes the options of run
+                             libraries, and as root on Debian servers, where they are missing; takes the options of run
     --json <folder>          write each run to a file of this folder
     --resume                 do not repeat trials that an interrupted study has measured with the same code
     --write <file>           write the report into its section of a Markdown file

@@ -14,7 +14,7 @@ import {
   writeRecorded,
 } from '../recorded/recorded-run.ts';
 import { judgeAgain } from '../recorded/recorded-verdicts.ts';
-import { assertSystemsAvailable } from '../run/available-systems.ts';
+import { assertSystemsAvailable, installMissing } from '../run/available-systems.ts';
 import { planRun, type RunPlan } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
 import { identityOf, TrialJournal } from '../run/trial-journal.ts';
@@ -24,6 +24,7 @@ import { estimateInWords } from './duration.ts';
 import { exitCodes } from './exit-codes.ts';
 import { loadOrExplain } from './load-scenario.ts';
 import { ProgressLine } from './progress-line.ts';
+import { sayLine } from './run.ts';
 
 export interface RecordFlags {
   quick: boolean;
@@ -138,6 +139,7 @@ class Recording {
   async #recordOne(scenario: Scenario): Promise<boolean> {
     const scale = this.#scale;
     try {
+      await installMissing(scenario, scale, sayLine);
       assertSystemsAvailable(scenario, scale);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;

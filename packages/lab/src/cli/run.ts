@@ -4,7 +4,7 @@ import type { Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 import { isFaulty } from '../judging/judgement.ts';
 import { appendVerdicts } from '../judging/verdict-history.ts';
-import { assertSystemsAvailable } from '../run/available-systems.ts';
+import { assertSystemsAvailable, installMissing } from '../run/available-systems.ts';
 import { planRun } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
 import type { TrialJournal } from '../run/trial-journal.ts';
@@ -23,6 +23,9 @@ export interface RunFlags {
   'data-dir'?: string | undefined;
 }
 
+/** Of what happens before a run, on standard error as its progress is. */
+export const sayLine = (sentence: string): boolean => process.stderr.write(`${sentence}\n`);
+
 export const baseFolder = () => process.env.INIT_CWD ?? process.cwd();
 
 /** `run <scenario>...`: runs scenarios in order; progress goes to standard error, results to standard output. */
@@ -35,7 +38,10 @@ export async function runScenariosCommand(targets: readonly string[], flags: Run
     scenarios.push(scenario);
   }
   try {
-    for (const scenario of scenarios) assertSystemsAvailable(scenario, scaleOf(flags));
+    for (const scenario of scenarios) {
+      await installMissing(scenario, scaleOf(flags), sayLine);
+      assertSystemsAvailable(scenario, scaleOf(flags));
+    }
   } catch (error) {
     if (!(error instanceof LabError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Run, Scale } from '@shardlab/contract';
 import { assertSection, writeSection } from '../model/markdown.ts';
 import { codeFingerprint } from '../recorded/code-fingerprint.ts';
+import { installMissing } from '../run/available-systems.ts';
 import { TrialJournal } from '../run/trial-journal.ts';
 import { type Runnable, withoutMissing } from '../run/without-missing.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
@@ -13,7 +14,7 @@ import type { Study } from '../studies/study.ts';
 import { hasClientPackages, installClientPackages } from '../systems/peers/client-packages.ts';
 import { dataFolder } from './data-folder.ts';
 import { exitCodes } from './exit-codes.ts';
-import { baseFolder, exitCodeOf, type RunFlags, runScenario, writeRun } from './run.ts';
+import { baseFolder, exitCodeOf, type RunFlags, runScenario, sayLine, writeRun } from './run.ts';
 import { summaryInWords } from './run-report.ts';
 import { studyReport } from './study-report.ts';
 
@@ -63,7 +64,7 @@ export async function studyCommand(id: string, flags: StudyFlags, scenarioFolder
   return exitCodeOf(runs, flags.require);
 }
 
-/** Installs client libraries if a scenario's systems have them; without a network those systems are left out. */
+/** Installs servers and client libraries that the scenarios' systems lack; without a network those systems are left out. */
 async function scenariosOf(
   study: Study,
   { scale, folder, scenarioFolder }: { scale: Scale; folder: string; scenarioFolder: string | undefined },
@@ -71,6 +72,7 @@ async function scenariosOf(
   const scenarios = (await readScenarioFolder(scenarioFolder)).flatMap(({ parsed }) =>
     parsed.ok && parsed.scenario.study === study.id ? [parsed.scenario] : [],
   );
+  for (const scenario of scenarios) await installMissing(scenario, scale, sayLine);
   const cut = () => scenarios.map((scenario) => withoutMissing(scenario, scale, folder));
   const before = cut();
   if (hasClientPackages() || before.every(({ absent }) => absent.length === 0)) return before;

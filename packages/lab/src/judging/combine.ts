@@ -1,7 +1,10 @@
 /** How the clauses of a claim become one verdict: docs/decisions/verdicts.md has the tables. */
 import type { ClaimClause, ClaimResult, Verdict } from '@shardlab/contract';
 
-export type Judgement = Omit<ClaimResult, 'id' | 'title' | 'document' | 'grade' | 'weak' | 'notSteady' | 'disturbed'>;
+export type Judgement = Omit<
+  ClaimResult,
+  'id' | 'title' | 'document' | 'grade' | 'weak' | 'notSteady' | 'disturbed'
+>;
 
 /** Statements under one condition: all must hold, and the worst decides. */
 export function verdictOfStatements(verdicts: readonly Verdict[]): Verdict {

@@ -17,6 +17,7 @@ import type {
 import type { TSchema } from 'typebox';
 import type { ScenarioProblem } from '../scenario/scenario-problems.ts';
 import type { RawShape } from '../surroundings/surroundings.ts';
+import type { MissingOptions } from '../systems/missing.ts';
 import type { TrialOptions, TrialOutcome } from '../trial/trial.ts';
 
 export interface Parameter extends ParameterInfo {
@@ -37,11 +38,10 @@ export interface Program {
   figures: readonly FigureInfo[];
   /** The systems that can run it. */
   systems: readonly SystemInfo[];
-  /**
-   * What the named systems need and this machine lacks, a sentence for each. `folder` is that of the run's data, once there
-   * is one. Default: they need nothing.
-   */
-  missing?(systems: readonly string[], folder?: string): string[];
+  /** What the named systems need and this machine lacks, a sentence for each. Default: they need nothing. */
+  missing?(systems: readonly string[], options?: MissingOptions): string[];
+  /** Installs of that what this process can, and tells `say` of it; what it cannot remains missing. Default: nothing. */
+  install?(systems: readonly string[], say: (sentence: string) => void): Promise<void>;
   /** Faults of a scenario whose values are valid one by one; empty if it can run. */
   check(scenario: Scenario): ScenarioProblem[];
   /** About how long a trial takes, milliseconds. */

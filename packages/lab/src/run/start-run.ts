@@ -9,7 +9,7 @@ import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import { Surroundings } from '../surroundings/surroundings.ts';
 import { summarisePoint } from '../trial/point.ts';
 import type { MeasuredRepeat } from '../trial/trial.ts';
-import { assertSystemsAvailable } from './available-systems.ts';
+import { assertSystemsAvailable, installMissing } from './available-systems.ts';
 import { assertDiskSpace, freeBytesOf } from './disk-space.ts';
 import { captureEnvironment } from './environment.ts';
 import { durabilityOf } from './measured-beside.ts';
@@ -90,7 +90,9 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   try {
     signal?.throwIfAborted();
     folder = await makeScratchFolder(options.dataDir ?? tmpdir());
-    assertSystemsAvailable(scenario, scale, studies, folder);
+    await installMissing(scenario, scale, (sentence) => emitProgress(0, sentence), studies);
+    signal?.throwIfAborted();
+    assertSystemsAvailable(scenario, scale, { studies, folder });
     const environment = await captureEnvironment(folder);
     run = { ...run, environment };
     const surroundings = new Surroundings({

@@ -21,9 +21,9 @@ export function withoutMissing(
   const { title } = scenario;
   const program = studies.program(scenario.program);
   const { systems } = scaleScenario(scenario, scale);
-  const absent = program.missing?.(systems, folder) ?? [];
+  const absent = program.missing?.(systems, { folder }) ?? [];
   if (absent.length === 0) return { scenario, title, absent };
-  const present = systems.filter((system) => (program.missing?.([system], folder) ?? []).length === 0);
+  const present = systems.filter((system) => (program.missing?.([system], { folder }) ?? []).length === 0);
   if (present.length === 0) return { scenario: null, title, absent };
   const { quick } = scenario;
   const cut =

@@ -2,7 +2,7 @@
 import type { Combination, FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
 import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
-import { missingFor } from '../../systems/missing.ts';
+import { installFor, missingFor } from '../../systems/missing.ts';
 import { systemOf } from '../../systems/systems.ts';
 import type { Program } from '../program.ts';
 import { completionParameters, completionParamsOf } from './completion-params.ts';
@@ -94,6 +94,7 @@ export const runToCompletion: Program = {
   figures,
   systems: completionSystems,
   missing: missingFor,
+  install: installFor,
   check,
   estimateTrialMs,
   trialBytesMax,

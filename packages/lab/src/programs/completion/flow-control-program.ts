@@ -1,6 +1,6 @@
 /** The program `flow-control`: messages are offered until they are refused, and what was accepted is dequeued. */
 import type { Combination, FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
-import { missingFor } from '../../systems/missing.ts';
+import { installFor, missingFor } from '../../systems/missing.ts';
 import type { Program } from '../program.ts';
 import { flowControlParameters, flowControlParamsOf } from './completion-params.ts';
 import { completionSystems } from './completion-systems.ts';
@@ -32,6 +32,7 @@ export const flowControl: Program = {
   figures,
   systems: completionSystems,
   missing: missingFor,
+  install: installFor,
   check: () => [],
   estimateTrialMs: ({ params }: Combination, _: Phases) =>
     startMs + flowControlParamsOf(params).messages * msPerMessage,

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import type { FigureInfo, Params } from '@shardlab/contract';
 import Type from 'typebox';
-import { missingFor } from '../../systems/missing.ts';
+import { installFor, missingFor } from '../../systems/missing.ts';
 import { systemOf, systems } from '../../systems/systems.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
 import { countOf } from '../count-of.ts';
@@ -89,6 +89,7 @@ export const failoverProgram: Program = {
   figures,
   systems: replicatedSystems,
   missing: missingFor,
+  install: installFor,
   check: () => [],
   estimateTrialMs: ({ params }) => startMs + 3 * (failoverParamsOf(params).faultMs + healthyMs),
   trialBytesMax: () => fixedBytes,

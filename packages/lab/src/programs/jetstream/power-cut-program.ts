@@ -52,9 +52,9 @@ export const powerCutProgram: Program = {
   parameters,
   figures: figures.toSorted((a, b) => Number(b.name === 'lost') - Number(a.name === 'lost')),
   systems: replicatedSystems,
-  missing(systems, folder) {
+  missing(systems, options) {
     const disks = missingForLossyDisks();
-    return [...missingFor(systems, folder), ...(disks === null ? [] : [disks])];
+    return [...missingFor(systems, options), ...(disks === null ? [] : [disks])];
   },
   check: () => [],
   estimateTrialMs({ params }) {

@@ -4,7 +4,7 @@ import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import type { DriverName } from '../../systems/drivers.ts';
-import { missingFor } from '../../systems/missing.ts';
+import { installFor, missingFor } from '../../systems/missing.ts';
 import { restSystems, systemOf, systems } from '../../systems/systems.ts';
 import { tracesIn } from '../../trial/trace-sampler.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
@@ -88,6 +88,7 @@ export const closedLoop: Program = {
   figures: closedLoopFigures,
   systems: [...systems, ...restSystems].map(({ info }) => info),
   missing: missingFor,
+  install: installFor,
   check: (scenario) => [...checkTopics(scenario), ...checkRest(scenario)],
   estimateTrialMs({ params }: Combination, { warmupMs, measureMs, drainMs }: Phases) {
     const { schedule } = closedLoopParamsOf(params);

@@ -6,7 +6,7 @@ import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
 import { LabError } from '../../errors.ts';
 import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
-import { missingFor } from '../../systems/missing.ts';
+import { installFor, missingFor } from '../../systems/missing.ts';
 import { systemOf, systems } from '../../systems/systems.ts';
 import { tracesIn } from '../../trial/trace-sampler.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
@@ -65,6 +65,7 @@ export const openLoop: Program = {
   figures: openLoopFigures,
   systems: systems.map(({ info }) => info),
   missing: missingFor,
+  install: installFor,
   check,
   estimateTrialMs({ params }: Combination, { warmupMs, measureMs, drainMs }: Phases) {
     const isShare = openLoopParamsOf(params).shareOfMaximum !== undefined;

@@ -3,7 +3,7 @@
  * and enqueues and dequeues as fast as it can while as many messages stay in the queue.
  */
 import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
-import { missingFor } from '../../systems/missing.ts';
+import { installFor, missingFor } from '../../systems/missing.ts';
 import { systemOf } from '../../systems/systems.ts';
 import { measuredOutcome } from '../../trial/trial.ts';
 import type { Program } from '../program.ts';
@@ -37,6 +37,7 @@ export const standingBacklog: Program = {
   figures: standingBacklogFigures,
   systems: [...embedded, ...served].map((id) => systemOf(id).info),
   missing: missingFor,
+  install: installFor,
   check: () => [],
   estimateTrialMs({ system, params }: Combination, { warmupMs, measureMs }: Phases) {
     const { backlog } = standingBacklogParamsOf(params);
