@@ -15,7 +15,6 @@ import { faultsInSnapshot, faultsOf, storedBytes } from '../sqlite/find-faults.t
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import { type DeliveryKey, findDeliveryFaults } from './scrub-deliveries.ts';
 import {
-  beforeAllRecipients,
   damagedSubscriberFaults,
   findRecipientCountFaults,
   findRecipientFaults,
@@ -107,16 +106,16 @@ function* scrubDeliveries(path: string, { rowsMax }: SliceBounds): Generator<str
 }
 
 function* scrubRecipients(path: string, { rowsMax }: SliceBounds): Generator<string[]> {
-  for (let after: RecipientPlace | undefined = beforeAllRecipients; after !== undefined; ) {
-    let end: RecipientPlace | undefined;
-    const from: RecipientPlace = after;
+  let after: RecipientPlace | undefined;
+  do {
+    const from: RecipientPlace | undefined = after;
+    after = undefined; // also if the file cannot be opened
     yield faultsInSnapshot(path, (file) => {
-      const slice = findRecipientFaults(file, from, rowsMax);
-      end = slice.end;
-      return slice.faults;
+      const { faults, end } = findRecipientFaults(file, from, rowsMax);
+      after = end;
+      return faults;
     });
-    after = end;
-  }
+  } while (after !== undefined);
   for (let afterId: Seq | undefined = 0; afterId !== undefined; ) {
     let endId: Seq | undefined;
     const from: Seq = afterId;

@@ -61,7 +61,7 @@ export function damagedSubscriberFaults(file: SqliteFile): string[] {
 
 /** Verifies every row of the messages' recipients. */
 export function topicRowFaults(file: SqliteFile): string[] {
-  const { faults } = findRecipientFaults(file, beforeAllRecipients, -1);
+  const { faults } = findRecipientFaults(file, undefined, Number.MAX_SAFE_INTEGER);
   return [...faults, ...findRecipientCountFaults(file, 0, -1).faults, ...unevenCountFaults(file)];
 }
 
@@ -77,39 +77,98 @@ const integersSql = ['holder', 'subscriber', 'rank', 'id', 'delivery_count', 'cr
   .map((column) => `typeof(recipient.${column}) = 'integer'`)
   .join(' AND ');
 
-export const beforeAllRecipients: RecipientPlace = { holder: -1, subscriber: 0, rank: 0, id: 0 };
+interface RecipientRow extends RecipientPlace {
+  undamaged: number;
+  hasMessage: number;
+}
+
+const recipientRowsSql = `
+  SELECT holder, subscriber, rank, recipient.id AS id,
+    recipient.row_checksum = ${recipientChecksumSql('recipient.')} AND ${integersSql} AS undamaged,
+    message.crc IS recipient.crc AS hasMessage
+  FROM recipient LEFT JOIN message ON message.id = recipient.id`;
+
+/** SQLite compares no row of a group with the bounds, so a damaged key is read that is lower than its neighbours, or NULL. */
+const groupSql = 'WHERE holder IS ? AND subscriber IS ? AND rank IS ?';
+const ascending = 'ORDER BY holder, subscriber, rank, recipient.id LIMIT ?';
+const descending = 'ORDER BY holder DESC, subscriber DESC, rank DESC, recipient.id DESC LIMIT 1';
 
 /**
- * Damage among up to `rowsMax` rows behind `after`; -1: all. `end`: the last one that was read; undefined at the end of the
- * table.
+ * Damage among up to `rowsMax` rows behind `after`, or from the first one on. `end`: the last one that was read; undefined at the
+ * end of the table.
+ *
+ * A row whose key is damaged is not in its place. SQLite, which searches by keys, may pass by it and by rows around it, so wherever
+ * it searches the row in front of the one that it found must be the last one that was read.
  */
 export function findRecipientFaults(
   file: SqliteFile,
-  after: RecipientPlace,
+  after: RecipientPlace | undefined,
   rowsMax: number,
 ): { faults: string[]; end: RecipientPlace | undefined } {
-  // A key with a part that a flipped bit made NULL is neither before nor behind another: such a row is read too.
-  const rows = file
-    .prepare(
-      `SELECT holder, subscriber, rank, recipient.id, recipient.row_checksum = ${recipientChecksumSql('recipient.')} AND ${integersSql} AS undamaged,
-         message.crc IS recipient.crc AS hasMessage
-       FROM recipient LEFT JOIN message ON message.id = recipient.id
-       WHERE holder >= ? AND ((holder, subscriber, rank, recipient.id) > (?, ?, ?, ?)) IS NOT 0
-       ORDER BY holder, subscriber, rank, recipient.id LIMIT ?`,
-    )
-    .all(after.holder, after.holder, after.subscriber, after.rank, after.id, rowsMax) as (RecipientPlace & {
-    undamaged: number;
-    hasMessage: number;
-  })[];
-  const faults = rows.flatMap(({ subscriber, id, undamaged, hasMessage }) => {
-    if (undamaged !== 1)
-      return [`the row of message ${id} for subscriber ${subscriber} is not what was written`];
-    return hasMessage === 1 ? [] : [`message ${id} is missing, and is for subscriber ${subscriber}`];
-  });
-  const isOrdered = rows.every((row, index) => compare(row, rows[index - 1] ?? after) > 0);
-  // Behind a damaged key there may be no end.
-  if (!isOrdered) return { faults: [...faults, 'rows of recipients are not in their order'], end: undefined };
-  return { faults, end: rows.length === rowsMax ? rows.at(-1) : undefined };
+  const faults: string[] = [];
+  let last = after;
+  let read = 0;
+  while (read < rowsMax) {
+    const found = last === undefined ? [] : restOfGroup(file, last, rowsMax - read);
+    const rows = found.length > 0 ? found : firstOfNextGroup(file, last);
+    if (!follows(file, rows[0], last)) faults.push(notInOrder);
+    for (const row of rows) {
+      faults.push(...recipientFaults(row));
+      if (last !== undefined && !(compare(row, last) > 0)) faults.push(notInOrder);
+      last = row;
+    }
+    // Behind a damaged key there may be no end.
+    if (rows.length === 0 || faults.includes(notInOrder)) return { faults, end: undefined };
+    read += rows.length;
+  }
+  return { faults, end: last };
+}
+
+const notInOrder = 'rows of recipients are not in their order';
+
+/** Rows of the same holder, subscriber and rank behind one. */
+function restOfGroup(file: SqliteFile, place: RecipientPlace, rowsMax: number): RecipientRow[] {
+  return file
+    .prepare(`${recipientRowsSql} ${groupSql} AND recipient.id > ? ${ascending}`)
+    .all(place.holder, place.subscriber, place.rank, place.id, rowsMax) as RecipientRow[];
+}
+
+/** One row, or none at the end. */
+function firstOfNextGroup(file: SqliteFile, place: RecipientPlace | undefined): RecipientRow[] {
+  const where = place === undefined ? '' : 'WHERE (holder, subscriber, rank) > (?, ?, ?)';
+  const bound = place === undefined ? [] : [place.holder, place.subscriber, place.rank];
+  return file.prepare(`${recipientRowsSql} ${where} ${ascending}`).all(...bound, 1) as RecipientRow[];
+}
+
+/** Whether no row stands between `last` and the row that was found behind it, or the end of the table. `last` may be gone. */
+function follows(
+  file: SqliteFile,
+  found: RecipientRow | undefined,
+  last: RecipientPlace | undefined,
+): boolean {
+  const before = (where: string, ...bound: unknown[]) =>
+    file.prepare(`${recipientRowsSql} ${where} ${descending}`).get(...bound) as RecipientRow | undefined;
+  const isRead = (row: RecipientRow) => row.undamaged === 1 && last !== undefined && compare(row, last) <= 0;
+  if (found === undefined) {
+    const final = before('');
+    return final === undefined || isRead(final);
+  }
+  const { holder, subscriber, rank, id } = found;
+  // One of the two shows a damaged row in front: the first compares it with the bound, the second with the group.
+  const lower = before(
+    'WHERE (holder, subscriber, rank, recipient.id) < (?, ?, ?, ?)',
+    ...[holder, subscriber, rank, id],
+  );
+  const ofGroup = before(`${groupSql} AND recipient.id < ?`, holder, subscriber, rank, id);
+  if (lower === undefined) return ofGroup === undefined;
+  const isOfGroup = lower.holder === holder && lower.subscriber === subscriber && lower.rank === rank;
+  return isRead(lower) && (isOfGroup ? ofGroup?.id === lower.id : ofGroup === undefined);
+}
+
+function recipientFaults({ subscriber, id, undamaged, hasMessage }: RecipientRow): string[] {
+  if (undamaged !== 1)
+    return [`the row of message ${id} for subscriber ${subscriber} is not what was written`];
+  return hasMessage === 1 ? [] : [`message ${id} is missing, and is for subscriber ${subscriber}`];
 }
 
 function compare(a: RecipientPlace, b: RecipientPlace): number {
