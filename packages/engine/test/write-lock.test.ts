@@ -90,6 +90,32 @@ describe('the write lock', () => {
     await lock.close();
   });
 
+  it('tells a wait for another process from one for sessions of its own', async () => {
+    const dir = makeFolder();
+    let nowMs = 0;
+    const ports = { ...nodePorts, clock: { ...nodePorts.clock, monotonicMs: () => nowMs } };
+    const waits = new WaitRecorder({ clock: ports.clock });
+    const elsewhereMs = [0, 0];
+    const [first, second] = [0, 1].map((index) => {
+      const onHeldElsewhere = (ms: number) => {
+        elsewhereMs[index]! += ms;
+      };
+      return new WriteLock({ dir, ports, onWaited: () => undefined, onHeldElsewhere });
+    });
+    const write = () => {
+      nowMs += 10;
+    };
+    await first!.run('commit', () => undefined, waits.openSession());
+    // One process: a session that waits for two others of it.
+    await Promise.all([1, 2, 3].map(() => first!.run('commit', write, waits.openSession())));
+    expect(elsewhereMs).toEqual([0, 0]);
+    // The first process writes once more after it was asked for the lock.
+    const kept = first!.run('commit', write, waits.openSession());
+    await Promise.all([kept, second!.run('commit', write, waits.openSession())]);
+    expect(elsewhereMs).toEqual([0, 10]);
+    await Promise.all([first!.close(), second!.close()]);
+  });
+
   it('lets consumers commit together with waiting enqueuers', async () => {
     const lock = new WriteLock({ dir: makeFolder(), ports: nodePorts, onWaited: () => undefined });
     await lock.run('commit', () => undefined);

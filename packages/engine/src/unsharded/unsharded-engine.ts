@@ -38,7 +38,7 @@ import {
   type UnshardedTransactionEngine,
 } from './unsharded-transaction.ts';
 import type { UnshardedWrites } from './unsharded-writes.ts';
-import { idOfHolder, WriteLock, writeLock } from './write-lock.ts';
+import { idOfHolder, WriteLock, writeLock, writeLockElsewhereMs } from './write-lock.ts';
 
 interface UnshardedEngineOptions {
   kind: Exclude<QueueKind, 'sharded'>;
@@ -102,7 +102,9 @@ export class UnshardedEngine
     // Sessions wait for their group, of whose time the wait for the lock is a part.
     const onWaited = (ms: number) => (isGrouped ? undefined : waits.record(writeLock, ms));
     const holder = isGrouped ? {} : { holder: waits.openHolderSlot(writeLock, idOfHolder) };
-    const parts = { dir, file, waits, ports, lock: new WriteLock({ dir, ports, onWaited, ...holder }) };
+    const onHeldElsewhere = (ms: number) => waits.add(writeLockElsewhereMs, ms);
+    const lock = new WriteLock({ dir, ports, onWaited, onHeldElsewhere, ...holder });
+    const parts = { dir, file, waits, ports, lock };
     const onReady = (queueIds: readonly QueueId[] | null) => this.#dispatcher.onReady(queueIds);
     const writes = isGrouped ? new GroupedWrites({ ...parts, onReady }) : new SessionWrites(parts);
     this.#file = file;

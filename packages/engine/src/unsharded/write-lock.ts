@@ -8,6 +8,7 @@
  */
 import { rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
+import { registerCounter } from '../api/counters.ts';
 import { QueueError } from '../api/errors.ts';
 import { registerWaitEvent } from '../api/waits.ts';
 import type { Ports, Timer, Timers } from '../model/ports.ts';
@@ -40,6 +41,13 @@ export const writeLock = registerWaitEvent({
   oneHolderIn: 'cluster',
 });
 
+export const writeLockElsewhereMs = registerCounter({
+  name: 'write lock elsewhere',
+  unit: 'milliseconds',
+  about:
+    'the part of the time of sessions in "write lock" in which another process had it; not counted for grouped queues',
+});
+
 /** What writes without being asked by a session, such as the return of messages whose holds expired. */
 const instanceItself = 'the instance itself';
 
@@ -54,6 +62,8 @@ export interface WriteLockOptions {
   ports: LockPorts;
   /** Called for a call of no session; for one of a session the wait is in its time book. */
   onWaited(ms: number): void;
+  /** Called for a call of a session that waited: for so long of its wait another process had the lock. */
+  onHeldElsewhere?(ms: number): void;
   /** Who of this process writes; left out where the calls are not those of single sessions. */
   holder?: HolderSlot<WriteLockHolder>;
 }
@@ -84,6 +94,9 @@ export class WriteLock implements SharedFileLock {
   #link: LockLink | undefined;
   #connecting: Promise<LockLink> | undefined;
   #held = false;
+  /** When this process got the lock last, and when it passed the lock on before that. */
+  #grantedAtMs = Number.NEGATIVE_INFINITY;
+  #releasedAtMs = Number.NEGATIVE_INFINITY;
   #scheduled = false;
   #acquireSent = false;
   #recalledAtMs: number | undefined;
@@ -166,15 +179,35 @@ export class WriteLock implements SharedFileLock {
         if (late || call.queuedAtMs > this.#recalledAtMs) break;
       }
       calls.shift();
-      // Counts waits for other processes and for other sessions of this one: both are waits for the lock.
-      if (call.time === undefined) this.#options.onWaited(this.#ports.clock.monotonicMs() - call.queuedAtMs);
+      this.#countWait(call);
       call.run();
     }
   }
 
-  #release(): void {
+  /** Waits for other processes and for other sessions of this one are both waits for the lock. */
+  #countWait({ time, queuedAtMs }: PendingCall): void {
+    if (time === undefined) {
+      this.#options.onWaited(this.#ports.clock.monotonicMs() - queuedAtMs);
+      return;
+    }
+    const elsewhereMs = this.#grantedAtMs - Math.max(queuedAtMs, this.#releasedAtMs);
+    if (elsewhereMs > 0) this.#options.onHeldElsewhere?.(elsewhereMs);
+  }
+
+  #beginHold(): void {
+    this.#held = true;
+    this.#grantedAtMs = this.#ports.clock.monotonicMs();
+    this.#runTurn();
+  }
+
+  #endHold(): void {
+    if (this.#held) this.#releasedAtMs = this.#ports.clock.monotonicMs();
     this.#held = false;
     this.#recalledAtMs = undefined;
+  }
+
+  #release(): void {
+    this.#endHold();
     this.#link?.send(releaseTag);
     if (this.#waitingCount > 0) void this.#acquire();
   }
@@ -182,8 +215,7 @@ export class WriteLock implements SharedFileLock {
   /** The serving process is stopped: until it answers again, SQLite alone decides who writes. */
   #proceedUnlocked(): void {
     if (this.#held || this.#closed || this.#waitingCount === 0) return;
-    this.#held = true;
-    this.#runTurn();
+    this.#beginHold();
   }
 
   async #acquire(): Promise<void> {
@@ -216,8 +248,7 @@ export class WriteLock implements SharedFileLock {
       if (message === grantTag) {
         this.#answerTimer?.cancel();
         this.#acquireSent = false;
-        this.#held = true;
-        this.#runTurn();
+        this.#beginHold();
       } else if (message === recallTag) {
         this.#recalledAtMs = this.#ports.clock.monotonicMs();
         this.#runTurn();
@@ -228,9 +259,8 @@ export class WriteLock implements SharedFileLock {
   #onLinkLost(): void {
     this.#answerTimer?.cancel();
     this.#link = undefined;
-    this.#held = false;
+    this.#endHold();
     this.#acquireSent = false;
-    this.#recalledAtMs = undefined;
     if (!this.#closed && this.#waitingCount > 0) void this.#acquire();
   }
 
