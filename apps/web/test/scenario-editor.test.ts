@@ -197,6 +197,14 @@ describe('the topology of a draft', () => {
     expect(planInWords(plan)).toBe('2 instances, 5 enqueuers and 5 dequeuers');
     const { cards, table } = layoutPlan(plan, 800);
     expect(cards.map(({ words }) => words?.in)).toEqual(['3 enqueuers', '2 enqueuers']);
+    const skewed = plannedTopology(
+      withParameter(withParameter(draft, 'threads', 16), 'placement', 'skewed'),
+      'sharded',
+    )!;
+    expect(layoutPlan(skewed, 800).cards.map(({ words }) => words?.in)).toEqual([
+      '12 enqueuers',
+      '4 enqueuers',
+    ]);
     expect(table).toBeNull();
     expect(layoutPlan({ ...plan, system: 'unsharded' }, 800).table).not.toBeNull();
   });

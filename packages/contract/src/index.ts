@@ -36,6 +36,7 @@ export * from './scenario.ts';
 export * from './schema-example.ts';
 export * from './service.ts';
 export * from './session.ts';
+export * from './session-placement.ts';
 export * from './singleton.ts';
 export * from './store.ts';
 export * from './study.ts';

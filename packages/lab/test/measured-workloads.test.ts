@@ -39,6 +39,7 @@ test('workloads that the model lacks are left out', () => {
     measured({}, { sessions: 'remote' }),
     measured({}, { rows: 'together' }),
     measured({}, { dequeuers: 'other-instance' }),
+    measured({}, { placement: 'skewed' }),
     measured({}, { backlog: 1_000 }),
     measured({}, { shardsPerInstance: 2 }),
     measured({}, { cacheMiB: 1 }),

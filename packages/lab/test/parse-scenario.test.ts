@@ -238,6 +238,15 @@ describe('sizes that would not run', () => {
     ]);
   });
 
+  test('most threads on one instance where another would have none', () => {
+    const placed = (instances: number[], threads: number[]) =>
+      faultsOf(smallScenario({ sweep: { instances, threads, placement: ['even', 'skewed'] } }));
+    expect(placed([2, 4], [12, 32])).toEqual([]);
+    const fault = [{ path: '/sweep/placement/1', message: expect.stringContaining('four threads') }];
+    expect(placed([2, 4], [8])).toMatchObject(fault);
+    expect(placed([1, 2], [8])).toMatchObject(fault);
+  });
+
   test('a nonpersistent durability among those of an unsharded queue', () => {
     const sweep = { ...smallScenario().sweep, durability: ['durable', 'memory'] };
     expect(faultsOf(smallScenario({ sweep }))).toMatchObject([{ path: '/sweep/durability/1' }]);

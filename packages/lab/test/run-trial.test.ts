@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { planRun } from '@shardlab/lab';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runTrial } from '../src/trial/run-trial.ts';
+import { configFor } from '../src/trial/worker-config.ts';
 import { smallScenario } from './support.ts';
 
 const scenario = smallScenario({
@@ -34,6 +35,28 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+test('most sessions are on the first instance where the scenario places them so', () => {
+  const skewed = smallScenario({
+    systems: ['sharded'],
+    sweep: { instances: [2], threads: [8], placement: ['even', 'skewed'] },
+  });
+  const sessionsOf = (instance: number) =>
+    planRun(skewed, 'full').trials.map((each) => {
+      const { enqueuers, dequeuers } = configFor(instance, { trial: each, scenario: skewed, phases, dir });
+      return [enqueuers.length, dequeuers];
+    });
+  expect([sessionsOf(1), sessionsOf(2)]).toEqual([
+    [
+      [4, 4],
+      [6, 6],
+    ],
+    [
+      [4, 4],
+      [2, 2],
+    ],
+  ]);
+});
 
 test('a killed process fails the trial, names its instance and takes the others along', async () => {
   let pids: number[] = [];

@@ -1,5 +1,5 @@
 /** The topology that the largest point of a scenario would have, before anything runs. */
-import type { ParamValue, Tick } from '@shardlab/contract';
+import { type ParamValue, type PlacedThreads, type Tick, threadsByInstance } from '@shardlab/contract';
 import { plural } from './format.ts';
 import { type JsonObject, valueAt } from './scenario-draft.ts';
 import { layoutTopology, type TopologyLayout } from './topology-layout.ts';
@@ -10,6 +10,7 @@ export interface PlannedTopology {
   /** Sessions over all instances. */
   enqueuers: number;
   dequeuers: number;
+  placement: NonNullable<PlacedThreads['placement']>;
   shardsPerInstance: number;
 }
 
@@ -35,6 +36,7 @@ export function plannedTopology(draft: JsonObject, system: string): PlannedTopol
     instances: Math.min(instancesMax, instances),
     enqueuers: threads,
     dequeuers: threads * subscribers,
+    placement: isSkewed(draft) ? 'skewed' : 'even',
     shardsPerInstance: Math.min(instancesMax, largest(draft, 'shardsPerInstance') ?? 1),
   };
 }
@@ -45,12 +47,15 @@ export const systemsOf = (draft: JsonObject): string[] =>
     ? draft.systems.filter((each): each is string => typeof each === 'string')
     : [];
 
-/** Session `i` is on instance `i` mod N, as the lab places them. */
-const sessionsOn = (instance: number, sessions: number, instances: number) =>
-  Math.floor(sessions / instances) + (instance < sessions % instances ? 1 : 0);
+/** Whether the draft has no other placement than that. */
+const isSkewed = (draft: JsonObject) =>
+  [valueAt(draft, ['sweep', 'placement']) ?? valueAt(draft, ['parameters', 'placement'])]
+    .flat()
+    .every((each) => each === 'skewed');
 
 export function layoutPlan(plan: PlannedTopology, width: number): TopologyLayout {
-  const { system, instances, enqueuers, dequeuers, shardsPerInstance } = plan;
+  const { system, instances, enqueuers, dequeuers, placement, shardsPerInstance } = plan;
+  const threads = threadsByInstance({ threads: enqueuers, instances, placement });
   const tick: Tick = {
     atMs: 0,
     trial: 0,
@@ -80,8 +85,8 @@ export function layoutPlan(plan: PlannedTopology, width: number): TopologyLayout
     shards: card.shards.map((shard) => ({ ...shard, backlog: null })),
     words: {
       cpu: '',
-      in: `${plural(sessionsOn(index, enqueuers, instances), 'enqueuer')}`,
-      out: `${plural(sessionsOn(index, dequeuers, instances), 'dequeuer')}`,
+      in: `${plural(threads[index]!, 'enqueuer')}`,
+      out: `${plural((threads[index]! * dequeuers) / enqueuers, 'dequeuer')}`,
     },
   }));
   return { ...layout, cards };

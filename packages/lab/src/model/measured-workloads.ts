@@ -51,13 +51,14 @@ export function measuredWorkloads(
 
 /** A missing parameter has its default. */
 function isModelled({ program, system, params }: Point): boolean {
-  const { sessions, rows, dequeuers, backlog, shardsPerInstance, cacheMiB, payloadBytes } = params;
+  const { sessions, rows, dequeuers, placement, backlog, shardsPerInstance, cacheMiB, payloadBytes } = params;
   const isQueue = program === 'queue' && (system === 'sharded' || system === 'unsharded');
   return (
     (isQueue || (program === 'topic' && system === 'sharded')) &&
     [undefined, 'embedded'].includes(sessions as string) &&
     [undefined, 'none'].includes(rows as string) &&
     [undefined, 'same-instance'].includes(dequeuers as string) &&
+    [undefined, 'even'].includes(placement as string) &&
     [undefined, 0].includes(backlog as number) &&
     [undefined, 1].includes(shardsPerInstance as number) &&
     cacheMiB === undefined &&

@@ -1,5 +1,5 @@
 /** What the process of an instance is told about its trial. */
-import type { Scenario } from '@shardlab/contract';
+import { instanceOfThread, type Scenario } from '@shardlab/contract';
 import { queueParamsOf } from '../programs/queue/queue-params.ts';
 import { sharesOneTable } from '../programs/queue/queue-systems.ts';
 import { layoutOf } from './layout.ts';
@@ -23,7 +23,7 @@ export function configFor(instance: number, { trial, scenario, dir }: TrialOptio
   const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction, backlog, sessions } =
     params;
   const everyone = Array.from({ length: threads }, (_, index) => index);
-  const enqueuers = everyone.filter((enqueuer) => enqueuer % instances === instance - 1);
+  const enqueuers = everyone.filter((enqueuer) => instanceOfThread(enqueuer, params) === instance);
   const isOtherInstance = params.dequeuers === 'other-instance';
   const feeder = isOtherInstance ? 1 + ((instance - 2 + instances) % instances) : instance;
   return {
@@ -35,7 +35,7 @@ export function configFor(instance: number, { trial, scenario, dir }: TrialOptio
     cacheBytesMax: cacheBytesMax(trial),
     enqueuers,
     // Every instance has consumers for its messages, or all its messages are forwarded to the next instance.
-    dequeuers: everyone.filter((enqueuer) => enqueuer % instances === feeder - 1).length,
+    dequeuers: everyone.filter((enqueuer) => instanceOfThread(enqueuer, params) === feeder).length,
     forwardsFrom: isOtherInstance ? [feeder] : [],
     backlog: Math.round((backlog * enqueuers.length) / threads),
     payloadBytes,

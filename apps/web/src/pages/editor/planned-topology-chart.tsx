@@ -38,10 +38,14 @@ function PlanView(props: {
 }) {
   const { draft, plan, systems, onSystem } = props;
   const { box, width } = useWidth();
-  const { system, instances, enqueuers, dequeuers, shardsPerInstance } = plan;
+  const { system, instances, enqueuers, dequeuers, placement, shardsPerInstance } = plan;
   const layout = useMemo(
-    () => layoutPlan({ system, instances, enqueuers, dequeuers, shardsPerInstance }, Math.max(width, 240)),
-    [system, instances, enqueuers, dequeuers, shardsPerInstance, width],
+    () =>
+      layoutPlan(
+        { system, instances, enqueuers, dequeuers, placement, shardsPerInstance },
+        Math.max(width, 240),
+      ),
+    [system, instances, enqueuers, dequeuers, placement, shardsPerInstance, width],
   );
   const create = useCallback((svg: SVGSVGElement) => createTopologyChart(svg), []);
   const { element } = useChart(create, layout);

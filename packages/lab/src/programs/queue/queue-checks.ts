@@ -1,5 +1,5 @@
 /** What a schema cannot say of a scenario of the programs `queue` and `topic`: bounds of products, and what fits together. */
-import { queueLimits, type Scenario, scenarioLimits } from '@shardlab/contract';
+import { canBeSkewed, queueLimits, type Scenario, scenarioLimits } from '@shardlab/contract';
 import { scaleScenario, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
 import { checkConversion } from './conversion-checks.ts';
@@ -25,6 +25,7 @@ export function checkQueueScenario(scenario: Scenario): ScenarioProblem[] {
     ...checkFaults(scenario),
     ...checkConversion(scenario),
     ...checkDequeuers(scenario),
+    ...checkPlacement(scenario),
   ];
 }
 
@@ -71,6 +72,20 @@ function checkDequeuers(scenario: Scenario): ScenarioProblem[] {
       : []),
   ];
   return messages.map((message) => ({ path, message }));
+}
+
+/** An instance without threads would be idle. */
+function checkPlacement(scenario: Scenario): ScenarioProblem[] {
+  if (!valuesIn(scenario, 'placement').includes('skewed')) return [];
+  const fits = scalesOf(scenario).every((scale) =>
+    valuesIn(scenario, 'instances', scale).every((instances) =>
+      valuesIn(scenario, 'threads', scale).every((threads) => canBeSkewed({ threads, instances })),
+    ),
+  );
+  if (fits) return [];
+  const message =
+    'Requires at least two instances at every point, and four threads for each instance but the first';
+  return [{ path: placeOf(scenario, 'placement', 'skewed'), message }];
 }
 
 /** A payload too large for a message is streamed, which only persistent sharded queues support. */

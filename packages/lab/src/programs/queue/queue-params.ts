@@ -5,6 +5,7 @@ import {
   type Params,
   Rows,
   SessionPlace,
+  SessionPlacement,
   scenarioLimits,
 } from '@shardlab/contract';
 import Type from 'typebox';
@@ -29,6 +30,8 @@ export interface QueueParams {
   backlog: number;
   rows: Rows;
   dequeuers: DequeuerPlace;
+  /** Undefined: even. */
+  placement?: SessionPlacement;
   /** Undefined: the engine's default. */
   cacheMiB?: number;
   /** Of a topic. */
@@ -159,6 +162,14 @@ export const queueParameters: readonly Parameter[] = [
     },
     schema: DequeuerPlace,
     default: 'same-instance',
+  },
+  {
+    name: 'placement',
+    title: 'placement of the threads over instances',
+    over: 'the placement of the threads',
+    names: { even: 'threads placed evenly', skewed: 'most threads on the first instance' },
+    schema: SessionPlacement,
+    optional: true,
   },
   {
     name: 'instances',
