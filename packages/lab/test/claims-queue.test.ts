@@ -83,12 +83,40 @@ describe('A7, four times as many dequeues per CPU', () => {
   });
 });
 
-test('A8 cannot be told: with sessions placed evenly, every queue is even', () => {
+describe('A8, work is spread evenly', () => {
   const facts = { instances: 2, threads: 4, deq: 1_000, repeats: five };
-  expect(judge('A8', [point(facts)])).toMatchObject({ verdict: 'not-comparable', value: null });
-  const uneven = judge('A8', [point({ ...facts, shares: [0.65, 0.35] })]);
-  expect(uneven.reason).toContain('reaches 0.7 of the mean rate');
-  expect(judge('A8', [point({ ...facts, threads: 3 })]).verdict).toBe('inconclusive');
+  const skewed = (shares: number[], changes: Partial<PointFacts> = {}) =>
+    withParams(point({ ...facts, shares, ...changes }), { placement: 'skewed' });
+
+  test('cannot be told where sessions are placed evenly: there every queue is even', () => {
+    expect(judge('A8', [point(facts)])).toMatchObject({ verdict: 'not-comparable', value: null });
+    const uneven = judge('A8', [point({ ...facts, shares: [0.65, 0.35] })]);
+    expect(uneven.reason).toContain('reaches 0.7 of the mean rate');
+    expect(judge('A8', [point({ ...facts, threads: 3 })]).verdict).toBe('inconclusive');
+  });
+
+  test('holds where three of four threads are on one instance and all dequeue alike', () => {
+    const points = [point(facts), skewed([0.75, 0.25]), skewed([0.5, 0.5], { system: 'unsharded' })];
+    const result = judge('A8', points);
+    expect(result).toMatchObject({ verdict: 'holds', value: 1 });
+    expect(result.reason).toContain('Instances have 3 and 1 threads');
+    expect(result.reason).toContain('That share is 0.67 with unsharded.');
+  });
+
+  test('does not hold if instances get equal turns, nor if the smaller one starves', () => {
+    expect(judge('A8', [skewed([0.5, 0.5])])).toMatchObject({ verdict: 'does-not-hold', value: 0.67 });
+    expect(judge('A8', [skewed([0.9, 0.1])])).toMatchObject({ verdict: 'does-not-hold', value: 0.4 });
+  });
+
+  test('is not comparable where clients set the pace, or all cores are busy', () => {
+    const idle = { event: 'waiting for messages', class: 'idle' as const, totalMs: 8_000 };
+    expect(judge('A8', [skewed([0.75, 0.25], { waits: [idle] })]).reason).toContain('clients set the pace');
+    const full = skewed([0.5, 0.5], { deq: 100_000, cpuUs: 19 });
+    expect(judge('A8', [full])).toMatchObject({
+      verdict: 'not-comparable',
+      reason: expect.stringContaining('1.9 of 2 cores are busy'),
+    });
+  });
 });
 
 describe('A9, a dequeue under a millisecond', () => {
@@ -106,7 +134,7 @@ describe('A9, a dequeue under a millisecond', () => {
     expect(result).toMatchObject({ verdict: 'holds', value: 0.108 });
     expect(
       result.clauses.filter(({ verdict }) => verdict === 'not-comparable').map(({ condition }) => condition),
-    ).toEqual(['remote sessions', 'open loop']);
+    ).toEqual(['remote sessions', 'open loop, embedded sessions', 'open loop, remote sessions']);
     expect(result.weak).toContain('memory of its own process');
   });
 
@@ -122,6 +150,59 @@ describe('A9, a dequeue under a millisecond', () => {
   test('remote sessions are a condition of their own', () => {
     const remote = at(three).map((each) => withParams(each, { sessions: 'remote' }));
     expect(judge('A9', [...at(tenth), ...remote])).toMatchObject({ verdict: 'mixed', value: 2.958 });
+    const one = point({ threads: 32, operations: 1, deq: 1_000, callMs: three, repeats: five });
+    expect(judge('A9', [...at(tenth), withParams(one, { sessions: 'remote' })]).reason).toContain(
+      'Remote sessions, one message per transaction: does not hold',
+    );
+  });
+
+  describe('in an open loop', () => {
+    const open = (times: number[], { p99 = times, rate = 1_000, system = 'sharded' } = {}): Point => {
+      const figure = (repeats: number[]) => ({
+        value: repeats[0] ?? 0,
+        unit: '',
+        provenance: 'measured' as const,
+        repeats,
+      });
+      const latencies = times.length === 0 ? {} : { latencyP50Ms: figure(times), latencyP99Ms: figure(p99) };
+      return {
+        ...point({ system, deq: 1_000, repeats: five }),
+        program: 'open-loop',
+        params: { messagesPerSec: 1_000, payloadBytes: 512, operationsPerTransaction: 10 },
+        figures: {
+          ...latencies,
+          offeredPerSec: figure(Array(5).fill(1_000)),
+          dequeuePerSec: figure(five.map((share) => share * rate)),
+        },
+      };
+    };
+
+    test('a message that arrives late after its intended send time refutes it, by place of the sessions', () => {
+      const result = judge('A9', [open(tenth, { p99: three }), open(three, { system: 'sharded-remote' })]);
+      expect(result).toMatchObject({ verdict: 'does-not-hold' });
+      expect(new Set(result.clauses.map(({ condition }) => condition))).toEqual(
+        new Set(['open loop, embedded sessions', 'open loop, remote sessions']),
+      );
+      expect(result.reason).toContain('One point, at 1,000/s');
+    });
+
+    test('short times alone do not show it', () => {
+      expect(judge('A9', [open(tenth)])).toMatchObject({
+        verdict: 'not-comparable',
+        reason: expect.stringContaining('a short time does not show the claim'),
+      });
+      expect(judge('A9', [...at(tenth), open(tenth)]).verdict).toBe('holds');
+    });
+
+    test('nor do those of messages that are not delivered at the rate at which they were to be sent', () => {
+      expect(judge('A9', [open(tenth, { rate: 600 })]).verdict).toBe('does-not-hold');
+    });
+
+    test('without a steady repeat, or in memory, nothing is decided', () => {
+      expect(judge('A9', [open([])]).reason).toContain('the backlog was steady in no repeat');
+      const [result] = bundledStudies.judge(['A9'], [open(three)], { cores: 2, fileSystem: 'tmpfs' });
+      expect(result).toMatchObject({ verdict: 'inconclusive', reason: expect.stringContaining('tmpfs') });
+    });
   });
 });
 
@@ -210,6 +291,12 @@ describe('A11, large batches', () => {
   test('a lower rate cannot be judged on less hardware, and fails on as much', () => {
     expect(judge('A11', points({ deq: 60_000 }), 2).verdict).toBe('not-comparable');
     expect(judge('A11', points({ deq: 60_000 }), 192).verdict).toBe('does-not-hold');
+  });
+
+  test('a rate far above is not near', () => {
+    const result = judge('A11', points({ deq: 680_000, cpuUs: 2, waits: [partitions, { totalMs: 1_000 }] }));
+    expect(result.verdict).toBe('does-not-hold');
+    expect(result.reason).toContain('Needed: 90000 to 110000. A higher rate has another limit');
   });
 
   test('small batches do not count', () => {

@@ -173,6 +173,12 @@ describe('A2, 76,000 dequeues a second', () => {
     expect(judge('A2', [...at(90_000), ...remote]).clauses.map(({ condition }) => condition)).toContain(
       'remote sessions',
     );
+    const conditions = judge('A2', [...at(90_000), ...at(80_000, { operations: 1 })]).clauses.map(
+      ({ condition }) => condition,
+    );
+    expect(new Set(conditions)).toEqual(
+      new Set(['embedded sessions', 'embedded sessions, one message per transaction']),
+    );
   });
 });
 
@@ -273,14 +279,33 @@ describe('A4, unsharded gains little', () => {
 describe('A5, unsharded is best on one instance', () => {
   const lock = { event: 'write lock', class: 'concurrency' as const, totalMs: 500 };
   const waiting = (law: (t: number, n: number) => number, facts: Partial<PointFacts> = {}) =>
-    grid({ law, facts: { system: 'unsharded', waits: [lock], cpuUs: 140, ...facts } });
+    grid({ law, facts: { system: 'unsharded', waits: [lock], cpuUs: 140, lockElsewhere: 0.7, ...facts } });
   const slower = (t: number, n: number) => (7000 + t) / n;
 
   test('holds when several are slower and wait for the lock, and one is below 8,000 with its CPU busy', () => {
     const result = judge('A5', withGrouped(waiting(slower)));
     expect(result).toMatchObject({ verdict: 'holds', value: 2 });
-    expect(result.clauses.map(({ verdict }) => verdict)).toEqual(Array(8).fill('holds'));
+    expect(result.clauses.map(({ verdict }) => verdict)).toEqual(Array(9).fill('holds'));
     expect(judge('A5', waiting(slower)).verdict).toBe('inconclusive');
+  });
+
+  test('tells waits for sessions of other instances from those for sessions of the same one', () => {
+    const own = waiting(slower, { lockElsewhere: 0.2 });
+    expect(clause('A5', own, 'of other instances')).toBe('does-not-hold');
+    const { lockElsewhere: _untold, ...before } = {
+      system: 'unsharded',
+      waits: [lock],
+      cpuUs: 140,
+      lockElsewhere: 0,
+    };
+    const result = judge('A5', withGrouped(grid({ law: slower, facts: before })));
+    expect(result).toMatchObject({
+      verdict: 'inconclusive',
+      reason: expect.stringContaining('And mostly for those of other instances: Not measured'),
+    });
+    // All processes have one writer, so its sessions wait for a group.
+    const ofGrouped = result.clauses.filter(({ condition }) => condition!.endsWith('unsharded-grouped'));
+    expect(ofGrouped.map(({ verdict }) => verdict)).toEqual(Array(4).fill('holds'));
   });
 
   test('fails by each of its clauses', () => {

@@ -107,7 +107,7 @@ describe('a trial', () => {
   it.each([1, 2])(
     'of an unsharded queue on %i instances knows who writes and who waits, as long as the time book says',
     async (instances) => {
-      const { holders, waits, integrity, measuredMs } = await trialOf('unsharded', instances);
+      const { figures, holders, waits, integrity, measuredMs } = await trialOf('unsharded', instances);
       expect(integrity).toEqual(wholeAndDrained);
       expect(holders!.map(({ event }) => event)).toEqual(['write lock']);
       const [record] = holders!.filter(({ event }) => event === 'write lock');
@@ -131,6 +131,10 @@ describe('a trial', () => {
       );
       for (let instance = 1; instance <= instances; instance += 1)
         expect([...holding].some((name) => name?.includes(` ${instance}.`))).toBe(true);
+      // Alone an instance has the lock from its first write on; of two, each waits for the other.
+      if (instances === 1) expect(figures.writeLockElsewhere).toBe(0);
+      else expect(figures.writeLockElsewhere).toBeGreaterThan(0);
+      expect(figures.writeLockElsewhere).toBeLessThan(1);
       // The average number of sessions that wait, and the share of time that somebody holds it: the samples agree with the time
       // book and with the ends of all holds within four standard errors of so many samples, which are 13 to 20 % and 0.13. The
       // windows differ too: the book is read by timers, which a turn of writes delays; that is less.

@@ -178,13 +178,18 @@ describe('systems that only pretend', () => {
 });
 
 describe('a system that does what the document says', () => {
-  const untold = ['A8', 'A17'];
+  /** At every workload, or at one: where sessions are placed evenly, and in an open loop, which can only refute. */
+  const untold = new Map([
+    ['A17', ['not-comparable']],
+    ['A8', ['not-comparable', 'holds']],
+    ['A9', ['holds', 'not-comparable']],
+  ]);
 
   test('makes every claim hold that can be judged here', () => {
     const verdicts = verdictsOf({ systems: reference }, full, 1);
     expect([...verdicts.keys()].toSorted()).toEqual(allClaims.map(({ id }) => id).toSorted());
     for (const [id, of] of verdicts)
-      expect([id, ...new Set(of)]).toEqual([id, untold.includes(id) ? 'not-comparable' : 'holds']);
+      expect([id, new Set(of)]).toEqual([id, new Set(untold.get(id) ?? ['holds'])]);
   });
 
   test('has measurements that agree with each other, and loses its verdicts with them', () => {

@@ -58,6 +58,8 @@ export interface PointFacts {
   cores?: number[];
   /** Shares of the dequeue rate by instance; default even. */
   shares?: number[];
+  /** Of the time in "write lock": how much of it another instance had the lock; default: not told. */
+  lockElsewhere?: number;
   /** Mean of the dequeue call, of each repeat; its median and its 99th percentile are the same. */
   callMs?: number | number[];
 }
@@ -148,6 +150,14 @@ export function point(facts: PointFacts): Point {
         each((share, repeat) => (share * deq * of(cpuUs, repeat)) / 1e6),
         'cores',
       ),
+      ...(facts.lockElsewhere === undefined
+        ? {}
+        : {
+            writeLockElsewhere: figure(
+              each(() => facts.lockElsewhere!),
+              'share',
+            ),
+          }),
       dequeueCallP50Ms: calls,
       dequeueCallP99Ms: calls,
     },

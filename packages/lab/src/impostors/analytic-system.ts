@@ -3,7 +3,13 @@
  * trial that ran (plan, outcome, point, verdict). With them the judges are tested: systems that only pretend must not
  * make claims hold, and a system that does what a claim says must.
  */
-import type { Params, Repeat, Scenario, WaitClass } from '@shardlab/contract';
+import {
+  type Params,
+  type Repeat,
+  type Scenario,
+  threadsByInstance,
+  type WaitClass,
+} from '@shardlab/contract';
 import type { Random } from '@shardlab/model';
 import { type QueueParams, queueParamsOf } from '../programs/queue/queue-params.ts';
 import type { TrialOutcome } from '../trial/trial.ts';
@@ -21,9 +27,11 @@ export interface Behaviour {
   latencyMs: number;
   /** Share of the time of all sessions, by event. */
   waitShares: Readonly<Record<string, number>>;
+  /** Of the time in "write lock": how much of it another instance had the lock. Default: none of it. */
+  writeLockElsewhere?: number;
   /** Commits that waited for a sync, as a share of all commits. */
   syncsPerCommit: number;
-  /** Share of the dequeue rate by instance; default: even. */
+  /** Share of the dequeue rate by instance; default: as many threads as it has. */
   instanceShares?: readonly number[];
   /** What the kernel counts of its processes; null where the platform does not tell. Default: as much as its books claim. */
   kernel?: { writtenBytesPerSec: number; blocksPerSec: number; cores: number } | null;
@@ -50,6 +58,7 @@ export const commitsPerSec = (
   { operationsPerTransaction }: QueueParams,
 ): number => (enqueuePerSec + dequeuePerSec) / operationsPerTransaction;
 
+/** In an open loop no more is delivered than is offered. */
 export function outcomeOf(
   params: Params,
   behaviour: Behaviour,
@@ -57,10 +66,12 @@ export function outcomeOf(
 ): TrialOutcome {
   const { measureMs: measuredMs } = phases;
   const typed = queueParamsOf(params);
-  const { instances, subscribers = 1, roundTripMs = 0 } = typed;
-  const { dequeuePerSec, cpuUsPerMessage, callMs, latencyMs, waitShares, syncsPerCommit } = behaviour;
+  const { threads, subscribers = 1, roundTripMs = 0 } = typed;
+  const { cpuUsPerMessage, callMs, callP99Ms = callMs, latencyMs, waitShares, syncsPerCommit } = behaviour;
+  const offered = params.messagesPerSec === undefined ? {} : { offeredPerSec: Number(params.messagesPerSec) };
+  const dequeuePerSec = Math.min(behaviour.dequeuePerSec, offered.offeredPerSec ?? Number.POSITIVE_INFINITY);
   const enqueuePerSec = behaviour.enqueuePerSec ?? dequeuePerSec / subscribers;
-  const shares = behaviour.instanceShares ?? Array.from({ length: instances }, () => 1 / instances);
+  const shares = behaviour.instanceShares ?? threadsByInstance(typed).map((count) => count / threads);
   const busyCores = (dequeuePerSec * cpuUsPerMessage) / 1e6;
   const sessionMs = sessionsOf(typed) * measuredMs;
   const commits = (commitsPerSec({ enqueuePerSec, dequeuePerSec }, typed) * measuredMs) / 1000;
@@ -88,15 +99,17 @@ export function outcomeOf(
         : undefined;
   return {
     figures: {
+      ...offered,
       dequeuePerSec,
       enqueuePerSec,
       cpuUsPerMessage,
       busiestCores: Math.max(...shares) * busyCores,
       dequeueCallMeanMs: callMs,
       dequeueCallP50Ms: callMs,
-      dequeueCallP99Ms: behaviour.callP99Ms ?? callMs,
+      dequeueCallP99Ms: callP99Ms,
       latencyP50Ms: latencyMs,
-      latencyP99Ms: latencyMs,
+      latencyP99Ms: (latencyMs * callP99Ms) / callMs,
+      writeLockElsewhere: behaviour.writeLockElsewhere ?? 0,
       ...(kernel === null
         ? {}
         : {

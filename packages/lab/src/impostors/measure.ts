@@ -20,6 +20,9 @@ export interface MeasureOptions {
 /** Nothing can be killed here. Impostors are taken to survive it, so that judges must tell them by what they measured. */
 const killSurvived = { durability: 'shown' };
 
+/** Of programs that load one instance at a given rate, and name neither instances nor threads: they have as many sessions by default. */
+const loadParams = { instances: 1, threads: 16 };
+
 /** Repeats are the outermost loop, as in a run. */
 export function measure({
   scenario,
@@ -36,8 +39,9 @@ export function measure({
   for (let repeat = 0; repeat < repeats; repeat++)
     for (const { params, outcomes, behave } of combinations)
       if (behave !== undefined) {
-        const behaviour = behave(queueParamsOf(params), chance, scenario);
-        outcomes.push(outcomeOf(params, behaviour, { ...scenario, phases }));
+        const typed = { ...loadParams, ...params };
+        const behaviour = behave(queueParamsOf(typed), chance, scenario);
+        outcomes.push(outcomeOf(typed, behaviour, { ...scenario, phases }));
       }
   return (
     combinations

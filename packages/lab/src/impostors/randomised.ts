@@ -2,6 +2,7 @@
  * Families of systems that no judge was written against: each seed draws the curves of a pair, its CPU, its waits and its
  * response times, independently of each other.
  */
+import { threadsByInstance } from '@shardlab/contract';
 import { Random } from '@shardlab/model';
 import { type AnalyticSystem, pacedByClients } from './analytic-system.ts';
 import { noisy } from './books.ts';
@@ -56,6 +57,8 @@ function randomisedSystem(chance: Random): AnalyticSystem {
   const shares = Array.from({ length: 4 }, () => chance.next() / 2);
   const lockAmongInstances = exponent(0, 1);
   const synced = even(0, 1.2);
+  /** From the same rate for each instance, over the same for each session (0), to one that favours the larger instance. */
+  const favoured = even(-1, 0.5);
   const disruption = { outageMs: scaled(10, 10_000), after: even(0, 2) };
 
   return (params, drawn) => {
@@ -80,6 +83,8 @@ function randomisedSystem(chance: Random): AnalyticSystem {
       subscribers ** cpu.subscribers *
       cacheMiB ** cpu.cache;
     const callMs = noisy(call.base * threads ** call.threads * instances ** call.instances, drawn, noise);
+    const weights = threadsByInstance(params).map((count) => count ** (1 + favoured));
+    const weight = weights.reduce((sum, each) => sum + each, 0);
     const [sync, lock, partitions, idle] = shares as [number, number, number, number];
     return {
       dequeuePerSec,
@@ -95,6 +100,7 @@ function randomisedSystem(chance: Random): AnalyticSystem {
         'waiting for messages': idle,
       },
       syncsPerCommit: synced,
+      instanceShares: weights.map((each) => each / weight),
       disruption: disruptionOf(dequeuePerSec, disruption),
     };
   };

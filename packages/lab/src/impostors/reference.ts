@@ -19,7 +19,7 @@ const sharded: AnalyticSystem = (params, chance) => {
   const own =
     (topic ? 4_000 : 3_100) *
     Math.min(threads, 36) ** 0.95 *
-    (large ? 1.5 : 1) *
+    (large ? (topic ? 1.5 : 1.2) : 1) *
     (payloadBytes / 512) ** -0.7 *
     (params.durability === 'durable' ? 1 : params.durability === 'relaxed' ? 1.8 : 3) *
     (params.rows === 'separate' ? 0.6 : 1) *
@@ -36,6 +36,7 @@ const sharded: AnalyticSystem = (params, chance) => {
       waits,
     }),
     callP99Ms: noisy(0.4, chance),
+    latencyMs: noisy(0.1, chance),
     disruption: disruptionOf(rate, { outageMs: 400, after: 0.8 }),
   };
 };
@@ -59,6 +60,7 @@ const unsharded: AnalyticSystem = (params, chance) => {
         ? { 'write lock': 0.7, 'log file sync': 0.2 }
         : { 'log file sync': 0.6, 'write lock': 0.2 },
     }),
+    writeLockElsewhere: crowded ? noisy(0.7, chance) : 0,
     disruption: disruptionOf(rate, { outageMs: 60, after: 3 }),
   };
 };

@@ -184,11 +184,16 @@ export function examine(points: readonly QueuePoint[], cores: number | null): Ex
 /** Why points of durable messages decide nothing; null if their files were on a disk. */
 export function inMemory(
   points: readonly Pick<QueuePoint, 'params'>[],
-  { fileSystem }: Pick<JudgeContext, 'fileSystem'>,
+  context: Pick<JudgeContext, 'fileSystem'>,
 ): string | null {
-  if (fileSystem !== 'tmpfs' || !points.some(({ params }) => params.durability === 'durable')) return null;
-  return 'The files of the trials were in memory (tmpfs), where a sync takes no time, so nothing is said about a disk.';
+  return points.some(({ params }) => params.durability === 'durable') ? onMemoryDisk(context) : null;
 }
+
+/** Why nothing that waits for a sync is judged; null if the files of the trials were on a disk. */
+export const onMemoryDisk = ({ fileSystem }: Pick<JudgeContext, 'fileSystem'>): string | null =>
+  fileSystem === 'tmpfs'
+    ? 'The files of the trials were in memory (tmpfs), where a sync takes no time, so nothing is said about a disk.'
+    : null;
 
 /** Why the durability of a system's messages is not shown; null if it is, or if the run has not examined it. */
 export function undurable(points: readonly Pick<QueuePoint, 'system' | 'integrity'>[]): string | null {

@@ -128,6 +128,12 @@ export const inCondition = (...words: readonly string[]): string => words.join('
 export const sharded = (points: readonly QueuePoint[]) =>
   points.filter((point) => point.system === 'sharded');
 
+/** "remote sessions", "remote sessions, one message per transaction": in which way clients call the queue. */
+export function sessionsInWords({ params }: Pick<QueuePoint, 'params'>): string {
+  const place = `${params.sessions ?? 'embedded'} sessions`;
+  return params.operationsPerTransaction === 1 ? `${place}, one message per transaction` : place;
+}
+
 /** The point with the highest dequeue rate. */
 export function best(points: readonly QueuePoint[]): QueuePoint | null {
   return points.reduce<QueuePoint | null>(

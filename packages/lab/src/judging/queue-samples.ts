@@ -22,6 +22,9 @@ export const callMeanMs = quantity(({ dequeueCallMeanMs }) => dequeueCallMeanMs)
 export const callP50Ms = quantity(({ dequeueCallP50Ms }) => dequeueCallP50Ms);
 export const callP99Ms = quantity(({ dequeueCallP99Ms }) => dequeueCallP99Ms);
 
+/** Of the time in which sessions waited for the write lock, the part in which another process had it. */
+export const writeLockElsewhere = quantity((repeat) => repeat.writeLockElsewhere);
+
 /** Cores that the point kept busy. */
 export const busyCores = quantity(
   ({ dequeuePerSec, cpuUsPerMessage }) => (dequeuePerSec * cpuUsPerMessage) / 1e6,

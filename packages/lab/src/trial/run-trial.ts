@@ -2,7 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import type { Phases, TickEvent, TimelineBin } from '@shardlab/contract';
 import { queueParamsOf } from '../programs/queue/queue-params.ts';
-import { sharesOneTable } from '../programs/queue/queue-systems.ts';
+import { hasWriteLock, sharesOneTable } from '../programs/queue/queue-systems.ts';
 import { BacklogShares } from './backlog-shares.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { addCounts } from './counts.ts';
@@ -16,7 +16,7 @@ import { LiveTicks } from './live-ticks.ts';
 import type { FromWorker, Timeline, WorkerResult } from './protocol.ts';
 import { accountedShare } from './session-times.ts';
 import { steadinessOf } from './steadiness.ts';
-import { cpuFigures, syncFigures, timeFigures } from './time-figures.ts';
+import { cpuFigures, lockFigures, syncFigures, timeFigures } from './time-figures.ts';
 import { tracesIn } from './trace-sampler.ts';
 import type { Trial, TrialOptions, TrialOutcome } from './trial.ts';
 import { type ProcessWindow, startRemote, type TrialCluster } from './trial-cluster.ts';
@@ -175,7 +175,7 @@ function timelineFrom(warmupAtMs: number, phases: Phases): Timeline {
  * divided by its own window, because windows differ by a turn of the event loop.
  */
 function outcomeOf(
-  { params }: Trial,
+  { system, params }: Trial,
   results: readonly WorkerResult[],
   served: readonly ProcessWindow[] | null,
 ): TrialOutcome {
@@ -188,6 +188,7 @@ function outcomeOf(
   const dequeuePerSec = windows.map(({ consumed, ms }) => (consumed * 1000) / ms);
   const cpuShare = windows.map(({ cpuUs, ms }) => cpuUs / 1000 / ms);
   const waits = mergeWaits([...windows, ...(served ?? [])].map((window) => window.waits));
+  const counters = addCounts([...windows, ...(served ?? [])].map((window) => window.counters));
   const latency = mergeHistograms(windows.map((window) => window.latency));
   const dequeueCall = mergeHistograms(windows.map((window) => window.dequeueCall));
   const commit = mergeHistograms(windows.map((window) => window.commit));
@@ -198,7 +199,8 @@ function outcomeOf(
       ...cpuFigures(results, served),
       busiestCores: Math.max(...cpuShare),
       ...timeFigures(windows),
-      ...syncFigures(waits, addCounts([...windows, ...(served ?? [])].map(({ counters }) => counters))),
+      ...syncFigures(waits, counters),
+      ...(hasWriteLock(system) ? lockFigures(waits, counters) : {}),
       syncsPerSec: sum(windows.map(({ syncs, ms }) => (syncs * 1000) / ms)),
       ...callFigures(dequeueCall),
       ...latencyFigures(latency),

@@ -1,5 +1,11 @@
 /** Figures of a trial about time: CPU of which process and thread, and on what the sessions spent theirs. */
-import { commitWriteMs, logFileSync, type WaitStats } from '@shardlab/engine';
+import {
+  commitWriteMs,
+  logFileSync,
+  type WaitStats,
+  writeLock,
+  writeLockElsewhereMs,
+} from '@shardlab/engine';
 import type { Counts } from './counts.ts';
 import type { WindowResult, WorkerResult } from './protocol.ts';
 import { accountedShare, addTimes } from './session-times.ts';
@@ -50,6 +56,13 @@ export function syncFigures(waits: readonly WaitStats[], counters: Counts): Reco
   if (written === 0) return {};
   const waited = waits.find(({ event }) => event === logFileSync.name)?.totalMs ?? 0;
   return { syncWaitOfWrite: waited / written };
+}
+
+/** Of the time in which sessions waited for the write lock: how much of it another process had the lock. */
+export function lockFigures(waits: readonly WaitStats[], counters: Counts): Record<string, number> {
+  const waitedMs = waits.find(({ event }) => event === writeLock.name)?.totalMs ?? 0;
+  if (waitedMs === 0) return {};
+  return { writeLockElsewhere: (counters[writeLockElsewhereMs.name] ?? 0) / waitedMs };
 }
 
 /** How the sessions of all instances spent their time, as shares of it. */

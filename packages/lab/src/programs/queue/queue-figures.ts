@@ -162,6 +162,13 @@ export const queueFigures: readonly FigureInfo[] = [
     format: 'ratio',
   },
   {
+    name: 'writeLockElsewhere',
+    label: 'Write lock elsewhere',
+    title: 'Time in which sessions waited for the write lock while another process had it',
+    unit: 'share of their time in "write lock"',
+    format: 'ratio',
+  },
+  {
     name: 'writtenBytesPerSec',
     label: 'Written',
     title: 'Bytes that the processes of the instances wrote, by the count of the kernel',

@@ -20,6 +20,8 @@ export interface QueueRepeat extends Omit<Repeat, 'byInstance'> {
   dequeueCallP50Ms: number | undefined;
   dequeueCallP99Ms: number | undefined;
   dequeuePerSecByInstance: number[];
+  /** Undefined where no lock was waited for, and in runs of earlier versions. */
+  writeLockElsewhere: number | undefined;
   /** Undefined without raw probes. */
   rawRatio: number | undefined;
 }
@@ -89,6 +91,7 @@ export function queuePointOf(point: Point): QueuePoint {
         dequeueCallP50Ms: figure('dequeueCallP50Ms'),
         dequeueCallP99Ms: figure('dequeueCallP99Ms'),
         dequeuePerSecByInstance: each.dequeuePerSec ?? [],
+        writeLockElsewhere: figure('writeLockElsewhere'),
         rawRatio: figure('rawRatio'),
       };
     }),

@@ -50,6 +50,9 @@ const kinds: Readonly<Record<(typeof topicSystems)[number]['id'], QueueKind>> = 
 /** The kind of its queues or topics. */
 export const kindOf = (system: string): QueueKind => kinds[system as keyof typeof kinds];
 
+/** Whether each session writes under the lock of the file, for itself. */
+export const hasWriteLock = (system: string): boolean => kindOf(system) === 'unsharded';
+
 /** Whether it stores a message of a topic once for each subscriber. */
 export const storesCopies = (system: string): boolean =>
   queueSystems.some(({ id }) => id === system) && kindOf(system) !== 'sharded';

@@ -5,10 +5,11 @@ import type { Claim } from '../study.ts';
 import { judgeA3, judgeA6, judgeA19 } from './judges/balance.ts';
 import { judgeA7, judgeA14, judgeA17 } from './judges/cpu.ts';
 import { judgeA4, judgeA13 } from './judges/gain.ts';
+import { judgeA5 } from './judges/instances.ts';
 import { judgeA9, judgeA18 } from './judges/response.ts';
 import { judgeA1, judgeA15 } from './judges/scaling.ts';
 import { judgeA8, judgeA10 } from './judges/spread.ts';
-import { judgeA2, judgeA5, judgeA11, judgeA12, judgeA16 } from './judges/throughput.ts';
+import { judgeA2, judgeA11, judgeA12, judgeA16 } from './judges/throughput.ts';
 
 export const figureClaims: readonly Claim[] = [
   {
@@ -101,7 +102,7 @@ export const figureClaims: readonly Claim[] = [
     stated:
       'Although not illustrated, the latency of the dequeues in the sharded queue was typically less than a millisecond',
     grade: 'prose',
-    judge: ofType('queue', judgeA9),
+    judge: judgeA9,
     weak: 'A system whose clients set the pace fulfils it too: a call that finds its message in the memory of its own process takes microseconds, whatever the queue does.',
   },
   {

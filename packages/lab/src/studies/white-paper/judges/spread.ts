@@ -1,6 +1,8 @@
 /** Claim A8: whether instances share the work evenly. A10: what limits the sharded queue. */
+import { isDeepStrictEqual } from 'node:util';
+import { type ClaimClause, threadsByInstance } from '@shardlab/contract';
 import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.ts';
-import { sameParamsExcept } from '../../../judging/comparison.ts';
+import { inQueueMin, sameParamsExcept } from '../../../judging/comparison.ts';
 import { percent } from '../../../judging/judgement.ts';
 import {
   best,
@@ -11,36 +13,112 @@ import {
   topWaitInWords,
   underLoad,
 } from '../../../judging/queue-points.ts';
-import { dequeues, lowestBy, type Quantity, shareOfWaits } from '../../../judging/queue-samples.ts';
+import {
+  dequeues,
+  lowestBy,
+  type Quantity,
+  shareInQueue,
+  shareOfWaits,
+} from '../../../judging/queue-samples.ts';
 import { combined, geometricMean, ratioOf, sampleOf } from '../../../judging/sample.ts';
 import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { cpuFull } from './scaling.ts';
 
+/** A session of an instance that dequeues at least this share of what the mean session does is served as well as others. */
+const evenShareMin = 0.8;
+
 /**
- * Sessions are placed evenly, and each instance has dequeuers for its own messages, so nothing has to be spread: any queue
- * is even. Only sessions placed unevenly would show whether the queue evens out.
+ * Where sessions are placed evenly, any queue is even. Where most are on one instance, the work is spread well if those of
+ * no instance are left behind: an instance that is served in equal turns with a larger one, or waits for it, has another rate per session.
  */
-export const judgeA8: QueueJudge = (points) => {
-  const shared = sharded(points).filter(
-    ({ params: { instances, threads }, dequeuePerSec }) =>
-      instances > 1 && threads % instances === 0 && dequeuePerSec > 0,
+export const judgeA8: QueueJudge = (points, { cores }) => {
+  const several = sharded(points).filter(
+    ({ params: { instances }, dequeuePerSec }) => instances > 1 && dequeuePerSec > 0,
   );
-  const worst = lowestBy(shared, evenness);
-  if (worst === null)
-    return needs('Needs sharded points of several instances with equal numbers of threads.');
-  return [
-    clauseWithout('not-comparable', {
-      statement: 'work is spread evenly',
-      reason: `The least busy instance reaches ${fixed(evenness(worst))} of the mean rate or more (${pointInWords(worst)}). But sessions are placed evenly here, and unsharded queues are as even: the queue has nothing to spread.`,
-    }),
+  const clauses = [
+    ...evenlyPlaced(several.filter((point) => !isSkewed(point))),
+    ...unevenlyPlaced(several.filter(isSkewed), points.filter(isSkewed), cores),
   ];
+  return clauses.length > 0
+    ? clauses
+    : needs(
+        'Needs sharded points of several instances, with equal numbers of threads or most of them on one.',
+      );
 };
 
-/** The lowest rate of an instance as a share of the mean rate; 1 is perfectly even. */
-function evenness({ dequeuePerSecByInstance: rates }: QueuePoint): number {
-  const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
-  return mean === 0 ? 0 : Math.min(...rates) / mean;
+const isSkewed = ({ params }: QueuePoint): boolean => params.placement === 'skewed';
+
+function evenlyPlaced(points: readonly QueuePoint[]): ClaimClause[] {
+  const worst = lowestBy(
+    points.filter(({ params: { instances, threads } }) => threads % instances === 0),
+    (point) => shareOfSlowest(point).value,
+  );
+  if (worst === null) return [];
+  return [
+    clauseWithout('not-comparable', {
+      condition: 'sessions placed evenly',
+      statement: 'work is spread evenly',
+      reason: `The least busy instance reaches ${fixed(shareOfSlowest(worst).value)} of the mean rate or more (${pointInWords(worst)}). But unsharded queues are as even: the queue has nothing to spread.`,
+    }),
+  ];
 }
+
+function unevenlyPlaced(
+  points: readonly QueuePoint[],
+  ofAllSystems: readonly QueuePoint[],
+  cores: number | null,
+): ClaimClause[] {
+  const worst = lowestBy(points, (point) => shareOfSlowest(point).value);
+  if (worst === null) return [];
+  const sample = shareOfSlowest(worst);
+  const beside = ofAllSystems
+    .filter(({ system, params }) => system !== 'sharded' && isDeepStrictEqual(params, worst.params))
+    .map((point) => ` That share is ${fixed(shareOfSlowest(point).value)} with ${point.system}.`);
+  const clause = clauseOf({
+    condition: 'three quarters of the sessions on one instance',
+    statement: 'sessions of every instance dequeue alike',
+    unit: '× the mean rate of a session, on the instance where it is lowest',
+    sample,
+    over: evenShareMin,
+    provenance: provenanceOf([worst]),
+    numbers: `Instances have ${threadsInWords(worst)} threads, and a session of the slowest one dequeues at ${fixed(sample.value)} of the mean rate of a session (${pointInWords(worst)}).${beside.join('')}`,
+  });
+  const inQueue = shareInQueue(worst).value;
+  if (clause.verdict === 'holds' && inQueue < inQueueMin)
+    return [
+      clauseWithout('not-comparable', {
+        ...clause,
+        reason: `${clause.reason} But sessions spend only ${percent(inQueue)} of their time in the queue, so that its clients set the pace.`,
+      }),
+    ];
+  if (clause.verdict === 'does-not-hold' && cores !== null && worst.coresBusy >= cpuFull * cores)
+    return [
+      clauseWithout('not-comparable', {
+        ...clause,
+        reason: `${clause.reason} But ${fixed(worst.coresBusy)} of ${cores} cores are busy: the instance with more sessions has no core of its own here.`,
+      }),
+    ];
+  return [clause];
+}
+
+/** "12 and 4" */
+const threadsInWords = ({ params }: QueuePoint): string => {
+  const counts = threadsByInstance(params);
+  return `${counts.slice(0, -1).join(', ')} and ${counts.at(-1)}`;
+};
+
+/** The rate of a session on the instance where it is lowest, as a share of the mean rate of all sessions; 1 is perfectly even. */
+const shareOfSlowest: Quantity = (point) => {
+  const threads = threadsByInstance(point.params);
+  return sampleOf(
+    point.repeats.map(({ dequeuePerSecByInstance: rates }) => {
+      const total = rates.reduce((sum, rate) => sum + rate, 0);
+      if (total === 0) return 0;
+      const mean = total / point.params.threads;
+      return Math.min(...rates.map((rate, index) => rate / threads[index]!)) / mean;
+    }),
+  );
+};
 
 /** The two events are the limit if they make up at least this share of the waiting time. */
 const limitShareMin = 0.5;
