@@ -35,6 +35,34 @@ describe('what repeats decide', () => {
     expect(verdict([4.12, 4.15, 4.3, 4.2, 4.1], 4)).toBe('holds');
   });
 
+  test('repeats that were not steady are left out if five steady ones remain, and the reason says so in both cases', () => {
+    const [steady, drifting] = [
+      [1.02, 1.03, 1.02, 1.04, 1.03],
+      [0.5, 0.4],
+    ];
+    const clauseOver = (repeats: number[], notSteady: boolean[]) =>
+      clauseOf({
+        statement: '',
+        unit: '',
+        sample: sampleOf(repeats, notSteady),
+        over: 1,
+        provenance: 'measured',
+      });
+    const flags = [...steady.map(() => false), true, true];
+    expect(clauseOver([...steady, ...drifting], flags)).toMatchObject({
+      verdict: 'holds',
+      repeats: 5,
+      reason: 'Needed: more than 1. 2 of 7 repeats were not steady; they are left out.',
+    });
+    expect(clauseOver(steady, [true, false, false, false, false])).toMatchObject({
+      verdict: 'holds',
+      repeats: 5,
+      reason: 'Needed: more than 1. 1 of 5 repeats was not steady; it is judged with the others.',
+    });
+    const ratio = ratioOf(sampleOf(steady), sampleOf([1, 1, 1, 1, 1], [false, true, false, false, false]));
+    expect(ratio.notSteady).toEqual([false, true, false, false, false]);
+  });
+
   test('a ratio is taken repeat by repeat, so that a slow round of the machine cancels out', () => {
     const rounds = [1, 0.5, 0.8, 1.1, 0.6];
     const ratio = ratioOf(sampleOf(rounds.map((speed) => 1.1 * speed)), sampleOf(rounds));

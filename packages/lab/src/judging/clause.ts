@@ -1,7 +1,7 @@
 /** The one rule by which a measured value decides a statement: docs/decisions/verdicts.md. */
 import type { ClaimClause, Provenance, Verdict } from '@shardlab/contract';
 import { type Interval, median, repeatsMin } from '@shardlab/model';
-import type { Sample } from './sample.ts';
+import { type Sample, steadyRepeatsOf } from './sample.ts';
 
 /**
  * How far single measurements of the same thing differ on a machine with other work (observed between quick runs): a smaller
@@ -59,7 +59,8 @@ export interface ClauseFacts {
 
 /** A statement about a measured value. */
 export function clauseOf(facts: ClauseFacts): ClaimClause {
-  const { condition = null, statement, unit, sample, over, under, provenance, numbers = '' } = facts;
+  const { condition = null, statement, unit, over, under, provenance, numbers = '' } = facts;
+  const sample = steadyRepeatsOf(facts.sample);
   const { digits = 2 } = facts;
   const noise = facts.noise === undefined ? {} : { noise: facts.noise };
   const verdicts = [
@@ -78,7 +79,12 @@ export function clauseOf(facts: ClauseFacts): ClaimClause {
     repeats,
     provenance,
     provisional,
-    reason: [numbers, barInWords(over, under), provisional ? provisionalInWords(repeats) : '']
+    reason: [
+      numbers,
+      barInWords(over, under),
+      notSteadyInWords(facts.sample, sample),
+      provisional ? provisionalInWords(repeats) : '',
+    ]
       .filter((words) => words !== '')
       .join(' '),
   };
@@ -96,6 +102,15 @@ const withMinus = (value: number): string => String(value).replace('-', '−');
 
 const provisionalInWords = (repeats: number) =>
   `Provisional: ${repeats} ${repeats === 1 ? 'repeat' : 'repeats'}, and an interval needs ${repeatsMin}.`;
+
+/** `judged`: the sample, or its steady repeats only. */
+function notSteadyInWords({ repeats, notSteady = [] }: Sample, judged: Sample): string {
+  const count = notSteady.filter((each) => each).length;
+  if (count === 0) return '';
+  const [are, them] = count === 1 ? ['was', 'it is'] : ['were', 'they are'];
+  const left = judged.repeats.length < repeats.length ? `${them} left out` : `${them} judged with the others`;
+  return `${count} of ${repeats.length} repeats ${are} not steady; ${left}.`;
+}
 
 /** What must not happen even once, so that a single case decides. */
 export const failed = (clause: ClaimClause, fault: string): ClaimClause => ({

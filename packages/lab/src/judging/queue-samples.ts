@@ -7,10 +7,19 @@ import { combined, geometricMean, ratioOf, type Sample, sampleOf } from './sampl
 /** What a judge reads of a point. */
 export type Quantity = (point: QueuePoint) => Sample;
 
-const quantity =
+/** Without the repeats of which `read` tells nothing. */
+export const quantity =
   (read: (repeat: QueueRepeat, point: QueuePoint) => number | undefined): Quantity =>
-  (point) =>
-    sampleOf(point.repeats.flatMap((repeat) => read(repeat, point) ?? []));
+  (point) => {
+    const told = point.repeats.flatMap((repeat) => {
+      const value = read(repeat, point);
+      return value === undefined ? [] : [{ value, notSteady: repeat.steady?.isSteady === false }];
+    });
+    return sampleOf(
+      told.map(({ value }) => value),
+      told.map(({ notSteady }) => notSteady),
+    );
+  };
 
 export const dequeues = quantity(({ dequeuePerSec }) => dequeuePerSec);
 export const enqueues = quantity(({ enqueuePerSec }) => enqueuePerSec);

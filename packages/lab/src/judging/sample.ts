@@ -7,10 +7,20 @@ export interface Sample {
   repeats: readonly number[];
   /** The 95 % interval; null for fewer than five repeats. */
   interval: Interval | null;
+  /** For each repeat, whether it was not steady: its rate still changed, or its backlog grew. Left out if all were steady. */
+  notSteady?: readonly boolean[];
 }
 
-export function sampleOf(repeats: readonly number[]): Sample {
-  return { value: centre(repeats), repeats, interval: meanInterval(repeats) };
+export function sampleOf(repeats: readonly number[], notSteady: readonly boolean[] = []): Sample {
+  const sample = { value: centre(repeats), repeats, interval: meanInterval(repeats) };
+  return notSteady.includes(true) ? { ...sample, notSteady } : sample;
+}
+
+/** Only the steady repeats, if they are enough for an interval; otherwise the sample as it is. */
+export function steadyRepeatsOf(sample: Sample): Sample {
+  const { repeats, notSteady } = sample;
+  const steady = repeats.filter((_, index) => notSteady?.[index] !== true);
+  return steady.length === repeats.length || steady.length < repeatsMin ? sample : sampleOf(steady);
 }
 
 /**
@@ -19,8 +29,10 @@ export function sampleOf(repeats: readonly number[]): Sample {
  */
 export function combined(samples: readonly Sample[], compute: (values: readonly number[]) => number): Sample {
   const rounds = samples.length === 0 ? 0 : Math.min(...samples.map(({ repeats }) => repeats.length));
+  const each = Array.from({ length: rounds }, (_, round) => round);
   return sampleOf(
-    Array.from({ length: rounds }, (_, round) => compute(samples.map(({ repeats }) => repeats[round]!))),
+    each.map((round) => compute(samples.map(({ repeats }) => repeats[round]!))),
+    each.map((round) => samples.some(({ notSteady }) => notSteady?.[round] === true)),
   );
 }
 

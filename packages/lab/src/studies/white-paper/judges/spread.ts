@@ -13,14 +13,8 @@ import {
   topWaitInWords,
   underLoad,
 } from '../../../judging/queue-points.ts';
-import {
-  dequeues,
-  lowestBy,
-  type Quantity,
-  shareInQueue,
-  shareOfWaits,
-} from '../../../judging/queue-samples.ts';
-import { combined, geometricMean, ratioOf, sampleOf } from '../../../judging/sample.ts';
+import { dequeues, lowestBy, quantity, shareInQueue, shareOfWaits } from '../../../judging/queue-samples.ts';
+import { combined, geometricMean, ratioOf } from '../../../judging/sample.ts';
 import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { cpuFull } from './scaling.ts';
 
@@ -108,17 +102,12 @@ const threadsInWords = ({ params }: QueuePoint): string => {
 };
 
 /** The rate of a session on the instance where it is lowest, as a share of the mean rate of all sessions; 1 is perfectly even. */
-const shareOfSlowest: Quantity = (point) => {
-  const threads = threadsByInstance(point.params);
-  return sampleOf(
-    point.repeats.map(({ dequeuePerSecByInstance: rates }) => {
-      const total = rates.reduce((sum, rate) => sum + rate, 0);
-      if (total === 0) return 0;
-      const mean = total / point.params.threads;
-      return Math.min(...rates.map((rate, index) => rate / threads[index]!)) / mean;
-    }),
-  );
-};
+const shareOfSlowest = quantity(({ dequeuePerSecByInstance: rates }, { params }) => {
+  const total = rates.reduce((sum, rate) => sum + rate, 0);
+  if (total === 0) return 0;
+  const threads = threadsByInstance(params);
+  return Math.min(...rates.map((rate, index) => rate / threads[index]!)) / (total / params.threads);
+});
 
 /** The two events are the limit if they make up at least this share of the waiting time. */
 const limitShareMin = 0.5;
@@ -129,14 +118,11 @@ const isLimit = ({ event }: { event: string }) =>
   event === 'log file sync' || event === 'partition maintenance';
 const limitShare = shareOfWaits(isLimit);
 /** Share of the sessions' whole time that the two events take. */
-const limitTime: Quantity = (point) =>
-  sampleOf(
-    point.repeats.map(({ waitMs, measuredMs }) => {
-      const { threads, subscribers = 1 } = point.params;
-      const limitMs = (waitMs['log file sync'] ?? 0) + (waitMs['partition maintenance'] ?? 0);
-      return limitMs / (threads * (1 + subscribers) * measuredMs);
-    }),
-  );
+const limitTime = quantity(({ waitMs, measuredMs }, { params }) => {
+  const { threads, subscribers = 1 } = params;
+  const limitMs = (waitMs['log file sync'] ?? 0) + (waitMs['partition maintenance'] ?? 0);
+  return limitMs / (threads * (1 + subscribers) * measuredMs);
+});
 
 /**
  * Waits alone do not show a limit, since sessions that are faster elsewhere wait longer here. The time of a sync is varied
