@@ -77,6 +77,12 @@ test('a recording goes on where it was stopped, and shares trials between scenar
   expect(output).toContain('two: recorded already by this code, judged anew');
   expect(await readRecorded('two', into)).toEqual({ ...two, ticksJson: one.ticksJson });
 
+  writeRecorded({ code: 'of-then', run: { ...two.run, points: pointsOf(two), claims }, ticks }, into);
+  output = '';
+  expect(await runCommand(['record', ...paths, '--into', into, '--judge-only'])).toBe(0);
+  expect(output).toBe('one: verdicts as before\ntwo: judged anew\n');
+  expect(await readRecorded('two', into)).toEqual({ ...two, code: 'of-then', ticksJson: one.ticksJson });
+
   writeFileSync(paths[1]!, readFileSync(paths[1]!, 'utf8').replace('Does it run?', 'Does it?'));
   expect(await record()).toBe(0);
   expect((await readRecorded('two', into))!.run.scenario.question).toBe('Does it?');

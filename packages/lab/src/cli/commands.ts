@@ -35,6 +35,8 @@ const help = `Usage: npm run lab -- <command>
     --hours <n>              stop after so many hours
     --into <folder>          folder of the recorded runs
     --quick                  record at the smaller scale, to try it
+    --judge-only             measure nothing: give recorded runs the verdicts of today's judges, whichever code measured
+                             them
     --data-dir <folder>      folder for scratch data and the trials measured so far, on a disk; default:
                              DATA_DIR or data/
   claims                     show each claim of the documents and its verdict
@@ -166,6 +168,7 @@ function parse(args: string[]) {
       'drain-s': { type: 'string' },
       hours: { type: 'string' },
       into: { type: 'string' },
+      'judge-only': { type: 'boolean', default: false },
       cancel: { type: 'boolean', default: false },
       resume: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },

@@ -30,6 +30,7 @@ export interface RecordFlags {
   quick: boolean;
   hours?: string | undefined;
   into?: string | undefined;
+  'judge-only': boolean;
   'data-dir'?: string | undefined;
 }
 
@@ -46,6 +47,7 @@ export async function recordCommand(targets: readonly string[], flags: RecordFla
   }
   const scenarios = await scenariosOf(targets);
   if (scenarios === null) return exitCodes.usage;
+  if (flags['judge-only']) return judgeRecorded(scenarios, folderOf(flags));
   const cancel = new AbortController();
   const stop = () => cancel.abort();
   process.once('SIGINT', stop);
@@ -59,6 +61,20 @@ export async function recordCommand(targets: readonly string[], flags: RecordFla
     process.off('SIGTERM', stop);
   }
 }
+
+/** Of the scenarios that are recorded; measures nothing. */
+async function judgeRecorded(scenarios: readonly Scenario[], folder: string): Promise<number> {
+  for (const { id } of scenarios) {
+    const recorded = await readRecorded(id, folder);
+    if (recorded === undefined) continue;
+    process.stdout.write(`${id}: ${judgeAgain(recorded, folder) ? 'judged anew' : 'verdicts as before'}
+`);
+  }
+  return exitCodes.done;
+}
+
+const folderOf = ({ into }: RecordFlags): string =>
+  into === undefined ? recordedFolder : resolve(process.env.INIT_CWD ?? process.cwd(), into);
 
 /** Null if one of them has faults, which were printed. */
 async function scenariosOf(targets: readonly string[]): Promise<Scenario[] | null> {
@@ -84,10 +100,9 @@ class Recording {
   readonly #journal: TrialJournal;
 
   constructor(flags: RecordFlags, signal: AbortSignal) {
-    const base = process.env.INIT_CWD ?? process.cwd();
     this.#signal = signal;
     this.#scale = flags.quick ? 'quick' : 'full';
-    this.#folder = flags.into === undefined ? recordedFolder : resolve(base, flags.into);
+    this.#folder = folderOf(flags);
     this.#dataDir = dataFolder(flags['data-dir']);
     this.#journal = new TrialJournal(join(this.#dataDir, 'recording', `${this.#code}.jsonl`));
   }
