@@ -59,6 +59,7 @@ describe('what repeats decide', () => {
       repeats: 5,
       reason: 'Needed: more than 1. 1 of 5 repeats was not steady; it is judged with the others.',
     });
+    expect(clauseOver(drifting, [true, true]).reason).toContain('None of its 2 repeats was steady.');
     const ratio = ratioOf(sampleOf(steady), sampleOf([1, 1, 1, 1, 1], [false, true, false, false, false]));
     expect(ratio.notSteady).toEqual([false, true, false, false, false]);
   });

@@ -107,6 +107,8 @@ const provisionalInWords = (repeats: number) =>
 function notSteadyInWords({ repeats, notSteady = [] }: Sample, judged: Sample): string {
   const count = notSteady.filter((each) => each).length;
   if (count === 0) return '';
+  if (count === repeats.length)
+    return count === 1 ? 'Its repeat was not steady.' : `None of its ${count} repeats was steady.`;
   const [are, them] = count === 1 ? ['was', 'it is'] : ['were', 'they are'];
   const left = judged.repeats.length < repeats.length ? `${them} left out` : `${them} judged with the others`;
   return `${count} of ${repeats.length} repeats ${are} not steady; ${left}.`;
