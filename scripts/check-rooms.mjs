@@ -10,24 +10,26 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * @typedef {{ imports: string[], modules: string[] }} Room
- * @typedef {{ folder: string, rooms: Record<string, Room>, usePlatform: string[], nodePorts: string[], entries: string[] }} RoomTable
+ * @typedef {{ folder: string, rooms: Record<string, Room>, usePlatform: Record<string, string>, nodePorts: string[], entries: string[] }} RoomTable
  * @typedef {{ path: string, code: string, imports: string[] }} SourceFile `path` and relative `imports` from the folder
  */
 
 const commentOrString = /\/\/.*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g;
 const specifiers = /^(?:import|export)\b[^;'"`]*?\bfrom '([^']+)'|^import '([^']+)'|\bimport\(\s*'([^']+)'/gm;
 const platform = [
-  /\bDate\.now\b/,
-  /\bnew Date\(\s*\)/,
-  /\bperformance\.(?:now|timeOrigin)\b/,
-  /\bprocess\.(?:hrtime|uptime)\b/,
-  /\b(?:setTimeout|setInterval|setImmediate)\b/,
-  /\bAbortSignal\.timeout\b/,
-  /\bMath\.random\b/,
-  /\b(?:randomUUID|randomBytes|randomInt|randomFillSync|getRandomValues)\b/,
-  /\bnode:(?:timers|perf_hooks|child_process)\b[^']*/,
-  /(?<![.#])\bprocess\.(?:pid|kill)\b/,
-  /\bnew Worker\b/,
+  /\bDate\.now\b/g,
+  /\bnew Date\(\s*\)/g,
+  /\bperformance\.(?:now|timeOrigin)\b/g,
+  /\bprocess\.(?:hrtime|uptime|(?:cpu|threadCpu|resource|memory)Usage)\b/g,
+  /\b(?:setTimeout|setInterval|setImmediate)\b/g,
+  /\bAbortSignal\.timeout\b/g,
+  /\bMath\.random\b/g,
+  /\b(?:randomUUID|randomBytes|randomInt|randomFillSync|getRandomValues)\b/g,
+  /\bnode:(?:timers|perf_hooks|child_process)\b[^']*/g,
+  /(?<![.#])\bprocess\.(?:p?pid|kill)\b/g,
+  /\bnew Worker\b/g,
+  // But not with three arguments: the fourth is the longest time, and a wait without one is no timer.
+  /\bAtomics\.wait(?:Async)?\b(?!\((?:(?:[^(),]|\((?:[^()]|\([^()]*\))*\))+(?:,\s*|(?=\)))){3}\))/g,
 ];
 
 /** @returns {RoomTable} */
@@ -47,7 +49,7 @@ export function findViolations(root, table) {
   return [
     ...files.flatMap((file) => importViolations(file, table, allowed)),
     ...folderCircles(files),
-    ...files.flatMap((file) => (table.usePlatform.includes(file.path) ? [] : portViolations(file))),
+    ...files.flatMap((file) => (file.path in table.usePlatform ? [] : portViolations(file))),
   ].map((sentence) => `${table.folder}/${sentence}`);
 }
 
@@ -198,7 +200,7 @@ export function findUnused(root, table) {
       ...modules.filter((name) => !targets.includes(name)).map((name) => `${room} does not import ${name}`),
     ];
   });
-  for (const path of table.usePlatform) {
+  for (const path of Object.keys(table.usePlatform)) {
     const source = file(path);
     if (source === undefined || portViolations(source).length === 0)
       unused.push(`usePlatform: ${path} uses nothing of the platform`);
@@ -212,13 +214,13 @@ export function findUnused(root, table) {
 
 /** @returns {string[]} */
 function portViolations(/** @type {SourceFile} */ { path, code }) {
-  return code.split('\n').flatMap((line, index) => {
-    const source = platform.map((pattern) => pattern.exec(line)?.[0]).find((match) => match !== undefined);
-    if (source === undefined) return [];
-    return [
-      `${path}:${index + 1} uses ${source}: time, timers, chance and processes come through model/ports.ts`,
-    ];
-  });
+  return platform
+    .flatMap((pattern) => [...code.matchAll(pattern)])
+    .sort((a, b) => a.index - b.index)
+    .map(({ index, 0: source }) => {
+      const line = code.slice(0, index).split('\n').length;
+      return `${path}:${line} uses ${source}: time, timers, chance and processes come through model/ports.ts`;
+    });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

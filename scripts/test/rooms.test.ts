@@ -117,7 +117,7 @@ test('a permission that nothing uses is reported', () => {
     b: { imports: ['a'], modules: ['node:fs'] },
     c: { imports: ['a', 'b'], modules: [] },
   };
-  const usePlatform = ['b/b.ts', 'c/c.ts'];
+  const usePlatform = { 'b/b.ts': 'a reason', 'c/c.ts': 'a reason' };
   expect(findUnused(folder, { folder: path, rooms, nodePorts, usePlatform, entries: ['a/a.ts'] })).toEqual([
     'scripts/rooms.json: a does not import node:os',
     'scripts/rooms.json: c need not name a',
@@ -144,6 +144,10 @@ describe('time, timers, chance and processes outside the ports are reported', ()
     'performance.now()',
     'process.hrtime.bigint()',
     'process.uptime()',
+    'process.cpuUsage()',
+    'process.threadCpuUsage()',
+    'process.resourceUsage()',
+    'process.memoryUsage.rss()',
     'setTimeout(f, 1)',
     'globalThis.setInterval(f, 1)',
     'setImmediate(f)',
@@ -154,8 +158,14 @@ describe('time, timers, chance and processes outside the ports are reported', ()
     'crypto.getRandomValues(bytes)',
     ['`', '$', '{Date.now()}', '`'].join(''),
     'process.pid',
+    'process.ppid',
     'process.kill(1, 0)',
     'new Worker(url)',
+    'Atomics.wait(words, 0, 0, 5)',
+    'Atomics.wait(words, at(of(1, 2), 3), 0, ms())',
+    'Atomics.wait(\n  words,\n  0,\n  0,\n  5,\n)',
+    'Atomics.waitAsync(words, 0, 0, 5)',
+    'Atomics.wait',
   ])('%s', (expression) => {
     write('queues/a.ts', `export const f = () => 0;\nexport const a = ${expression};\n`);
     expect(violations()).toEqual([
@@ -168,11 +178,12 @@ describe('time, timers, chance and processes outside the ports are reported', ()
     expect(violations()).toContainEqual(expect.stringMatching(/^queues\/a\.ts:1 uses /));
   });
 
-  test('but not in the files that may read them, in comments, nor of a moment that is given', () => {
-    for (const file of table.usePlatform) write(file, 'export const a = Date.now();\n');
+  test('but not in the files that may read them, in comments, nor a given moment or a wait without end', () => {
+    for (const file of Object.keys(table.usePlatform)) write(file, 'export const a = Date.now();\n');
     write(
       'queues/a.ts',
-      '/** Not Date.now. */\nexport const a = (ms: number) => new Date(ms); // Math.random\n',
+      '/** Not Date.now. */\nexport const a = (ms: number) => new Date(ms); // Math.random\n' +
+        'Atomics.wait(words, index(1, 2), 0);\nAtomics.wait(\n  words,\n  0,\n  0,\n);\n',
     );
     expect(violations()).toEqual([]);
   });

@@ -1,5 +1,5 @@
 /**
- * Node's clocks. Apart from the other ports, because the writer and scrub threads need nothing else of them: loading random
+ * Node's clocks, and what it says of the calling thread. Apart from the other ports, because the writer and scrub threads need nothing else of them: loading random
  * bytes and child processes takes a third of the CPU of a thread's start.
  */
 import type { InstancePorts } from './model/ports.ts';
@@ -14,10 +14,18 @@ const originMs = Math.max(
   ...Array.from({ length: 5 }, () => Number(process.hrtime.bigint()) / 1e6 - monotonicMs()),
 );
 
-export const nodeClocks: Pick<InstancePorts, 'clock' | 'machineClock'> = {
+/** Nobody ever notifies it. */
+const sleepWord = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+
+export const nodeClocks: Pick<InstancePorts, 'clock' | 'machineClock' | 'thread'> = {
   clock: {
     epochMs: Date.now,
     monotonicMs,
   },
   machineClock: { nowMs: () => originMs + monotonicMs() },
+  thread: {
+    cpuUsage: process.threadCpuUsage,
+    sleep: (ms) => void Atomics.wait(sleepWord, 0, 0, ms),
+    wait: Atomics.wait,
+  },
 };

@@ -82,8 +82,9 @@ describe('an emulated disk', () => {
       let nowMs = 1_000;
       const disks = Array.from({ length: count }, () => {
         const paused: number[] = [];
-        const disk = openEmulatedDisk({ device: undefined, ...sync }, { nowMs: () => nowMs }, (ms) =>
-          paused.push(ms),
+        const disk = openEmulatedDisk(
+          { device: undefined, ...sync },
+          { machineClock: { nowMs: () => nowMs }, thread: { sleep: (ms) => paused.push(ms) } },
         )!;
         onTestFinished(() => disk.close());
         return { disk, paused };

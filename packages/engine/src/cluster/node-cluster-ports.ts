@@ -7,6 +7,10 @@ export const nodeClusterPorts: ClusterPorts = {
   ...nodePorts,
   processes: {
     ...nodePorts.processes,
+    usage() {
+      const { user, system } = process.cpuUsage();
+      return { cpuUs: user + system, rssBytes: process.memoryUsage.rss() };
+    },
     fork: (module, { execArgv }) =>
       fork(module, [], { execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
     kill: (pid) => {

@@ -16,6 +16,8 @@ export interface ForkedProcess {
 }
 
 export interface Processes extends ProcessTable, ProcessStarter {
+  /** Of this process: its CPU time so far, and the memory that it has now. */
+  usage(): { cpuUs: number; rssBytes: number };
   /** Starts a process that runs `module`, with a message channel to this one. */
   fork(module: URL, options: { execArgv: string[] }): ForkedProcess;
   /** Sends SIGKILL. Returns false if this process may not send it; a process that has ended is no failure. */

@@ -7,7 +7,7 @@
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { MachineClock } from '../model/ports.ts';
+import type { CallingThread, MachineClock } from '../model/ports.ts';
 import { latchWords } from './queue-memory.ts';
 import type { WaitTimer } from './session-book.ts';
 import type { GuardCounts } from './session-counts.ts';
@@ -32,6 +32,7 @@ export interface LatchOptions {
   /** Called after each release, with the times of the call, the success and the release. */
   onReleased?: ((calledMs: number, gotMs: number, releasedMs: number) => void) | undefined;
   clock: MachineClock;
+  thread: Pick<CallingThread, 'wait'>;
   /** Further tries of a get that missed or was woken, before it sleeps. */
   spins?: number;
   /** Longest time of a get, ms. */
@@ -67,7 +68,7 @@ export class Latch implements Guard {
   }
 
   #getAfterMiss(calledMs: number): void {
-    const { words, at, counts, timer, spins, clock, getMsMax } = this.#options;
+    const { words, at, counts, timer, spins, clock, thread, getMsMax } = this.#options;
     const [holderAt, sleepersAt] = [at + latchWords.holder, at + latchWords.sleepers];
     counts.add('misses');
     for (let sleeps = 0; ; ) {
@@ -83,7 +84,7 @@ export class Latch implements Guard {
       timer.begin();
       Atomics.add(words, sleepersAt, 1);
       const holder = Atomics.load(words, holderAt);
-      const slept = holder !== free && Atomics.wait(words, holderAt, holder, leftMs) !== 'not-equal';
+      const slept = holder !== free && thread.wait(words, holderAt, holder, leftMs) !== 'not-equal';
       Atomics.sub(words, sleepersAt, 1);
       timer.end(slept);
       if (!slept) continue; // the word has changed meanwhile, which is no sleep

@@ -18,8 +18,8 @@ import { SharedSession } from './thread-session.ts';
 export async function openThreadSession(handle: SharedQueueHandle): Promise<ThreadSession> {
   const memory = new QueueMemory(handle, handle);
   const session = takeNumber(memory);
-  const { machineClock: clock } = nodePorts;
-  const parts = joinSharedMemory(handle, { memory, session, clock, threadClock: openThreadClock() });
+  const { machineClock: clock, thread } = nodePorts;
+  const parts = joinSharedMemory(handle, { memory, session, clock, thread, threadClock: openThreadClock() });
   parts.trace?.clear();
   try {
     parts.object.assertOpen();
@@ -28,7 +28,7 @@ export async function openThreadSession(handle: SharedQueueHandle): Promise<Thre
       connectMs: limits.connectMsDefault,
       ports: nodePorts,
     });
-    return new SharedSession({ ...parts, queue: handle.queue, client, clock });
+    return new SharedSession({ ...parts, queue: handle.queue, client, clock, thread });
   } catch (error) {
     parts.book.close();
     memory.store(memory.session(session, 'state'), sessionStates.indexOf('closed'));

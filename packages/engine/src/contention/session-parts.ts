@@ -2,7 +2,7 @@
 
 import type { SharedQueueHandle } from '../api/shared-queue.ts';
 import type { ThreadSessionNumber } from '../model/ids.ts';
-import type { MachineClock, ThreadClock } from '../model/ports.ts';
+import type { CallingThread, MachineClock, ThreadClock } from '../model/ports.ts';
 import { BroadcastChannel } from './broadcast-channel.ts';
 import { type Guard, Latch, type LatchOptions } from './latch.ts';
 import type { QueueMemory } from './queue-memory.ts';
@@ -17,19 +17,20 @@ export interface JoinOptions {
   memory: QueueMemory;
   session: ThreadSessionNumber;
   clock: MachineClock;
+  thread: CallingThread;
   /** Of the thread of the session, which closes it. */
   threadClock: ThreadClock;
 }
 
 export function joinSharedMemory(
   { statistics, trace: traced, traceEventsMax: eventsMax }: SharedMemoryOfSessions,
-  { memory, session, clock, threadClock }: JoinOptions,
+  { memory, session, clock, thread, threadClock }: JoinOptions,
 ) {
   const counts = new SessionCounts(statistics, session);
   counts.clear();
   const book = counts.book.open({ clock, threadClock });
   const { words } = memory;
-  const common = { words, holder: session + 1, clock };
+  const common = { words, holder: session + 1, clock, thread };
   const trace = eventsMax === 0 ? undefined : new SessionTrace(traced, { session, eventsMax });
   const traceOf = (kind: 'latch' | 'mutex'): LatchOptions['onReleased'] =>
     trace === undefined ? undefined : (...times) => trace.add(kind, ...times);

@@ -94,8 +94,8 @@ class OwnedSharedQueue implements SharedQueue {
     this.handle = handle;
     this.#instance = instance;
     this.#memory = new QueueMemory(handle, handle);
-    const { machineClock: clock } = nodePorts;
-    const own = { memory: this.#memory, session: owner, clock, threadClock: noThreadClock };
+    const { machineClock: clock, thread } = nodePorts;
+    const own = { memory: this.#memory, session: owner, clock, thread, threadClock: noThreadClock };
     this.#own = joinSharedMemory(handle, own);
     this.#endFollowing = instance.followTopic(handle.queue, (change) => this.#onChange(change));
   }

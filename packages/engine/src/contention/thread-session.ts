@@ -10,7 +10,8 @@ import type { Message, NewMessage } from '../api/message.ts';
 import type { Session } from '../api/session.ts';
 import type { SharedDequeueOptions, SharedEnqueueOptions, ThreadSession } from '../api/shared-queue.ts';
 import type { SlotNumber, ThreadSessionNumber } from '../model/ids.ts';
-import type { MachineClock } from '../model/ports.ts';
+import type { CallingThread, MachineClock } from '../model/ports.ts';
+import { SessionGuard } from '../model/session-calls.ts';
 import { announce } from './announce.ts';
 import type { BroadcastChannel } from './broadcast-channel.ts';
 import { type QueueMemory, sessionStates } from './queue-memory.ts';
@@ -33,6 +34,7 @@ export interface SharedSessionParts {
   channel: BroadcastChannel;
   client: RemoteInstance;
   clock: MachineClock;
+  thread: CallingThread;
 }
 
 export class SharedSession implements ThreadSession {
@@ -45,12 +47,12 @@ export class SharedSession implements ThreadSession {
   #enqueued: CountChange[] = [];
   /** Subscribers of the messages that it has dequeued. */
   #dequeuedFor: string[] = [];
-  #isBusy = false;
-  #isClosed = false;
+  readonly #guard: SessionGuard;
 
   constructor(parts: SharedSessionParts) {
     this.id = parts.session;
     this.#parts = parts;
+    this.#guard = new SessionGuard(this.id);
     this.#transaction = parts.client.openSession();
     this.#autonomous = parts.client.openSession();
   }
@@ -236,14 +238,14 @@ export class SharedSession implements ThreadSession {
     state: 'listening' | 'waiting',
     { wakes, untilMs, pollMs }: { wakes: number; untilMs: number; pollMs: number },
   ): 'woken' | 'poll' | 'time is up' {
-    const { memory, counts, book, clock, object } = this.#parts;
+    const { memory, counts, book, clock, thread, object } = this.#parts;
     object.assertOpen();
     const leftMs = untilMs - clock.nowMs();
     if (leftMs <= 0) return 'time is up';
     book.begin(state === 'listening' ? 'listen' : 'dequeue');
     this.#state = state;
     const wakeAt = memory.session(this.id, 'wake');
-    const outcome = Atomics.wait(memory.words, wakeAt, wakes, Math.min(pollMs, leftMs));
+    const outcome = thread.wait(memory.words, wakeAt, wakes, Math.min(pollMs, leftMs));
     this.#state = 'open';
     book.end();
     if (outcome !== 'timed-out') return 'woken';
@@ -304,9 +306,9 @@ export class SharedSession implements ThreadSession {
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return;
+    if (this.#guard.isClosed) return;
     await this.#run(async () => {
-      this.#isClosed = true;
+      this.#guard.beginClose();
       if (!this.#parts.object.isClosed) await this.#rollback();
       await this.#waitFor('call', () => this.#parts.client.close());
       this.#parts.book.close();
@@ -315,13 +317,13 @@ export class SharedSession implements ThreadSession {
   }
 
   async #run<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#isClosed) throw new QueueError('SESSION_CLOSED', { details: { session: this.id } });
-    if (this.#isBusy) throw new QueueError('SESSION_BUSY', { details: { session: this.id } });
-    this.#isBusy = true;
+    this.#guard.assertFree();
+    const called = call();
+    this.#guard.begin(called);
     try {
-      return await call();
+      return await called;
     } finally {
-      this.#isBusy = false;
+      this.#guard.end();
     }
   }
 }

@@ -36,6 +36,16 @@ export interface ThreadClock {
   close(): void;
 }
 
+/** What a thread asks of the system about itself. Threads do not share it: it is always of the thread that calls. */
+export interface CallingThread {
+  /** CPU time so far in its own code and in the kernel, microseconds. */
+  cpuUsage(): { user: number; system: number };
+  /** Blocks the thread for so many milliseconds. */
+  sleep(ms: number): void;
+  /** `Atomics.wait`: blocks the thread until another notifies the word, or for so many milliseconds. */
+  wait(words: Int32Array, index: number, value: number, ms: number): 'ok' | 'not-equal' | 'timed-out';
+}
+
 export interface Timer {
   /** Does nothing once the timer has fired. */
   cancel(): void;
@@ -109,5 +119,6 @@ export interface Ports {
 /** The ports of whoever opens an instance's folder, where each claim names a process and other processes host instances. */
 export interface InstancePorts extends Ports {
   readonly machineClock: MachineClock;
+  readonly thread: CallingThread;
   readonly processes: ProcessTable & ProcessStarter;
 }

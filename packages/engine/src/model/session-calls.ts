@@ -22,7 +22,7 @@ const reservedPropertyPrefix = 'shardlab-';
  * before each call and registers the promise of an asynchronous one.
  */
 export class SessionGuard {
-  readonly #sessionId: string;
+  readonly #sessionId: string | number;
   #call: Promise<unknown> | undefined;
   #closed = false;
   /** Made for the first that asks: most sessions close without a call under way. */
@@ -34,7 +34,7 @@ export class SessionGuard {
   /** Kept because callers pass the same signal again and again, and joining two signals costs 5 µs. */
   #joinedSignal: { waitEnd: AbortSignal; callers: AbortSignal; signal: AbortSignal } | undefined;
 
-  constructor(sessionId: string) {
+  constructor(sessionId: string | number) {
     this.#sessionId = sessionId;
   }
 

@@ -4,6 +4,7 @@ import { QueueError } from '../api/errors.ts';
 import type { InstanceStats, ShardStats } from '../api/instance-stats.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { InstanceId } from '../model/ids.ts';
+import type { CallingThread } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { EngineTotals, QueueEngine } from '../queues/queue-engine.ts';
@@ -24,6 +25,7 @@ export interface InstanceReportOptions {
   /** All kinds of queue. */
   engines: readonly Pick<QueueEngine, 'statistics'>[];
   scrubber: Pick<Scrubber, 'stats'>;
+  thread: CallingThread;
 }
 
 export class InstanceReport {
@@ -35,9 +37,9 @@ export class InstanceReport {
 
   /** Throws why nothing is served. */
   stats(): InstanceStats {
-    const { instance, dir, queues, waits, sharded, scrubber } = this.#options;
+    const { instance, dir, queues, waits, sharded, scrubber, thread } = this.#options;
     queues.assertServing();
-    const { user, system } = process.threadCpuUsage();
+    const { user, system } = thread.cpuUsage();
     return {
       instance,
       epoch: sharded.epoch,

@@ -15,7 +15,7 @@ import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
 import type { Epoch, InstanceId } from '../model/ids.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
-import type { Ports, Timer } from '../model/ports.ts';
+import type { InstancePorts, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { ServiceHost } from '../singletons/service-host.ts';
@@ -47,7 +47,7 @@ interface LocalInstanceParts {
   dir: string;
   catalog: Catalog;
   waits: WaitRecorder;
-  ports: Pick<Ports, 'clock' | 'timers'>;
+  ports: Pick<InstancePorts, 'clock' | 'timers' | 'thread'>;
   outcomes: CommitOutcomes;
   sharded: ShardedParts;
   unsharded: UnshardedEngine;
@@ -133,6 +133,7 @@ export class LocalInstance implements Instance {
       dir: parts.dir,
       engines: [parts.sharded.engine, parts.unsharded, parts.grouped],
       scrubber: parts.scrubber,
+      thread: parts.ports.thread,
     });
     this.#services = parts.createServices(this);
     this.#end = new InstanceEnd({

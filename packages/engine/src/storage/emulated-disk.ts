@@ -6,7 +6,7 @@
  */
 import Database from 'better-sqlite3';
 import { type EmulatedSync, isEmulated } from '../model/emulated-sync.ts';
-import type { MachineClock } from '../model/ports.ts';
+import type { CallingThread, MachineClock } from '../model/ports.ts';
 
 export interface EmulatedDisk {
   /** The real sync begins now. */
@@ -20,14 +20,10 @@ export interface EmulatedDisk {
 const busyMsMax = 64_000;
 const lockMsMax = 10_000;
 
-const signal = new Int32Array(new SharedArrayBuffer(4));
-const blockThread = (ms: number): void => void Atomics.wait(signal, 0, 0, ms);
-
-/** Undefined if no sync is emulated. `pause` blocks the thread for so many milliseconds, more than 0. */
+/** Undefined if no sync is emulated. */
 export function openEmulatedDisk(
   sync: EmulatedSync,
-  clock: MachineClock,
-  pause: (ms: number) => void = blockThread,
+  { machineClock: clock, thread }: { machineClock: MachineClock; thread: Pick<CallingThread, 'sleep'> },
 ): EmulatedDisk | undefined {
   if (!isEmulated(sync)) return undefined;
   const reservations = sync.device === undefined ? ownReservations(sync) : openShared(sync.device, sync);
@@ -38,7 +34,7 @@ export function openEmulatedDisk(
     },
     end() {
       const leftMs = endMs - clock.nowMs();
-      if (leftMs > 0) pause(leftMs);
+      if (leftMs > 0) thread.sleep(leftMs);
     },
     close: () => reservations.close(),
   };

@@ -14,6 +14,7 @@ import type {
 import { ProcessSupervisor } from '../../src/cluster/supervisor/process-supervisor.ts';
 import type { Timer, Timers } from '../../src/model/ports.ts';
 import type { ProcessCommand, ProcessState } from '../../src/model/process-life.ts';
+import { nodeClocks } from '../../src/node-clocks.ts';
 import { Chance, drainPromises, Scheduler, SimulatedPorts } from '../simulator/scheduler.ts';
 
 interface VirtualHost {
@@ -175,9 +176,11 @@ export class VirtualCluster {
     const ports: ClusterPorts = {
       clock: simulated.clock,
       machineClock: { nowMs: () => this.nowMs },
+      thread: nodeClocks.thread,
       timers: simulated.timers,
       random: simulated.random,
       processes: {
+        usage: () => ({ cpuUs: 0, rssBytes: 0 }),
         self: { pid: 1, started: 'boot' },
         isAlive: ({ pid }) => this.isAlive(pid),
         mayBeAlive: (pid) => this.isAlive(pid),

@@ -46,8 +46,8 @@ class SlowMemory extends QueueMemory {
 const { handle, session, without, work, times, arrived } = workerData as FaultyWork;
 const nobody: Guard = { within: (section) => section() };
 const memory = new SlowMemory(handle, handle);
-const { machineClock: clock } = nodePorts;
-const joined = joinSharedMemory(handle, { memory, session, clock, threadClock: noThreadClock });
+const { machineClock: clock, thread } = nodePorts;
+const joined = joinSharedMemory(handle, { memory, session, clock, thread, threadClock: noThreadClock });
 const object =
   without === 'mutex'
     ? new QueueObject({
@@ -79,7 +79,15 @@ async function moveMessages(received: string[]): Promise<void> {
     connectMs: limits.connectMsDefault,
     ports: nodePorts,
   });
-  const shared = new SharedSession({ ...joined, object, channel, queue: handle.queue, client, clock });
+  const shared = new SharedSession({
+    ...joined,
+    object,
+    channel,
+    queue: handle.queue,
+    client,
+    clock,
+    thread,
+  });
   const now = { visibility: 'immediate' } as const;
   meet(1);
   for (let each = 0; each < times; each += 1)

@@ -23,11 +23,11 @@ export const secondAt = 33;
 function run({ words: memory, threads, holder, gets, isGuarded, spins }: LatchWork) {
   const words = new Int32Array(memory);
   const counts = new GuardCounts();
-  const { machineClock: clock } = nodeClocks;
+  const { machineClock: clock, thread } = nodeClocks;
   const reader = new SessionBook(new Float64Array(new SharedArrayBuffer(8 * bookWords)));
   const timer = reader.open({ clock, threadClock: noThreadClock }).timer('latch');
   const latch: Guard = isGuarded
-    ? new Latch({ words, at: 0, holder, counts, timer, clock, spins })
+    ? new Latch({ words, at: 0, holder, counts, timer, clock, thread, spins })
     : { within: (section) => section() };
   Atomics.add(words, begunAt, 1);
   while (Atomics.load(words, begunAt) < threads) Atomics.pause();

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Latch } from '../../src/contention/latch.ts';
 import { GuardCounts } from '../../src/contention/session-counts.ts';
 import type { GuardStatistics } from '../../src/index.ts';
+import { nodeClocks } from '../../src/node-clocks.ts';
 import { firstAt, type LatchWork, secondAt } from './latch-thread.ts';
 
 async function contend(work: Omit<LatchWork, 'words' | 'holder'>) {
@@ -32,6 +33,7 @@ function steppingClock() {
   return { nowMs: () => (nowMs += 1) };
 }
 
+const { thread } = nodeClocks;
 const noTimer = { begin: () => undefined, end: () => 0 };
 
 describe('a latch', () => {
@@ -64,7 +66,15 @@ describe('a latch', () => {
   it('is released when its section throws', () => {
     const words = new Int32Array(new SharedArrayBuffer(64));
     const counts = new GuardCounts();
-    const latch = new Latch({ words, at: 0, holder: 1, counts, timer: noTimer, clock: steppingClock() });
+    const latch = new Latch({
+      words,
+      at: 0,
+      holder: 1,
+      counts,
+      timer: noTimer,
+      clock: steppingClock(),
+      thread,
+    });
     expect(() =>
       latch.within(() => {
         throw new Error('in the section');
@@ -85,6 +95,7 @@ describe('a latch', () => {
       counts,
       timer: noTimer,
       clock: steppingClock(),
+      thread,
       spins: 3,
       getMsMax: 5,
     });

@@ -117,7 +117,10 @@ describe('the shared table of subscribers', () => {
     const session = await openSession(shared);
     await expect(openThreadSession(shared.handle)).rejects.toThrow(code('SESSIONS_FULL'));
     const busy = session.dequeue('a');
-    await expect(session.dequeue('a')).rejects.toThrow(code('SESSION_BUSY'));
+    await expect(session.dequeue('a')).rejects.toMatchObject({
+      code: 'SESSION_BUSY',
+      details: { session: session.id },
+    });
     await busy;
     await session.close();
     const next = await openSession(shared);

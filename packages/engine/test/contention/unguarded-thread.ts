@@ -20,8 +20,8 @@ export interface CountWork {
 
 const { handle, session, times, isGuarded, begun } = workerData as CountWork;
 const memory = new QueueMemory(handle, handle);
-const { machineClock: clock } = nodeClocks;
-const joined = joinSharedMemory(handle, { memory, session, clock, threadClock: noThreadClock });
+const { machineClock: clock, thread } = nodeClocks;
+const joined = joinSharedMemory(handle, { memory, session, clock, thread, threadClock: noThreadClock });
 const { counts, object } = joined;
 const nobody: Guard = { within: (section) => section() };
 const used = isGuarded

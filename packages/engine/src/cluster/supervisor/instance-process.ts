@@ -64,7 +64,6 @@ async function close(): Promise<void> {
 }
 
 function stats({ instance, instances }: ClusterMember): ProcessStats {
-  const { user, system } = process.cpuUsage();
   const hosted = instances.flatMap((hosted) => {
     try {
       return [{ stats: hosted.stats(), waits: hosted.waits.snapshot().filter(({ waits }) => waits > 0) }];
@@ -75,8 +74,7 @@ function stats({ instance, instances }: ClusterMember): ProcessStats {
   return {
     instance,
     pid: nodeClusterPorts.processes.self.pid,
-    cpuUs: user + system,
-    rssBytes: process.memoryUsage.rss(),
+    ...nodeClusterPorts.processes.usage(),
     hosted,
   };
 }

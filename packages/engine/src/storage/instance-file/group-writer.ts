@@ -9,7 +9,7 @@
 
 import type { Group, GroupResult, StatementAnswer, WriterState } from '../../model/group-message.ts';
 import type { WriterGeneration } from '../../model/ids.ts';
-import type { Clock } from '../../model/ports.ts';
+import type { CallingThread, Clock } from '../../model/ports.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import type { EmulatedDisk } from '../emulated-disk.ts';
@@ -21,13 +21,14 @@ export interface GroupWriterOptions {
   /** Each sync takes at least as long as on it; undefined: the disk is as it is. */
   emulatedDisk: EmulatedDisk | undefined;
   clock: Clock;
+  thread: CallingThread;
   /** The file took its last group: a checkpoint failed after it was acknowledged. */
   onFileFailed(failure: StorageFailure): void;
 }
 
-/** CPU time of this thread so far, microseconds: of a writer, all that counts. */
-export function cpuUsOfThread(): number {
-  const { user, system } = process.threadCpuUsage();
+/** CPU time of a writer so far, microseconds: all that its thread has used counts. */
+export function cpuUsOf(thread: CallingThread): number {
+  const { user, system } = thread.cpuUsage();
   return user + system;
 }
 
@@ -85,12 +86,12 @@ export class GroupWriter {
       sqlOutcomes: [],
       maintenanceMs: 0,
       commitMs: 0,
-      cpuUs: cpuUsOfThread(),
+      cpuUs: cpuUsOf(this.#options.thread),
     };
   }
 
   #commit(group: Group, statements: StatementSteps | undefined): GroupResult {
-    const { path, emulatedDisk, clock } = this.#options;
+    const { path, emulatedDisk, clock, thread } = this.#options;
     const startedAt = clock.monotonicMs();
     let maintainedAt = startedAt;
     let failure: GroupResult['failure'] = null;
@@ -116,7 +117,7 @@ export class GroupWriter {
       ...done,
       maintenanceMs: maintainedAt - startedAt,
       commitMs: clock.monotonicMs() - maintainedAt,
-      cpuUs: cpuUsOfThread(),
+      cpuUs: cpuUsOf(thread),
     };
   }
 

@@ -8,13 +8,13 @@ const restPerWork = 19;
 const restMsMax = 5_000;
 
 const { files, stop } = workerData as { files: ScrubbedFiles; stop: Int32Array };
-const { clock } = nodeClocks;
+const { clock, thread } = nodeClocks;
 const faults: string[] = [];
 let startedAtMs = clock.monotonicMs();
 const isStopped = () => Atomics.load(stop, 0) !== 0;
 for (const found of scrubFiles(files)) {
   faults.push(...found);
-  Atomics.wait(stop, 0, 0, Math.min((clock.monotonicMs() - startedAtMs) * restPerWork, restMsMax));
+  thread.wait(stop, 0, 0, Math.min((clock.monotonicMs() - startedAtMs) * restPerWork, restMsMax));
   if (isStopped()) break;
   startedAtMs = clock.monotonicMs();
 }

@@ -5,7 +5,7 @@
 
 import type { Group, GroupResult, WriterState } from '../../model/group-message.ts';
 import type { Epoch } from '../../model/ids.ts';
-import type { Clock, MachineClock } from '../../model/ports.ts';
+import type { InstancePorts } from '../../model/ports.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { type EmulatedDisk, openEmulatedDisk } from '../emulated-disk.ts';
 import { GroupWriter } from '../instance-file/group-writer.ts';
@@ -13,11 +13,11 @@ import { InstanceFile } from '../instance-file/instance-file.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import type { WriterOptions } from './writer-thread-client.ts';
 
-export interface SessionThreadWriterOptions extends WriterOptions {
+export interface SessionThreadWriterOptions
+  extends WriterOptions,
+    Pick<InstancePorts, 'clock' | 'machineClock' | 'thread'> {
   /** Of the opening, whose recovery is done. */
   epoch: Epoch;
-  clock: Clock;
-  machineClock: MachineClock;
 }
 
 export class SessionThreadWriter {
@@ -34,15 +34,15 @@ export class SessionThreadWriter {
 
   /** Begins a turn. `state`: how the last group of the turn before ended. */
   resume(state: WriterState): void {
-    const { path, epoch, clock, machineClock, logBytesMax, emulatedSync } = this.#options;
+    const { path, epoch, clock, thread, logBytesMax, emulatedSync } = this.#options;
     try {
       this.#file ??= new InstanceFile(path, clock, logBytesMax);
-      this.#emulatedDisk ??= openEmulatedDisk(emulatedSync, machineClock);
+      this.#emulatedDisk ??= openEmulatedDisk(emulatedSync, this.#options);
       this.#file.takeOver(epoch);
       const onFileFailed = (failure: StorageFailure) => this.onFailed?.(failure);
       this.#writer = new GroupWriter(
         this.#file,
-        { path, emulatedDisk: this.#emulatedDisk, clock, onFileFailed },
+        { path, emulatedDisk: this.#emulatedDisk, clock, thread, onFileFailed },
         state,
       );
     } catch (error) {

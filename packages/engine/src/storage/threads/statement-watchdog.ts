@@ -3,7 +3,7 @@
  * whole process is killed (`watchdog-thread.ts`). What has ended in time is never killed afterwards.
  */
 import type { Pid } from '../../model/ids.ts';
-import type { MachineClock } from '../../model/ports.ts';
+import type { CallingThread, InstancePorts, MachineClock } from '../../model/ports.ts';
 import { startThread } from './start-thread.ts';
 
 export interface WatchMemory {
@@ -35,9 +35,10 @@ export class StatementWatchdog {
   readonly #control: Int32Array;
   readonly #armedAtMs: Float64Array;
   readonly #clock: MachineClock;
+  readonly #thread: CallingThread;
   #state = 0;
 
-  constructor(clock: MachineClock, parentPid: Pid) {
+  constructor({ machineClock, thread }: Pick<InstancePorts, 'machineClock' | 'thread'>, parentPid: Pid) {
     const memory: WatchMemory = {
       control: new SharedArrayBuffer(Object.keys(watchWords).length * Int32Array.BYTES_PER_ELEMENT),
       armedAtMs: new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT),
@@ -45,13 +46,14 @@ export class StatementWatchdog {
     const { control, armedAtMs } = watchViews(memory);
     this.#control = control;
     this.#armedAtMs = armedAtMs;
-    this.#clock = clock;
+    this.#clock = machineClock;
+    this.#thread = thread;
     startThread('watchdog-thread', { memory, parentPid } satisfies WatchdogData);
   }
 
   /** Blocks this thread until its statements are watched. */
   awaitReady(): void {
-    if (Atomics.wait(this.#control, watchWords.ready, 0, startMsMax) === 'timed-out')
+    if (this.#thread.wait(this.#control, watchWords.ready, 0, startMsMax) === 'timed-out')
       throw new Error('The watchdog did not start');
   }
 

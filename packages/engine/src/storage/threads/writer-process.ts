@@ -10,7 +10,7 @@ import { limits } from '../../api/limits.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodeClocks } from '../../node-clocks.ts';
 import { openEmulatedDisk } from '../emulated-disk.ts';
-import { cpuUsOfThread, GroupWriter } from '../instance-file/group-writer.ts';
+import { cpuUsOf, GroupWriter } from '../instance-file/group-writer.ts';
 import { InstanceFile, type StatementSteps } from '../instance-file/instance-file.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import { FrameReader, writeFrame } from './process-frames.ts';
@@ -25,7 +25,7 @@ import {
 } from './process-messages.ts';
 import { StatementWatchdog } from './statement-watchdog.ts';
 
-const { clock } = nodeClocks;
+const { clock, thread } = nodeClocks;
 const reader = new FrameReader(inputDescriptor);
 
 function reply(message: WriterProcessReply): void {
@@ -50,7 +50,7 @@ function open(
     const file = new InstanceFile(path, clock, logBytesMax);
     const lastGroup = file.resume(epoch);
     watchdog.awaitReady(); // it starts while the file is opened
-    reply({ kind: 'opened', lastGroup, cpuUs: cpuUsOfThread() });
+    reply({ kind: 'opened', lastGroup, cpuUs: cpuUsOf(thread) });
     return file;
   } catch (error) {
     reply({ kind: 'failed', failure: toStorageFailure(error, path) });
@@ -65,8 +65,8 @@ interface Served {
 
 function serve({ file, watchdog }: Served, { path, emulatedSync, state }: OpenRequest): void {
   const onFileFailed = (failure: StorageFailure) => reply({ kind: 'file failed', failure });
-  const emulatedDisk = openEmulatedDisk(emulatedSync, nodeClocks.machineClock);
-  const writer = new GroupWriter(file, { path, emulatedDisk, clock, onFileFailed }, state);
+  const emulatedDisk = openEmulatedDisk(emulatedSync, nodeClocks);
+  const writer = new GroupWriter(file, { path, emulatedDisk, clock, thread, onFileFailed }, state);
 
   const commit = ({ group: content, failed, announce, refusal }: GroupRequest, buffer: SharedArrayBuffer) => {
     const group = { ...content, buffer };
@@ -130,7 +130,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 volunteerToBeKilled();
 const first = nextRequest()?.head;
 if (first?.kind === 'open') {
-  const watchdog = new StatementWatchdog(nodeClocks.machineClock, first.parentPid);
+  const watchdog = new StatementWatchdog(nodeClocks, first.parentPid);
   const file = open(first, watchdog);
   if (file !== undefined) serve({ file, watchdog }, first);
 }

@@ -8,7 +8,7 @@ import { newWriterState, type WriterReply, type WriterState } from '../../model/
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodeClocks } from '../../node-clocks.ts';
 import { openEmulatedDisk } from '../emulated-disk.ts';
-import { cpuUsOfThread, GroupWriter } from '../instance-file/group-writer.ts';
+import { cpuUsOf, GroupWriter } from '../instance-file/group-writer.ts';
 import { InstanceFile } from '../instance-file/instance-file.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import { AnswerSender, GroupReceiver } from './writer-channel.ts';
@@ -18,14 +18,14 @@ const { path, emulatedSync, logBytesMax, groups, answers } = workerData as Write
   groups: SharedArrayBuffer;
   answers: SharedArrayBuffer;
 };
-const { clock, machineClock } = nodeClocks;
+const { clock, thread } = nodeClocks;
 const port = parentPort!;
 const reply: (message: WriterReply) => void = port.postMessage.bind(port);
 
 function open(): InstanceFile | undefined {
   try {
     const file = new InstanceFile(path, clock, logBytesMax);
-    reply({ kind: 'opened', recovered: file.recover(), cpuUs: cpuUsOfThread() });
+    reply({ kind: 'opened', recovered: file.recover(), cpuUs: cpuUsOf(thread) });
     return file;
   } catch (error) {
     reply({ kind: 'failed', failure: toStorageFailure(error, path) });
@@ -49,11 +49,11 @@ function continuedState(file: InstanceFile, state: WriterState): WriterState {
 const channel = new GroupReceiver(groups, port, clock);
 const sender = new AnswerSender(answers, reply);
 const answer = sender.send.bind(sender);
-const emulatedDisk = openEmulatedDisk(emulatedSync, machineClock);
+const emulatedDisk = openEmulatedDisk(emulatedSync, nodeClocks);
 const file = open();
 if (file !== undefined) {
   const onFileFailed = (failure: StorageFailure) => reply({ kind: 'file failed', failure });
-  const options = { path, emulatedDisk, clock, onFileFailed };
+  const options = { path, emulatedDisk, clock, thread, onFileFailed };
   let writer = new GroupWriter(file, options, newWriterState);
   for (let request = channel.next(); request.kind !== 'close'; request = channel.next()) {
     if (request.kind === 'group') writer.write(request, answer);
