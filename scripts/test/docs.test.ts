@@ -1,4 +1,4 @@
-/** The documents name files that exist, and their links lead somewhere. */
+/** The documents name files that exist, their links lead somewhere, and the two that are read first stay short. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,6 +32,15 @@ function exists(document: string, path: string): boolean {
   const bases = ['.', 'packages/engine/src', own, join(own, 'src'), join(own, 'test')];
   return bases.some((base) => existsSync(join(root, base, path)));
 }
+
+/** They are read first, so they stay short: what needs more room has a page of its own. */
+test.each([
+  ['README.md', 60],
+  ['docs/architecture.md', 120],
+])('%s has at most %i lines', (document, linesMax) => {
+  const lines = readFileSync(join(root, document), 'utf8').trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(linesMax);
+});
 
 test.each(documents)('%s names only files that exist', (document) => {
   expect(pathsOf(document).filter((path) => !exists(document, path))).toEqual([]);
