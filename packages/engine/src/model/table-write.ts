@@ -1,6 +1,7 @@
 /**
  * Writes to the tables beside the messages and their consumption. They are rare, so each is a plain object; the writer
- * applies them in the transaction of their group.
+ * applies them in the transaction of their group. All kinds are listed here and not with their tables, because those who write
+ * may not import storage; a kind that no table applies is an error of types in `InstanceFile`.
  */
 
 import type { DelayMoment } from './delay-clock.ts';

@@ -7,17 +7,14 @@ import {
   createKeyWriter,
   readIdempotencyKey,
 } from '../../src/storage/instance-file/tables/idempotency-key-table.ts';
-import {
-  findTableFaults,
-  instanceSchemaSql,
-} from '../../src/storage/instance-file/tables/registered-tables.ts';
+import { instanceTables } from '../../src/storage/instance-file/tables/registered-tables.ts';
 
 const day = 24 * 60 * 60_000;
 
 function setUp(retention = { keysMax: 3, retentionMs: day }) {
   const file = new Database(':memory:');
   onTestFinished(() => void file.close());
-  file.exec(instanceSchemaSql);
+  file.exec(instanceTables.schemaSql);
   const write = createKeyWriter(file, retention);
   return {
     file,
@@ -40,7 +37,7 @@ describe('the table of idempotency keys', () => {
     expect(stored()).toEqual(['key 7', 'key 8', 'key 9']);
     expect(readIdempotencyKey(file, 'key 8')).toEqual(row('key 8', 8));
     expect(readIdempotencyKey(file, 'key 6')).toBeUndefined();
-    expect(findTableFaults(file)).toEqual([]);
+    expect(instanceTables.findFaults(file)).toEqual([]);
   });
 
   it('drops the oldest by their age, two with each write', () => {
@@ -62,7 +59,7 @@ describe('the table of idempotency keys', () => {
     put('a', day + 10);
     expect(stored()).toEqual(['a']);
     expect(readIdempotencyKey(file, 'a')).toEqual(row('a', day + 10));
-    expect(findTableFaults(file)).toEqual([]);
+    expect(instanceTables.findFaults(file)).toEqual([]);
   });
 
   it('says that a row is not what was written', () => {
@@ -70,7 +67,7 @@ describe('the table of idempotency keys', () => {
     put('a', 1);
     file.exec("UPDATE shardlab_idempotency_key SET id_runs = x'00'");
     expect(() => readIdempotencyKey(file, 'a')).toThrow(expect.objectContaining({ code: 'STORAGE_CORRUPT' }));
-    expect(findTableFaults(file)).toHaveLength(1);
+    expect(instanceTables.findFaults(file)).toHaveLength(1);
   });
 
   it('finds the newest and the oldest by the index, and a key by its own', () => {
@@ -114,7 +111,7 @@ describe('the table of idempotency keys', () => {
           expect(stored().length).toBeLessThanOrEqual(5);
           model = model.filter((each) => stored().includes(each.key));
         }
-        expect(findTableFaults(file)).toEqual([]);
+        expect(instanceTables.findFaults(file)).toEqual([]);
       }),
       { numRuns: 50 },
     );

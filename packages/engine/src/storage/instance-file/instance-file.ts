@@ -48,18 +48,13 @@ import {
   writeFreePartition,
   writePartitionRow,
 } from './tables/partition-table.ts';
-import {
-  createWriteAppliers,
-  instanceSchemaSql,
-  preparePartitionDeletes,
-  recoverTables,
-} from './tables/registered-tables.ts';
+import { instanceTables } from './tables/registered-tables.ts';
 import { SessionOutcomeWriter } from './tables/session-outcome-table.ts';
 import { readBranchesWithRows } from './tables/xa-tables.ts';
 
 /** The names of all tables, indexes and views of the engine, in lower case: others may be the application's. */
 export function engineSchemaNames(): Set<string> {
-  return schemaNamesOf(instanceSchemaSql);
+  return schemaNamesOf(instanceTables.schemaSql);
 }
 
 export function instanceFilePath(dir: string, instance: InstanceId): string {
@@ -127,15 +122,15 @@ export class InstanceFile {
     assertNoCommitsMissing(path);
     // Another connection writes only for a moment: a process that lost the instance and has not noticed yet.
     this.#file = openSqlite({ path, busyMs: 1_000 });
-    mapSqliteErrors(path, () => prepareFormat(this.#file, instanceSchemaSql));
+    mapSqliteErrors(path, () => prepareFormat(this.#file, instanceTables.schemaSql));
     this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
     this.#commit = this.#file.prepare('COMMIT');
     this.#selectEpoch = this.#file.prepare(readEpochSql).pluck();
     this.#writeLastGroup = this.#file.prepare(writeLastGroupSql);
     this.#consumption = new ConsumptionWriter(this.#file);
     this.#sessionOutcomes = new SessionOutcomeWriter(this.#file);
-    this.#applyTableWrite = createWriteAppliers(this.#file);
-    this.#partitionDeletes = preparePartitionDeletes(this.#file);
+    this.#applyTableWrite = instanceTables.createWriteApplier(this.#file);
+    this.#partitionDeletes = instanceTables.preparePartitionDeletes(this.#file);
     this.#blockWriter = new BlockWriter(this.#file);
     this.#correlationIndexes = mapSqliteErrors(path, () => new CorrelationIndexes(this.#file));
     this.#checkpoints = new CheckpointScheduler(this.#file, logBytesMax);
@@ -159,7 +154,7 @@ export class InstanceFile {
         for (const [subscriber, rows] of bySubscriber)
           this.#consumption.setRowCount({ partition, subscriber }, rows.length);
       }
-      return { epoch: this.#epoch, ...pool, ...recoverTables(this.#file) };
+      return { epoch: this.#epoch, ...pool, ...instanceTables.recover(this.#file) };
     });
   }
 
@@ -215,6 +210,7 @@ export class InstanceFile {
       );
       let content = contentOf(group);
       if (sql.length > 0) content = addSqlTransactions(content, group, sql);
+      // What a branch keeps of its statements is known only now that they have run.
       for (const row of preparedRows) content.tableWrites.push({ kind: 'prepare branch', row });
       for (const block of content.blocks) {
         const body = Buffer.from(group.buffer, block.offset, block.length);
@@ -229,6 +225,7 @@ export class InstanceFile {
         this.#sessionOutcomes.writeGroup(group.groupNumber, group.buffer, outcomes);
       for (const write of content.tableWrites) {
         this.#applyTableWrite(write);
+        // Not the table's to do: the locks of a branch are in memory, for the statements that run here.
         if (write.kind === 'end branch') this.#createdSqlExecutor?.prepared.locks.release(xidKey(write.key));
       }
       if (this.#recordsEveryGroup || needsGroupRecord(content, group.poolChanges))
@@ -318,10 +315,7 @@ export class InstanceFile {
     // An unknown number of bytes makes the scheduler check the size of the log.
     const start = this.#writtenBytesUnknown ? Number.POSITIVE_INFINITY : 0;
     let bytes = group.blocks.reduce((sum, block) => sum + block.length, start);
-    for (const write of group.tableWrites) {
-      if (write.kind === 'chunk') bytes += write.body.byteLength;
-      else if (write.kind === 'prepare branch') bytes += write.row.content.byteLength;
-    }
+    for (const write of group.tableWrites) bytes += instanceTables.bodyBytesOf(write);
     this.#checkpoints.afterCommit(bytes);
   }
 

@@ -9,7 +9,7 @@ import type { PartitionId } from '../../model/ids.ts';
 import { scrubCatalog } from '../catalog/scrub-catalog.ts';
 import { assertNoCommitsMissing } from '../instance-file/tables/last-group.ts';
 import { findPartitionFaults, readPartitionRows } from '../instance-file/tables/read-partition.ts';
-import { tableChecks } from '../instance-file/tables/registered-tables.ts';
+import { instanceTables } from '../instance-file/tables/registered-tables.ts';
 import { faultsInSnapshot, faultsOf } from '../sqlite/find-faults.ts';
 import { scrubUnshardedFile } from '../unsharded/scrub-unsharded-file.ts';
 
@@ -38,7 +38,7 @@ function* scrubInstanceFile(path: string): Generator<string[]> {
   });
   yield missing;
   if (missing.length > 0) return;
-  for (const check of tableChecks) yield faultsInSnapshot(path, check);
+  for (const check of instanceTables.checks) yield faultsInSnapshot(path, check);
   let partitions: PartitionId[] = [];
   yield faultsInSnapshot(path, (file) => {
     const assigned = readPartitionRows(file).filter(({ queueId }) => queueId !== null);

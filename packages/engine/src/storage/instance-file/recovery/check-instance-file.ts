@@ -9,7 +9,7 @@ import { isNewFile } from '../../sqlite/file-format.ts';
 import { openSqlite, type SqliteFile, toQueueError } from '../../sqlite/open-sqlite.ts';
 import { acknowledgedNumberPath, readAcknowledgedNumber } from '../../sqlite/write-ahead-log.ts';
 import { findLastGroup } from '../tables/last-group.ts';
-import { findTableFaults } from '../tables/registered-tables.ts';
+import { instanceTables } from '../tables/registered-tables.ts';
 import { readUndamagedBlocks } from './read-undamaged-blocks.ts';
 import { recoverPartitions } from './recover-partitions.ts';
 
@@ -88,7 +88,7 @@ function readInstanceFile(path: string, check: InstanceFileCheck): boolean {
         );
       }
     }
-    check.faults.push(...findTableFaults(file));
+    check.faults.push(...instanceTables.findFaults(file));
     for (const partition of unusablePartitions)
       check.faults.push(`Partition ${partition}, which is free, is damaged`);
     return true;

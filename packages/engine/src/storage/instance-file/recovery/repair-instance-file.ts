@@ -28,7 +28,7 @@ import {
   writePartitionRow,
 } from '../tables/partition-table.ts';
 import type { StoredBlock } from '../tables/read-partition.ts';
-import { acceptTableLoss, instanceSchemaSql } from '../tables/registered-tables.ts';
+import { instanceTables } from '../tables/registered-tables.ts';
 import { checkPartition, type DamagedPartition, terminalRangesOf } from './check-instance-file.ts';
 import { readUndamagedBlocks } from './read-undamaged-blocks.ts';
 import { recoverPartitions, unknownSeqsMax } from './recover-partitions.ts';
@@ -42,11 +42,11 @@ export function repairInstanceFile(path: string): DamagedPartition[] {
   const file = openSqlite({ path, busyMs: 1_000 });
   try {
     return mapSqliteErrors(path, () => {
-      prepareFormat(file, instanceSchemaSql);
+      prepareFormat(file, instanceTables.schemaSql);
       const acknowledged = readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? 0;
       const isMissing = findLastGroup(file).number < acknowledged;
       if (isMissing) skipAcknowledgedNumbers(file, acknowledged);
-      file.transaction(() => acceptTableLoss(file)).immediate();
+      file.transaction(() => instanceTables.acceptLoss(file)).immediate();
       const replaced = replaceDamagedPartitions(file);
       if (isMissing || replaced.length > 0) {
         rmSync(acknowledgedNumberPath(path), { force: true }); // groups were lost, or their rows were in a replaced partition

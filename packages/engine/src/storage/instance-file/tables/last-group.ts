@@ -16,6 +16,7 @@ export const metaTable = {
   schemaSql: `
     CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     INSERT INTO meta (key, value) VALUES ('epoch', 0);`,
+  uncountedTables: ['meta'],
 } satisfies TableModule;
 
 export const readEpochSql = "SELECT value FROM meta WHERE key = 'epoch'";

@@ -122,6 +122,7 @@ export const consumptionTable = {
       crc INTEGER NOT NULL,          -- over the columns before it
       PRIMARY KEY (partition, subscriber, group_number)
     ) STRICT, WITHOUT ROWID;`,
+  uncountedTables: ['consumption'],
   tablesByPartition: ['consumption'],
   deleteSubscriber(file, subscriber) {
     file.prepare('DELETE FROM consumption WHERE subscriber = ?').run(subscriber);

@@ -61,6 +61,7 @@ export const payloadTables = {
       },
     };
   },
+  bodyBytes: { chunk: ({ body }) => body.byteLength },
   deleteQueue(file, queueId) {
     file.prepare('DELETE FROM payload_reference WHERE queue_id = ?').run(queueId);
   },

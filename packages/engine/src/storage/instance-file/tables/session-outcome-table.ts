@@ -23,6 +23,7 @@ export const sessionOutcomeTable = {
       outcomes BLOB NOT NULL,
       crc INTEGER NOT NULL -- over the columns before it
     ) STRICT;`,
+  uncountedTables: ['session_outcome'],
   recover: (file) => ({ sessionOutcomes: readSessionOutcomes(file) }),
   findFaults(file) {
     readSessionOutcomes(file);

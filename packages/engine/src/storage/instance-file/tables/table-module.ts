@@ -23,8 +23,15 @@ export interface TableModule {
   /** Its tables whose rows are counted and have checksums: recovery, the check and a repair follow from them. */
   // biome-ignore lint/suspicious/noExplicitAny: each table has rows of its own type, which only its module reads.
   readonly checkedTables?: readonly CheckedTable<any>[];
+  /**
+   * Its tables that any group may write to, so that a count of their rows would cost each group a page more: SQLite's check of
+   * their pages stands in for it.
+   */
+  readonly uncountedTables?: readonly string[];
   /** Called once for each opened file, so that appliers can keep prepared statements. */
   createAppliers?(file: SqliteFile): Partial<WriteAppliers>;
+  /** Bytes of the writes that can be large, so that they count towards the next checkpoint. */
+  readonly bodyBytes?: { [Kind in OwnWriteKind]?: (write: WriteOf<Kind>) => number };
   deleteQueue?(file: SqliteFile, queueId: QueueId): void;
   deleteSubscriber?(file: SqliteFile, subscriber: SubscriberId): void;
   /** Tables with a column `partition`: their rows of a partition are deleted when it is truncated. */

@@ -71,6 +71,7 @@ export const xaTables = {
       file.prepare('DELETE FROM xa_decision WHERE gtrid = ?').run(gtrid);
     },
   }),
+  bodyBytes: { 'prepare branch': ({ row }) => row.content.byteLength },
   /** All rows: the number of branches is bounded. */
   recover: (file) => ({ preparedBranches: branches.read(file), decisions: decisions.read(file) }),
 } satisfies TableModule;
