@@ -1,12 +1,18 @@
-/** The settings of a queue that the engine declares and those that the API's schema describes are the same. */
-import { CreateQueue } from '@shardlab/contract';
-import { describe, expect, test } from 'vitest';
+/** A queue's settings are declared once, in the engine's table: the API's schemas and the refusals follow from it. */
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { CreateQueue, QueueInfo } from '@shardlab/contract';
 import {
+  defaultQueueSettings,
+  describeNeed,
+  type GivenQueueSettings,
   type QueueSetting,
   type QueueSettingName,
   queueSettingNames,
   queueSettings,
-} from '../../../packages/engine/src/model/queue-settings.ts';
+} from '@shardlab/engine/queue-settings';
+import { validateQueueSpec } from '@shardlab/engine/store-rules';
+import { describe, expect, test } from 'vitest';
 
 interface SettingSchema {
   type?: 'boolean' | 'integer';
@@ -22,6 +28,68 @@ const leastOnlyInRows: Partial<Record<QueueSettingName, number>> = { shards: 0 }
 
 test('the schema of a new queue describes every setting of the engine, and nothing else beside the name', () => {
   expect(Object.keys(schemas).sort()).toEqual(['name', ...queueSettingNames].sort());
+  expect(Object.keys(QueueInfo.properties)).toEqual(expect.arrayContaining(queueSettingNames));
+});
+
+/** `Store.capabilities` names features, some of them as the settings that ask for them. */
+const sources = globSync(['packages/*/src/**/*.ts', 'apps/server/src/**/*.ts'], {
+  cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+  exclude: (path) => path.endsWith('capabilities.ts'),
+});
+
+/** Settings whose names mean nothing else, so that every property of the name is a declaration. */
+test.each(['correlationIndex', 'temporarySubscribers'])('%s is declared in one file, once', (name) => {
+  const declaration = new RegExp(`^\\s+(?:readonly )?${name}\\??: .*`, 'gm');
+  const declared = sources.flatMap((path) => {
+    const text = readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+    return Array.from(text.matchAll(declaration), () => path);
+  });
+  expect(declared).toEqual(['packages/engine/src/api/queue-settings.ts']);
+});
+
+/** Combinations of all that settings need of each other. */
+const queues: GivenQueueSettings[] = (['sharded', 'unsharded'] as const).flatMap((kind) =>
+  (['queue', 'topic'] as const).flatMap((type) =>
+    (['durable', 'memory'] as const).flatMap((durability) =>
+      [0, 1].map((retentionMs) => ({ kind, type, durability, retentionMs })),
+    ),
+  ),
+);
+
+/** A queue with this setting in use. */
+function using(name: QueueSettingName, queue: GivenQueueSettings): GivenQueueSettings {
+  const { valueInUse, column, bounds }: QueueSetting<unknown> = queueSettings[name];
+  return { ...queue, [name]: valueInUse ?? (column.boolean ? true : bounds?.max) };
+}
+
+const refusal = (settings: GivenQueueSettings): string => {
+  try {
+    validateQueueSpec({ name: 'orders', ...settings });
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+describe.each(
+  queueSettingNames.flatMap((name) =>
+    queueSettings[name].needs.map((need) => ({ name, rule: describeNeed(name, need), need })),
+  ),
+)('$rule', ({ name, rule, need }) => {
+  test('is in the description of a new queue', () => {
+    expect((CreateQueue as { description?: string }).description).toContain(rule);
+  });
+
+  test('is why the engine refuses some queues, and keeps none that meet it from having the setting', () => {
+    const [met, unmet] = [true, false].map((isMet) =>
+      queues
+        .map((queue) => using(name, queue))
+        .filter((queue) => need.isMet({ ...defaultQueueSettings, ...queue }) === isMet)
+        .map(refusal),
+    );
+    expect(unmet).toContainEqual(expect.stringMatching(`^${rule}`));
+    expect(met).not.toContainEqual(expect.stringMatching(`^${rule}`));
+  });
 });
 
 describe.each(queueSettingNames)('%s', (name) => {

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { ConversionStep } from './conversion-step.ts';
 import { ErrorBody } from './error-body.ts';
-import { queueLimits } from './queue-limits.ts';
+import { givenSettings, storedSettings } from './queue-setting-schemas.ts';
 import { Durability } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -17,18 +17,14 @@ export const conversionLimits = {
 const count = (maximum: number, description: string, minimum = 0) =>
   Type.Optional(Type.Integer({ minimum, maximum, description }));
 
+const { shards, priorities, attemptsMax, retryDelayMs } = givenSettings;
+
 export const Convert = Type.Object(
   {
-    shards: count(16, 'Shards per instance; default 1', 1),
-    priorities: Type.Optional(
-      Type.Boolean({ description: 'Whether the sharded queue delivers by priority' }),
-    ),
-    attemptsMax: count(
-      queueLimits.attemptsMax,
-      'Deliveries of a message before it moves to the exception queue; no limit by default',
-      1,
-    ),
-    retryDelayMs: count(queueLimits.retryDelayMsMax, 'Pause before a returned message is delivered again'),
+    shards,
+    priorities,
+    attemptsMax,
+    retryDelayMs,
     cacheMiB: count(
       conversionLimits.cacheMiBMax,
       'Size of the message cache of every instance; unchanged by default',
@@ -58,11 +54,11 @@ export const Conversion = Type.Object(
     }),
     settings: Type.Object(
       {
-        shards: Type.Integer(),
+        shards: storedSettings.shards,
         durability: Durability,
-        priorities: Type.Boolean(),
-        attemptsMax: nullable(Type.Integer()),
-        retryDelayMs: Type.Integer(),
+        priorities: storedSettings.priorities,
+        attemptsMax: storedSettings.attemptsMax,
+        retryDelayMs: storedSettings.retryDelayMs,
         cacheBytesMax: nullable(Type.Integer()),
       },
       closed,

@@ -19,13 +19,6 @@ export const queueLimits = {
   /** 9 is the most urgent priority, 0 the default. */
   priorityMax: 9,
   delayMsMax: 400 * 24 * 60 * 60_000,
-  attemptsMax: 1_000,
-  retryDelayMsMax: 60 * 60_000,
-  retentionMsMax: 14 * 24 * 60 * 60_000,
-  /** One queue's share of the message cache. */
-  cacheBytesMax: 64 * 1024 ** 3,
-  /** Undelivered messages of a buffered queue. */
-  undeliveredMax: 10_000_000,
   /** A page of traced messages, and next messages of a queue that can be asked for. */
   tracedMessagesMax: 100,
   tracesPendingMax: 100,

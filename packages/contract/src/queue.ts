@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { patterns } from './patterns.ts';
 import { queueLimits } from './queue-limits.ts';
+import { givenSettings, settingNeeds, storedSettings } from './queue-setting-schemas.ts';
 import { Durability } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -45,79 +46,13 @@ export const CreateQueue = Type.Object(
     name: QueueName,
     kind: Type.Optional(QueueKind),
     type: Type.Optional(QueueType),
-    shards: Type.Optional(Type.Integer({ minimum: 1, maximum: 16, description: 'Shards per instance' })),
     durability: Type.Optional(Durability),
     visibility: Type.Optional(Visibility),
-    messagesMax: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: queueLimits.undeliveredMax,
-        description:
-          'Flow control of a buffered queue: past this many undelivered messages on an instance an enqueue is refused with ENQUEUE_RATE_TOO_HIGH; default 5,000',
-      }),
-    ),
-    priorities: Type.Optional(
-      Type.Boolean({ description: 'Whether more urgent messages are delivered first' }),
-    ),
-    attemptsMax: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: queueLimits.attemptsMax,
-        description: 'Deliveries of a message before it moves to the exception queue; no limit by default',
-      }),
-    ),
-    retryDelayMs: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: queueLimits.retryDelayMsMax,
-        description: 'Pause before a returned message is delivered again; doubles with each delivery',
-      }),
-    ),
-    retentionMs: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: queueLimits.retentionMsMax,
-        description:
-          'How long consumed messages are kept at least, for browsing with processed=true; default 0. Persistent sharded queues without forwarding only',
-      }),
-    ),
-    forwarding: Type.Optional(
-      Type.Boolean({
-        description:
-          'Whether messages without a consumer on their instance are forwarded to instances where consumers wait. By default on for persistent sharded queues, off for topics, queues with retentionMs and all others',
-      }),
-    ),
-    cacheBytesMin: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: queueLimits.cacheBytesMax,
-        description: "Bytes of each instance's message cache that are reserved for this queue; default 0",
-      }),
-    ),
-    cacheBytesMax: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: queueLimits.cacheBytesMax,
-        description: 'Bytes of the message cache that this queue may use; by default whatever is free',
-      }),
-    ),
-    correlationIndex: Type.Optional(
-      Type.Boolean({
-        description:
-          'Whether each partition has a local index on correlation ids, which makes browsing by one fast; persistent sharded queues only',
-      }),
-    ),
-    temporarySubscribers: Type.Optional(
-      Type.Boolean({
-        description:
-          'Whether recipients that do not subscribe become temporary subscribers, each until its last message is consumed; unsharded topics only',
-      }),
-    ),
+    ...givenSettings,
   },
   {
     ...closed,
-    description:
-      'Settings depend on each other: an unsharded queue or topic is not in memory and has no cache; priorities, attemptsMax and retryDelayMs need a sharded queue or a topic, temporarySubscribers an unsharded topic; attemptsMax, retentionMs, forwarding and correlationIndex need a queue that is not in memory; with attemptsMax the name has at most 53 characters; retentionMs, forwarding and correlationIndex need a sharded queue, forwarding one that is no topic and has no retentionMs; cacheBytesMin is at most cacheBytesMax. Else 422',
+    description: `Settings depend on each other: ${settingNeeds}; with attemptsMax the name has at most 53 characters; cacheBytesMin is at most cacheBytesMax. Else 422`,
   },
 );
 export type CreateQueue = Static<typeof CreateQueue>;
@@ -127,19 +62,9 @@ export const QueueInfo = Type.Object(
     name: Type.String(),
     kind: QueueKind,
     type: QueueType,
-    shards: Type.Integer(),
     durability: Durability,
     visibility: Visibility,
-    messagesMax: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: without flow control' }),
-    priorities: Type.Boolean(),
-    attemptsMax: Type.Union([Type.Integer(), Type.Null()]),
-    retryDelayMs: Type.Integer(),
-    retentionMs: Type.Integer(),
-    forwarding: Type.Boolean(),
-    cacheBytesMin: Type.Integer(),
-    cacheBytesMax: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: whatever is free' }),
-    correlationIndex: Type.Boolean(),
-    temporarySubscribers: Type.Boolean(),
+    ...storedSettings,
     cacheBytes: Type.Integer({ description: 'Bytes that its messages use in the message caches' }),
     exceptionQueue: Type.Union([Type.String(), Type.Null()], {
       description: 'Receives messages that were delivered attemptsMax times; null without that limit',

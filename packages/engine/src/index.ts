@@ -30,6 +30,7 @@ export type * from './api/message.ts';
 export { type MessageEventKind, messageEventKinds } from './api/message-event-kinds.ts';
 export type * from './api/message-trace.ts';
 export type * from './api/queue.ts';
+export type { Durability, QueueKind, QueueType, Visibility } from './api/queue-settings.ts';
 export type * from './api/queue-stats.ts';
 export type * from './api/service.ts';
 export type * from './api/session.ts';

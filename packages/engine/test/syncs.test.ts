@@ -1,6 +1,6 @@
 /** The count of synced commits, from which the share of transactions that a sync serves can be told. */
 import { expect, it } from 'vitest';
-import type { Durability, QueueKind } from '../src/api/queue.ts';
+import type { Durability, QueueKind } from '../src/api/queue-settings.ts';
 import { openTestInstance } from './folder.ts';
 
 const cases: [QueueKind, Durability, number][] = [

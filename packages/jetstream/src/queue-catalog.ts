@@ -2,6 +2,7 @@
 import { DeliverPolicy, JetStreamApiError, type StreamInfo } from '@nats-io/jetstream';
 import { nanos, nuid } from '@nats-io/transport-node';
 import { QueueError, type QueueInfo, type SubscriberInfo, type SubscriberSpec } from '@shardlab/engine';
+import { defaultQueueSettings } from '@shardlab/engine/queue-settings';
 import { exceptionQueueName, subscriberNameFault } from '@shardlab/engine/store-rules';
 import { isOfLeader } from './leaders.ts';
 import {
@@ -270,22 +271,14 @@ export class QueueCatalog {
         ? await this.consumerCounts(await this.consumer(name, undefined))
         : await this.#longestBacklog(name);
     return {
+      ...defaultQueueSettings,
       name,
-      kind: 'sharded',
       type,
       shards,
       durability,
-      visibility: 'commit',
-      messagesMax: null,
-      priorities: false,
       attemptsMax,
       retryDelayMs,
-      retentionMs: 0,
       forwarding: false,
-      cacheBytesMin: 0,
-      cacheBytesMax: null,
-      correlationIndex: false,
-      temporarySubscribers: false,
       cacheBytes: 0,
       exceptionQueue: attemptsMax === null ? null : exceptionQueueName(name),
       enqueueEnabled,

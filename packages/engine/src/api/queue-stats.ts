@@ -1,6 +1,6 @@
 /** What `Instance.queueStats` answers: the figures of the views in the files (`docs/monitoring.md`), at the time of the call. */
 import type { PartitionStats } from './instance-stats.ts';
-import type { QueueKind, QueueType } from './queue.ts';
+import type { QueueKind, QueueType } from './queue-settings.ts';
 
 /** `steady`: there are messages, and they are enqueued and dequeued at the same rate, or not at all. */
 export type DrainState = 'empty' | 'draining' | 'growing' | 'steady';

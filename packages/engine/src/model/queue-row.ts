@@ -1,6 +1,6 @@
 /** A queue as the catalog stores it. */
+import type { QueueSettings } from '../api/queue-settings.ts';
 import type { QueueId } from './ids.ts';
-import type { QueueSettings } from './queue-settings.ts';
 
 /** A queue to be created. */
 export interface NewQueueRow extends QueueSettings {

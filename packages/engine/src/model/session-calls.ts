@@ -5,7 +5,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { NewMessage, StreamedMessage } from '../api/message.ts';
-import type { Visibility } from '../api/queue.ts';
+import type { Visibility } from '../api/queue-settings.ts';
 import type { CommitResult, DequeueOptions } from '../api/session.ts';
 import type { SqlResult } from '../api/sql.ts';
 import { type IdRun, messageIdsOf } from './id-runs.ts';

@@ -4,10 +4,10 @@
  */
 import { QueueError } from '../api/errors.ts';
 import type { QueueInfo, QueueSpec } from '../api/queue.ts';
+import { pickQueueSettings } from '../api/queue-settings.ts';
 import type { MessageCache } from '../log/message-cache.ts';
 import type { InstanceId, QueueId, SessionNumber } from '../model/ids.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import { pickQueueSettings } from '../model/queue-settings.ts';
 import { validateSubscriber } from '../model/session-calls.ts';
 import { sqlElsewhere } from '../model/sql-statement.ts';
 import type { GoneCode, QueueCounts, QueueEngine } from '../queues/queue-engine.ts';

@@ -5,7 +5,7 @@
 
 import { QueueError } from '../api/errors.ts';
 import type { Message, NewMessage } from '../api/message.ts';
-import type { QueueKind } from '../api/queue.ts';
+import type { QueueKind } from '../api/queue-settings.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { type OutcomeTag, Slab } from '../commit/staged-transaction.ts';
 import type { IdRun } from '../model/id-runs.ts';

@@ -1,14 +1,18 @@
 /** The queues of simulated instances. */
 import type { QueueSpec } from '../../src/api/queue.ts';
+import { defaultQueueSettings } from '../../src/api/queue-settings.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
-import { type QueueSettingName, queueSettings } from '../../src/model/queue-settings.ts';
 import type { SubscriberRow } from '../../src/model/subscriber-row.ts';
 
 function queueRow(queueId: number, spec: QueueSpec, exceptionQueueId: number | null = null): QueueRow {
-  const defaults = Object.fromEntries(
-    Object.entries(queueSettings).map(([name, setting]) => [name, setting.default]),
-  ) as Pick<QueueRow, QueueSettingName>;
-  return { ...defaults, ...spec, queueId, exceptionQueueId, enqueueEnabled: true, dequeueEnabled: true };
+  return {
+    ...defaultQueueSettings,
+    ...spec,
+    queueId,
+    exceptionQueueId,
+    enqueueEnabled: true,
+    dequeueEnabled: true,
+  };
 }
 
 export const orders = queueRow(1, { name: 'orders', shards: 2 });

@@ -1,10 +1,10 @@
-/** The queues of the catalog. The columns of a queue's settings are derived from `model/queue-settings.ts`. */
+/** The queues of the catalog. The columns of a queue's settings are derived from `api/queue-settings.ts`. */
 
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import { defaultQueueSettings, queueSettingNames, queueSettings } from '../../api/queue-settings.ts';
 import type { QueueId } from '../../model/ids.ts';
 import { exceptionQueueName, type NewQueueRow, type QueueRow } from '../../model/queue-row.ts';
-import { queueSettingNames, queueSettings } from '../../model/queue-settings.ts';
 import { columnName, insertSql, selectList } from '../sqlite/columns.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 
@@ -116,18 +116,16 @@ export class QueueTable {
   }
 }
 
-/** A plain queue of one shard that is stored as its queue is. */
+/** A plain queue of one shard that is stored, indexed and forwarded as its queue is. */
 function exceptionQueueOf(row: NewQueueRow): NewQueueRow {
+  const { kind, durability, retentionMs, forwarding, correlationIndex } = row;
   return {
-    ...row,
+    ...defaultQueueSettings,
     name: exceptionQueueName(row.name),
-    type: 'queue',
-    shards: 1,
-    priorities: false,
-    attemptsMax: null,
-    retryDelayMs: 0,
-    temporarySubscribers: false,
-    cacheBytesMin: 0,
-    cacheBytesMax: null,
+    kind,
+    durability,
+    retentionMs,
+    forwarding,
+    correlationIndex,
   };
 }

@@ -6,7 +6,7 @@
 
 import { join } from 'node:path';
 import { QueueError } from '../../api/errors.ts';
-import type { QueueType } from '../../api/queue.ts';
+import type { QueueType } from '../../api/queue-settings.ts';
 import type { IdRun } from '../../model/id-runs.ts';
 import type { HolderId, InstanceId, QueueId, Seq, SubscriberId } from '../../model/ids.ts';
 import type { Clock, InstancePorts, ProcessTable } from '../../model/ports.ts';
