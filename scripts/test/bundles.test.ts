@@ -12,7 +12,7 @@ it.each([
   ['a thread with the extension of its caller', 'packages/lab/src/run/run-thread.ts'],
   ['a process with the extension of its caller', 'packages/engine/src/storage/threads/writer-process.ts'],
   ['a process of a cluster', 'packages/engine/src/cluster/supervisor/instance-process.ts'],
-  ['a process of the lab', 'packages/lab/src/trial/instance-worker.ts'],
+  ['a process of the lab', 'packages/lab/src/programs/queue/trial/instance-worker.ts'],
   ['a process of a test', 'packages/engine/test/faults/fault-worker.ts'],
   ['one whose name is passed to a function', 'packages/engine/test/conversion/convert-process.ts'],
   ['a command line', 'packages/lab/src/cli.ts'],

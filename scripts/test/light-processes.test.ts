@@ -19,15 +19,15 @@ function reachedFrom(file: string, reached = new Set<string>()): Set<string> {
   return reached;
 }
 
-it.each(['packages/lab/src/trial/instance-worker.ts', 'packages/lab/src/programs/load/client.ts'])(
-  '%s loads no schemas and no model',
-  (file) => {
-    const reached = reachedFrom(join(root, file));
-    expect(reached, 'what it is for').toContain('better-sqlite3');
-    expect(reached).not.toContain('typebox');
-    expect(reached).not.toContain(entries.get('@shardlab/model'));
-  },
-);
+it.each([
+  'packages/lab/src/programs/queue/trial/instance-worker.ts',
+  'packages/lab/src/programs/load/client.ts',
+])('%s loads no schemas and no model', (file) => {
+  const reached = reachedFrom(join(root, file));
+  expect(reached, 'what it is for').toContain('better-sqlite3');
+  expect(reached).not.toContain('typebox');
+  expect(reached).not.toContain(entries.get('@shardlab/model'));
+});
 
 it('finds the schemas where they are loaded', () => {
   expect(reachedFrom(join(root, 'packages/lab/src/index.ts'))).toContain('typebox');

@@ -25,7 +25,7 @@ const median = (values: readonly number[]) =>
 /** CPU of this thread per message by operations per transaction, of the code in `folder`. */
 async function measure(folder: string): Promise<Nanoseconds> {
   const load = (path: string) => import(pathToFileURL(resolve(folder, 'packages/lab/src', path)).href);
-  const { cpuOfGenerator } = await load('trial/generator-costs.ts');
+  const { cpuOfGenerator } = await load('programs/queue/trial/generator-costs.ts');
   const result: Nanoseconds = {};
   for (const operations of operationsSteps) {
     const measured: number[] = [];

@@ -7,7 +7,8 @@ export {
   calibrationMs,
 } from './calibrate/calibrate.ts';
 export { type CalibrateInProcessOptions, calibrateInProcess } from './calibrate/calibrate-in-process.ts';
-export { LabError, type LabErrorCode, labErrorRegistry } from './errors.ts';
+export { LabError, type LabErrorCode, labErrorRegistry } from './errors/errors.ts';
+export type { ScenarioProblem } from './errors/scenario-problems.ts';
 export {
   bundledHardwareFolder,
   calibratedId,
@@ -27,7 +28,9 @@ export {
 } from './judging/verdict-history.ts';
 export { readLessonFolder } from './lessons/lesson-folder.ts';
 export { parseLesson } from './lessons/parse-lesson.ts';
+export { clientRoundTrip, flowControl, retryPause, serverCall } from './meters/load-waits.ts';
 export { measuredWorkloads, newestOfEach } from './model/measured-workloads.ts';
+export { expandSweep } from './programs/expand-sweep.ts';
 export { codeFingerprint } from './recorded/code-fingerprint.ts';
 export {
   listRecorded,
@@ -44,12 +47,9 @@ export { assertRunParams } from './run/run-params.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';
 export { type StartRunOptions, startRun } from './run/start-run.ts';
 export { startRunInThread } from './run/start-run-in-thread.ts';
-export { expandSweep } from './scenario/expand-sweep.ts';
 export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts';
 export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
-export type { ScenarioProblem } from './scenario/scenario-problems.ts';
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/scenario-schema.ts';
 export { loadStudies } from './studies/load-studies.ts';
 export { bundledStudies, StudyRegistry } from './studies/registry.ts';
 export type { Claim, NotMeasured, Study } from './studies/study.ts';
-export { clientRoundTrip, flowControl, retryPause, serverCall } from './trial/load-waits.ts';

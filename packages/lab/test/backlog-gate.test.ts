@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { BacklogShares } from '../src/programs/queue/trial/backlog-shares.ts';
+import type { ToWorker } from '../src/programs/queue/trial/protocol.ts';
 import { BacklogGate } from '../src/trial/backlog-gate.ts';
-import { BacklogShares } from '../src/trial/backlog-shares.ts';
-import type { ToWorker } from '../src/trial/protocol.ts';
 
 /** Whether a promise is resolved once everything that is due has run. */
 async function isDone(promise: Promise<void>): Promise<boolean> {

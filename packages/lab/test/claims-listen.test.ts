@@ -7,7 +7,7 @@ import { bundledStudies } from '@shardlab/lab';
 import { Random } from '@shardlab/model';
 import { describe, expect, it } from 'vitest';
 import { noisy } from '../src/impostors/books.ts';
-import { listenDocument } from '../src/studies/listen/document-figures.ts';
+import { listenDocument } from '../src/studies/listen/document/document-figures.ts';
 
 const study = bundledStudies.studies.find(({ id }) => id === 'listen')!;
 const judge = (id: string, points: readonly Point[], cores = 64) =>

@@ -15,7 +15,7 @@ import {
   slowConsumerParamsOf,
 } from '../src/programs/pipelining/slow-consumer-job.ts';
 import { planRun } from '../src/run/plan-run.ts';
-import { summarisePoint } from '../src/trial/point.ts';
+import { summarisePoint } from '../src/run/point.ts';
 
 const study = bundledStudies.studies.find(({ id }) => id === 'pipelining')!;
 const ids = study.claims.map(({ id }) => id);

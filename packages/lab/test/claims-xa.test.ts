@@ -11,7 +11,7 @@ import {
   roundTripsOfXa,
   waitOf,
   xaDocument,
-} from '../src/studies/xa/document-figures.ts';
+} from '../src/studies/xa/document/document-figures.ts';
 
 const study = bundledStudies.studies.find(({ id }) => id === 'xa')!;
 const judge = (id: string, points: readonly Point[]) => bundledStudies.judge([id], points, { cores: 2 })[0]!;

@@ -1,13 +1,13 @@
 /** What the work of a client finds in systems that do not do as they should. */
 import { describe, expect, it } from 'vitest';
+import { PayloadCodec } from '../src/integrity/payload.ts';
 import { CheckedDeliveries } from '../src/programs/completion/checked-deliveries.ts';
 import { runCompletion } from '../src/programs/completion/completion-work.ts';
 import { Enqueuers } from '../src/programs/completion/enqueuers.ts';
 import { runFlowControl } from '../src/programs/completion/flow-control-work.ts';
 import { integrityOf } from '../src/programs/counted-integrity.ts';
-import { EnqueueRefused, type Producer, type QueueClient } from '../src/systems/driver.ts';
+import { EnqueueRefused, type Producer, type QueueClient } from '../src/systems/driver/driver.ts';
 import { open } from '../src/systems/null-system.ts';
-import { PayloadCodec } from '../src/trial/payload.ts';
 
 const whole = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
 const codec = new PayloadCodec({ bytes: 64, seed: 1, nonce: 1 });

@@ -1,8 +1,8 @@
 /** Order checks beyond a single dequeuer's first deliveries. */
 import { describe, expect, test } from 'vitest';
-import { countOvertaken, DeliverySpans } from '../src/trial/delivery-spans.ts';
-import { DeliveryOrder, Ledger, mergeLedgers, RecoveredOrder } from '../src/trial/ledger.ts';
-import { PayloadCodec } from '../src/trial/payload.ts';
+import { countOvertaken, DeliverySpans } from '../src/integrity/delivery-spans.ts';
+import { DeliveryOrder, Ledger, mergeLedgers, RecoveredOrder } from '../src/integrity/ledger.ts';
+import { PayloadCodec } from '../src/integrity/payload.ts';
 
 const identity = (sequence: number, enqueuer = 0) => ({ enqueuer, sequence, sentAtMs: 0 });
 

@@ -1,7 +1,7 @@
 /** Who held what sessions waited for, as a trial keeps it: instances merged, and a real trial against its time book. */
 import type { EventHolders } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
-import { holdersIn, type InstanceHolders } from '../src/trial/event-holders.ts';
+import { holdersIn, type InstanceHolders } from '../src/meters/event-holders.ts';
 import { programScenario, runFirstTrial, wholeAndDrained } from './program-runs.ts';
 
 type Series = InstanceHolders['series'][number];

@@ -1,7 +1,7 @@
 import type { TimelineBin } from '@shardlab/contract';
 import { expect, test } from 'vitest';
-import { type FaultedTrial, faultOutcomes } from '../src/trial/fault-outcomes.ts';
-import type { FaultRecord } from '../src/trial/trial-cluster.ts';
+import { type FaultedTrial, faultOutcomes } from '../src/programs/queue/trial/fault-outcomes.ts';
+import type { FaultRecord } from '../src/programs/queue/trial/trial-cluster.ts';
 
 /** The measured phase begins at 10,000 of the monotonic clock and lasts 5 s. */
 const measureAtMs = 10_000;

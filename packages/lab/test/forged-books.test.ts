@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import type { Durability, Point } from '@shardlab/contract';
 import { planRun } from '@shardlab/lab';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { contradictionOf } from '../src/judging/evidence.ts';
-import { queuePointOf } from '../src/programs/queue/queue-point.ts';
+import { contradictionOf } from '../src/programs/queue/points/contradiction.ts';
+import { queuePointOf } from '../src/programs/queue/points/queue-point.ts';
 import { queueProgram } from '../src/programs/queue/queue-program.ts';
+import { runTrial } from '../src/programs/queue/trial/run-trial.ts';
+import { summarisePoint } from '../src/run/point.ts';
 import { kernelFigures, readKernelCounters } from '../src/surroundings/kernel-counters.ts';
-import { summarisePoint } from '../src/trial/point.ts';
-import { runTrial } from '../src/trial/run-trial.ts';
 import type { MeasuredRepeat } from '../src/trial/trial.ts';
 import { point, smallScenario } from './support.ts';
 

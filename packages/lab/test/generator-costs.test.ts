@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { messagesOfRound } from '../src/trial/generator-costs.ts';
+import { messagesOfRound } from '../src/programs/queue/trial/generator-costs.ts';
 
 test.each([
   { payloadBytes: 512, operations: 1, messages: 2_000 },

@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { noisy } from '../src/impostors/books.ts';
 import { completionParamsOf, flowControlParamsOf } from '../src/programs/completion/completion-params.ts';
 import { planRun } from '../src/run/plan-run.ts';
-import { summarisePoint } from '../src/trial/point.ts';
+import { summarisePoint } from '../src/run/point.ts';
 import type { TrialOutcome } from '../src/trial/trial.ts';
 
 const seeds = 200;

@@ -9,8 +9,8 @@ import { forged, type Impostor, impostors } from '../src/impostors/impostors.ts'
 import { measure } from '../src/impostors/measure.ts';
 import { randomisedPair } from '../src/impostors/randomised.ts';
 import { reference } from '../src/impostors/reference.ts';
-import { contradictionOf } from '../src/judging/evidence.ts';
-import { queuePointOf } from '../src/programs/queue/queue-point.ts';
+import { contradictionOf } from '../src/programs/queue/points/contradiction.ts';
+import { queuePointOf } from '../src/programs/queue/points/queue-point.ts';
 
 const seeds = 200;
 /** Of those with forged books fewer are enough. */

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Book, readBooks } from '../src/trial/killed/book.ts';
-import { judgeKilled } from '../src/trial/killed/judge-killed.ts';
-import { Ledger, type LedgerReport } from '../src/trial/ledger.ts';
-import { PayloadCodec } from '../src/trial/payload.ts';
+import { Book, readBooks } from '../src/integrity/book.ts';
+import { judgeKilled } from '../src/integrity/judge-killed.ts';
+import { Ledger, type LedgerReport } from '../src/integrity/ledger.ts';
+import { PayloadCodec } from '../src/integrity/payload.ts';
 
 /** The bytes of a book in which something was written. */
 function write(work: (book: Book) => void): Buffer {

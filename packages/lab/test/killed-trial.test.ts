@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Params } from '@shardlab/contract';
 import { planRun } from '@shardlab/lab';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type KilledTrialOptions, runKilledTrial } from '../src/trial/killed/run-killed-trial.ts';
+import { type KilledTrialOptions, runKilledTrial } from '../src/programs/queue/trial/run-killed-trial.ts';
 import { smallScenario } from './support.ts';
 
 let folder: string;

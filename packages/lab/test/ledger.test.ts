@@ -6,8 +6,8 @@ import {
   mergeBySource,
   mergeLedgers,
   SeenMessages,
-} from '../src/trial/ledger.ts';
-import { PayloadCodec } from '../src/trial/payload.ts';
+} from '../src/integrity/ledger.ts';
+import { PayloadCodec } from '../src/integrity/payload.ts';
 
 const forge = new PayloadCodec({ bytes: 40, seed: 1, nonce: 1 });
 const message = (enqueuer: number, sequence: number, deliveryCount = 1) => ({

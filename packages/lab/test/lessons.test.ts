@@ -1,7 +1,7 @@
 /** The lessons of the repository, and the faults that a lesson may have. */
 import type { Lesson } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
-import { LabError } from '../src/errors.ts';
+import { LabError } from '../src/errors/errors.ts';
 import { readLessonFolder } from '../src/lessons/lesson-folder.ts';
 import { parseLesson } from '../src/lessons/parse-lesson.ts';
 import { readScenarioFolder } from '../src/scenario/scenario-folder.ts';

@@ -1,7 +1,7 @@
 import { logFileSync, WaitRecorder } from '@shardlab/engine';
 import { expect, test } from 'vitest';
-import type { Host } from '../src/trial/host.ts';
-import { Meter } from '../src/trial/meter.ts';
+import type { Host } from '../src/programs/queue/trial/host.ts';
+import { Meter } from '../src/programs/queue/trial/meter.ts';
 
 test('the waits of a window are those of its time, however long the statistics take', () => {
   let nowMs = 0;

@@ -1,7 +1,7 @@
 /** Intended send times: what a stall does to them is nothing, so that it counts against every message that it delayed. */
 import { describe, expect, it } from 'vitest';
+import { createMonotonicClock } from '../src/meters/clock.ts';
 import { PacedLoad } from '../src/programs/load/paced-load.ts';
-import { createMonotonicClock } from '../src/trial/clock.ts';
 
 const transactionsPerSec = 500;
 const intervalMs = 1_000 / transactionsPerSec;

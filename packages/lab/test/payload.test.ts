@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PayloadCodec, payloadHeaderBytes } from '../src/trial/payload.ts';
+import { PayloadCodec, payloadHeaderBytes } from '../src/integrity/payload.ts';
 
 const identity = { enqueuer: 3, sequence: 70_000, sentAtMs: 12_345.678 };
 

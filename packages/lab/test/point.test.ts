@@ -1,15 +1,15 @@
 import { percentileTicks } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { isFaulty } from '../src/judging/judgement.ts';
-import { queueProgram } from '../src/programs/queue/queue-program.ts';
 import {
   createHistogram,
   encodeHistogram,
   latencyOf,
   mergeHistograms,
   recordMs,
-} from '../src/trial/latency.ts';
-import { summarisePoint } from '../src/trial/point.ts';
+} from '../src/meters/latency.ts';
+import { queueProgram } from '../src/programs/queue/queue-program.ts';
+import { summarisePoint } from '../src/run/point.ts';
 import type { MeasuredRepeat, TrialOutcome } from '../src/trial/trial.ts';
 
 const combination = { program: 'queue', system: 'sharded', params: { instances: 2, threads: 4 } };

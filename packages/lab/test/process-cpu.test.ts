@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cpuUsOfTrees, parseStat } from '../src/systems/process-cpu.ts';
+import { cpuUsOfTrees, parseStat } from '../src/systems/driver/process-cpu.ts';
 
 describe('CPU of other processes', () => {
   it('is read from behind a name that may hold anything', () => {

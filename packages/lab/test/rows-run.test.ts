@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { planRun } from '@shardlab/lab';
 import { expect, onTestFinished, test } from 'vitest';
-import { assertRows } from '../src/trial/application-rows.ts';
-import type { Host } from '../src/trial/host.ts';
-import { runTrial } from '../src/trial/run-trial.ts';
+import { assertRows } from '../src/programs/queue/trial/application-rows.ts';
+import type { Host } from '../src/programs/queue/trial/host.ts';
+import { runTrial } from '../src/programs/queue/trial/run-trial.ts';
 import { smallScenario } from './support.ts';
 
 test.each(['together', 'separate'] as const)(

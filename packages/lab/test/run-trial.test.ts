@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { planRun } from '@shardlab/lab';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runTrial } from '../src/trial/run-trial.ts';
-import { configFor } from '../src/trial/worker-config.ts';
+import { runTrial } from '../src/programs/queue/trial/run-trial.ts';
+import { configFor } from '../src/programs/queue/trial/worker-config.ts';
 import { smallScenario } from './support.ts';
 
 const scenario = smallScenario({

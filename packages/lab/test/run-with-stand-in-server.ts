@@ -5,9 +5,9 @@
 import { readFile } from 'node:fs/promises';
 import { parseScenario, type Study, StudyRegistry, startRun } from '@shardlab/lab';
 import { installServers } from '../src/systems/debian-packages.ts';
+import { findProgram } from '../src/systems/driver/server.ts';
 import { missingOf } from '../src/systems/missing.ts';
 import { redis } from '../src/systems/redis-server.ts';
-import { findProgram } from '../src/systems/server.ts';
 import { systemOf } from '../src/systems/systems.ts';
 import { study } from './toy-studies/toy/study.ts';
 

@@ -7,7 +7,7 @@ import { provenanceOf, Run, RunEvent } from '@shardlab/contract';
 import { startRun } from '@shardlab/lab';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { queuePointOf } from '../src/programs/queue/queue-point.ts';
+import { queuePointOf } from '../src/programs/queue/points/queue-point.ts';
 import { measuredOnceMs, smallScenario } from './support.ts';
 
 const ajv = new Ajv({ allErrors: true, strict: false });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countAtOrAbove, countShared, SequenceSet, uniteInto } from '../src/trial/sequence-set.ts';
+import { countAtOrAbove, countShared, SequenceSet, uniteInto } from '../src/integrity/sequence-set.ts';
 
 const numbers = fc.uniqueArray(fc.nat(5_000), { maxLength: 200 });
 

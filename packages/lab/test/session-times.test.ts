@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { accountedShare, addTimes, timesBetween } from '../src/trial/session-times.ts';
+import { accountedShare, addTimes, timesBetween } from '../src/meters/session-times.ts';
 
 const times = (elapsedMs: number, cpuMs: number, waitMs: number, unnamedMs = 0) => ({
   elapsedMs,

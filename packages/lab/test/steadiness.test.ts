@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { steadinessOf } from '../src/trial/steadiness.ts';
+import { steadinessOf } from '../src/meters/steadiness.ts';
 
 /** Counts of the first half and of the whole window of one instance. */
 const window = (half: [enqueued: number, consumed: number], whole: [number, number], ms = [500, 1_000]) => ({

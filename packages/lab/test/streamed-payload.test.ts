@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { Scenario } from '@shardlab/contract';
 import { bundledStudies, planRun } from '@shardlab/lab';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { runTrial } from '../src/programs/queue/trial/run-trial.ts';
+import { StreamedPayloadCodec } from '../src/programs/queue/trial/streamed-payload.ts';
 import { crossCheckScenario } from '../src/scenario/cross-checks.ts';
-import { runTrial } from '../src/trial/run-trial.ts';
-import { StreamedPayloadCodec } from '../src/trial/streamed-payload.ts';
 import { smallScenario } from './support.ts';
 
 const trial = { seed: 7, nonce: 9 };

@@ -1,6 +1,6 @@
 /** That a measurement of a few milliseconds sees the time it took, not the kernel's last clock tick. */
 import { expect, test } from 'vitest';
-import { threadCpuUs } from '../src/trial/thread-cpu.ts';
+import { threadCpuUs } from '../src/meters/thread-cpu.ts';
 
 test('CPU time moves on between the ticks of the kernel', () => {
   const start = threadCpuUs();

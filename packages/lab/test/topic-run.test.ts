@@ -6,7 +6,7 @@ import { type Run, Run as RunSchema, type Scenario } from '@shardlab/contract';
 import { startRun } from '@shardlab/lab';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { queuePointOf } from '../src/programs/queue/queue-point.ts';
+import { queuePointOf } from '../src/programs/queue/points/queue-point.ts';
 import { measuredOnceMs, smallScenario } from './support.ts';
 
 const isRun = new Ajv({ allErrors: true, strict: false }).compile(RunSchema);

@@ -1,9 +1,9 @@
 /** What the torture records: payloads that name their message, and the histories of its processes. */
 import { monotonicNs, Recorder } from '@shardlab/history';
 import { describe, expect, it } from 'vitest';
-import { FolderHistory } from '../src/torture/folder-history.ts';
-import { parseMoment } from '../src/torture/history-pipe.ts';
-import { itemPayload, readItem } from '../src/torture/item.ts';
+import { FolderHistory } from '../src/torture/processes/folder-history.ts';
+import { parseMoment } from '../src/torture/processes/history-pipe.ts';
+import { itemPayload, readItem } from '../src/torture/workloads/item.ts';
 
 describe('a payload', () => {
   it('names its item unless a byte of it changed', () => {

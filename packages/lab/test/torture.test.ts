@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { kills } from '../src/torture/kills.ts';
+import { kills } from '../src/torture/processes/kills.ts';
 import { tortureReport } from '../src/torture/report.ts';
 import { faultCount, runTorture } from '../src/torture/run-torture.ts';
 

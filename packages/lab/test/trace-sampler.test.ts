@@ -6,8 +6,8 @@ import { type SampledTrace, type SampledTraces, sampledTraceLimits } from '@shar
 import { type Instance, type MessageEvent, type MessageTrace, openInstance } from '@shardlab/engine';
 import { planRun } from '@shardlab/lab';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { runTrial } from '../src/trial/run-trial.ts';
-import { mergeSampledTraces, TraceSampler } from '../src/trial/trace-sampler.ts';
+import { mergeSampledTraces, TraceSampler } from '../src/meters/trace-sampler.ts';
+import { runTrial } from '../src/programs/queue/trial/run-trial.ts';
 import { smallScenario } from './support.ts';
 
 let dir: string;

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Scenario, Tick } from '@shardlab/contract';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createHistogram, latencyOf, recordMs } from '../src/meters/latency.ts';
 import { planRun } from '../src/run/plan-run.ts';
 import { identityOf, TrialJournal } from '../src/run/trial-journal.ts';
-import { createHistogram, latencyOf, recordMs } from '../src/trial/latency.ts';
 import type { MeasuredRepeat } from '../src/trial/trial.ts';
 import { smallScenario } from './support.ts';
 

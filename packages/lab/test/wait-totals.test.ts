@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { summariseWaits } from '../src/trial/wait-totals.ts';
+import { summariseWaits } from '../src/meters/wait-totals.ts';
 
 const stats = (buckets: number[]) => ({
   event: 'log file sync',

@@ -5,7 +5,7 @@
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { HardwareFile } from '@shardlab/model';
-import type { LabError } from '../errors.ts';
+import type { LabError } from '../errors/errors.ts';
 import { makeScratchFolder } from '../run/scratch-folder.ts';
 import { ChildChannel, workerFailed } from '../trial/child-channel.ts';
 import type { CalibrateOptions, CalibrationProgress } from './calibrate.ts';

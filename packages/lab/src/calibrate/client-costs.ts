@@ -1,6 +1,6 @@
 /** The costs of the load generator for the model: what a message costs, and what a transaction. */
 import { nonNegativeLeastSquares } from '@shardlab/model';
-import { cpuOfGenerator } from '../trial/generator-costs.ts';
+import { cpuOfGenerator } from '../programs/queue/trial/generator-costs.ts';
 
 export interface ClientCosts {
   enqueueUs: number;

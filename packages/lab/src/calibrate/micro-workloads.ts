@@ -4,7 +4,7 @@
  */
 import type { Instance, Session } from '@shardlab/engine';
 import { median } from '@shardlab/model';
-import { threadCpuUs } from '../trial/thread-cpu.ts';
+import { threadCpuUs } from '../meters/thread-cpu.ts';
 import { readSample, type Sample, sampleBetween } from './sample.ts';
 
 export interface MicroWorkload {

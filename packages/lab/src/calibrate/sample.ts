@@ -1,6 +1,6 @@
 /** The work of an instance between two readings, and the time it took. */
 import type { Instance } from '@shardlab/engine';
-import { threadCpuUs } from '../trial/thread-cpu.ts';
+import { threadCpuUs } from '../meters/thread-cpu.ts';
 
 export interface Sample {
   /** Messages of acknowledged transactions. */

@@ -4,7 +4,7 @@
  */
 import { WaitRecorder } from '@shardlab/engine';
 import { median } from '@shardlab/model';
-import { createMonotonicClock } from '../trial/clock.ts';
+import { createMonotonicClock } from '../meters/clock.ts';
 import { RoundTrips } from '../trial/round-trips.ts';
 
 /** The figures' emulated round trip. */

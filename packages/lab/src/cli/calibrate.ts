@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type CalibrationProgress, calibrate } from '../calibrate/calibrate.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
 import { bundledHardwareFolder, calibratedId } from '../hardware/hardware-folder.ts';
 import { hardwareText } from '../hardware/hardware-text.ts';
 import { dataFolder } from './data-folder.ts';
-import { exitCodes } from './exit-codes.ts';
 
 export interface CalibrateFlags {
   json?: string | undefined;

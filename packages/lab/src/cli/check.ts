@@ -6,7 +6,7 @@ import {
   QueueError,
   repairFolder,
 } from '@shardlab/engine';
-import { exitCodes } from './exit-codes.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
 
 /** `check <folder>`: verifies the folder; with `acceptLoss` it then repairs it and verifies it again. */
 export function checkCommand(

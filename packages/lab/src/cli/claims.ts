@@ -1,4 +1,5 @@
 import type { Slip } from '@shardlab/contract';
+import { exitCodes } from '../errors/exit-codes.ts';
 import { bestEvidence } from '../judging/best-evidence.ts';
 import { readVerdicts, type StoredVerdict } from '../judging/verdict-history.ts';
 import { listRecorded } from '../recorded/recorded-run.ts';
@@ -7,7 +8,6 @@ import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import type { Claim, Study } from '../studies/study.ts';
 import { dataFolder } from './data-folder.ts';
-import { exitCodes } from './exit-codes.ts';
 import { verdictsInWords } from './result-table.ts';
 
 export interface ClaimsOptions {

@@ -1,11 +1,11 @@
 /** Parses the arguments and runs the command. Every command resolves with the exit code of the process. */
 import { parseArgs } from 'node:util';
 import { isStoreAddress } from '@shardlab/engine';
+import { exitCodes } from '../errors/exit-codes.ts';
 import { calibrateCommand } from './calibrate.ts';
 import { checkCommand } from './check.ts';
 import { claimsCommand } from './claims.ts';
 import { convertCommand } from './convert.ts';
-import { exitCodes } from './exit-codes.ts';
 import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
 import { moveCommand } from './move.ts';

@@ -8,8 +8,8 @@ import {
   convertQueue,
   QueueError,
 } from '@shardlab/engine';
+import { exitCodes } from '../errors/exit-codes.ts';
 import { clusterFolder } from './data-folder.ts';
-import { exitCodes } from './exit-codes.ts';
 
 export interface ConvertFlags {
   shards?: string | undefined;

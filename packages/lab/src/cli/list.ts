@@ -1,7 +1,7 @@
+import { exitCodes } from '../errors/exit-codes.ts';
 import { planRun } from '../run/plan-run.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 import { estimateInWords } from './duration.ts';
-import { exitCodes } from './exit-codes.ts';
 
 /** `list` */
 export async function listCommand(): Promise<number> {

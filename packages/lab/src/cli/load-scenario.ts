@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Scenario } from '@shardlab/contract';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
 import { readLessonFolder } from '../lessons/lesson-folder.ts';
 import { type ParsedScenario, parseScenario } from '../scenario/parse-scenario.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';

@@ -11,7 +11,8 @@ import {
   type StructureCount,
   sourcesInWords,
 } from '@shardlab/model';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
 import { hardwareText } from '../hardware/hardware-text.ts';
 import { type LoadedHardware, loadHardware } from '../hardware/load-hardware.ts';
 import { agreementReport } from '../model/agreement-report.ts';
@@ -19,7 +20,6 @@ import { writeSection } from '../model/markdown.ts';
 import { agreementWith, predictionsOf, scalingOf } from '../model/model-report.ts';
 import { parameterTable, predictionTable, residualTable, scalingTable } from '../model/model-tables.ts';
 import { assertRunParams } from '../run/run-params.ts';
-import { exitCodes } from './exit-codes.ts';
 
 export interface ModelFlags {
   run: string[];

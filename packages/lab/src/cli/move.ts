@@ -12,8 +12,8 @@ import {
   startCluster,
 } from '@shardlab/engine';
 import type { LocalQueues, MoveStep } from '@shardlab/jetstream';
+import { exitCodes } from '../errors/exit-codes.ts';
 import { clusterFolder } from './data-folder.ts';
-import { exitCodes } from './exit-codes.ts';
 
 export interface MoveFlags {
   'drain-s'?: string | undefined;

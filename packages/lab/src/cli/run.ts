@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
 import { isFaulty } from '../judging/judgement.ts';
 import { appendVerdicts } from '../judging/verdict-history.ts';
 import { assertSystemsAvailable, installMissing } from '../run/available-systems.ts';
@@ -11,7 +12,6 @@ import type { TrialJournal } from '../run/trial-journal.ts';
 import { bundledStudies } from '../studies/registry.ts';
 import { dataFolder } from './data-folder.ts';
 import { estimateInWords } from './duration.ts';
-import { exitCodes } from './exit-codes.ts';
 import { loadOrExplain } from './load-scenario.ts';
 import { ProgressLine } from './progress-line.ts';
 import { reportInWords, summaryInWords } from './run-report.ts';

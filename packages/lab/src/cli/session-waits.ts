@@ -2,7 +2,7 @@
 import { explainedShare, type Point, paramInWords, type SessionWaits } from '@shardlab/contract';
 import { waitEvents } from '@shardlab/engine';
 import type { Program } from '../programs/program.ts';
-import '../trial/load-waits.ts'; // registers what the lab's own sessions wait for
+import '../meters/load-waits.ts'; // registers what the lab's own sessions wait for
 import { variedAndSorted } from './result-table.ts';
 
 /** Empty if no point has such tables. */

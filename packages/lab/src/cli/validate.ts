@@ -1,6 +1,6 @@
+import { exitCodes } from '../errors/exit-codes.ts';
 import { planRun } from '../run/plan-run.ts';
 import { estimateInWords } from './duration.ts';
-import { exitCodes } from './exit-codes.ts';
 import { loadOrExplain } from './load-scenario.ts';
 
 /** `validate <file>` */

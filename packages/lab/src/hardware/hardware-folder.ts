@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HardwareFile } from '@shardlab/model';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
 import { bundledScenarioFolder } from '../scenario/scenario-folder.ts';
 import { parseHardware } from './parse-hardware.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { HardwareFile } from '@shardlab/model';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
 import { bundledHardwareFolder } from './hardware-folder.ts';
 import { parseHardware } from './parse-hardware.ts';
 

@@ -1,14 +1,14 @@
 /** Parses and validates a hardware file: JSON, schema, and consistency between its parts. */
 import { Hardware } from '@shardlab/contract';
 import { type HardwareFile, sourcesOf } from '@shardlab/model';
-import { LabError } from '../errors.ts';
-import { readDocument } from '../scenario/read-document.ts';
+import { LabError } from '../errors/errors.ts';
 import {
   problemDetails,
   problemsInWords,
   type ScenarioProblem,
   type ScenarioProblems,
-} from '../scenario/scenario-problems.ts';
+} from '../errors/scenario-problems.ts';
+import { readDocument } from '../scenario/read-document.ts';
 
 /** Throws `HARDWARE_INVALID`, whose `details.errors` list faults with their JSON pointers. */
 export function parseHardware(text: string): HardwareFile {

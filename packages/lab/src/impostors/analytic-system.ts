@@ -11,7 +11,7 @@ import {
   type WaitClass,
 } from '@shardlab/contract';
 import type { Random } from '@shardlab/model';
-import { type QueueParams, queueParamsOf } from '../programs/queue/queue-params.ts';
+import { type QueueParams, queueParamsOf } from '../programs/queue/points/queue-params.ts';
 import type { TrialOutcome } from '../trial/trial.ts';
 
 /** What a system does with given parameters. */

@@ -4,7 +4,7 @@
  * rates can give the impostor away.
  */
 import type { Random } from '@shardlab/model';
-import type { QueueParams } from '../programs/queue/queue-params.ts';
+import type { QueueParams } from '../programs/queue/points/queue-params.ts';
 import { type AnalyticSystem, type Behaviour, pacedByClients, sessionsOf } from './analytic-system.ts';
 
 export type Books = Omit<Behaviour, 'dequeuePerSec' | 'enqueuePerSec'>;

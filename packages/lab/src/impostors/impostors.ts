@@ -2,7 +2,7 @@
  * Systems that are no durable queue, in pairs: what each reports as the sharded queue, and as the baseline beside it.
  * A judge that lets one of them pass tells nothing about queues.
  */
-import type { topicSystems } from '../programs/queue/queue-systems.ts';
+import type { topicSystems } from '../systems/queue-systems.ts';
 import { type AnalyticSystem, pacedByClients } from './analytic-system.ts';
 import { noisy, type Platform, withForgedBooks } from './books.ts';
 import { disruptionOf } from './disruption.ts';

@@ -1,10 +1,10 @@
 /** Runs analytic systems through the harness: the plan of a scenario, an outcome for each trial, a point for each combination. */
 import type { Point, Scale, Scenario } from '@shardlab/contract';
 import { Random } from '@shardlab/model';
-import { queueParamsOf } from '../programs/queue/queue-params.ts';
+import { queueParamsOf } from '../programs/queue/points/queue-params.ts';
 import { planRun } from '../run/plan-run.ts';
+import { summarisePoint } from '../run/point.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
-import { summarisePoint } from '../trial/point.ts';
 import type { TrialOutcome } from '../trial/trial.ts';
 import { type AnalyticSystem, outcomeOf } from './analytic-system.ts';
 

@@ -2,7 +2,7 @@
  * A pair of systems that does what the white paper says of its queues, statement by statement: every judge that can decide
  * its claim must find that it holds. A bar that it does not pass would be out of reach for the document's own system.
  */
-import type { QueueParams } from '../programs/queue/queue-params.ts';
+import type { QueueParams } from '../programs/queue/points/queue-params.ts';
 import { type AnalyticSystem, type Behaviour, pacedByClients } from './analytic-system.ts';
 import { consistentBooks, noisy } from './books.ts';
 import { disruptionOf } from './disruption.ts';

@@ -1,9 +1,9 @@
 /** Compares points that differ in one parameter only, repeat by repeat. */
 import type { ClaimClause } from '@shardlab/contract';
-import type { QueueParams } from '../programs/queue/queue-params.ts';
-import type { QueuePoint } from '../programs/queue/queue-point.ts';
+import { percent } from '../programs/figures-in-words.ts';
+import type { QueueParams } from '../programs/queue/points/queue-params.ts';
+import type { QueuePoint } from '../programs/queue/points/queue-point.ts';
 import { clauseOf, clauseWithout } from './clause.ts';
-import { percent } from './judgement.ts';
 import { provenanceOf } from './queue-points.ts';
 import { type Quantity, shareInQueue } from './queue-samples.ts';
 import { ratioOf, type Sample } from './sample.ts';

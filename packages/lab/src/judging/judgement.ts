@@ -1,4 +1,4 @@
-/** What a judge is, and what all judges have in common: wording, and points that prove nothing. */
+/** What a judge is, and what all judges have in common: points that prove nothing. */
 import type { ClaimClause, Point } from '@shardlab/contract';
 
 export interface JudgeContext {
@@ -23,8 +23,3 @@ export const isNotSteady = ({ conditions }: Pick<Point, 'conditions'>): boolean 
 /** Whether other work disturbed repeats of a point. */
 export const isDisturbed = ({ conditions }: Pick<Point, 'conditions'>): boolean =>
   (conditions?.disturbed ?? 0) > 0;
-
-export const perSec = (rate: number) => `${Math.round(rate).toLocaleString('en-US')}/s`;
-/** Whole percents from 1 % on; one significant digit below. */
-export const percent = (share: number) =>
-  `${Math.abs(share) >= 0.01 ? Math.round(share * 100) : Number((share * 100).toPrecision(1))} %`;

@@ -1,4 +1,4 @@
-import { queuePointOf } from '../programs/queue/queue-point.ts';
+import { queuePointOf } from '../programs/queue/points/queue-point.ts';
 import { needs } from './clause.ts';
 import { examine, inMemory, undurable, unseenByKernel } from './evidence.ts';
 import type { Judge } from './judgement.ts';

@@ -1,6 +1,6 @@
 /** What judges of queues and topics have in common: selecting points, conditions, waits, wording. */
 import type { ClaimClause, Provenance, WaitSummary } from '@shardlab/contract';
-import type { QueuePoint } from '../programs/queue/queue-point.ts';
+import type { QueuePoint } from '../programs/queue/points/queue-point.ts';
 import { clauseWithout, fixed } from './clause.ts';
 import type { Judge } from './judgement.ts';
 

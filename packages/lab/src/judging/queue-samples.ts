@@ -1,6 +1,6 @@
 /** Quantities of points, with a value for each repeat. */
 import { fitLogLog } from '@shardlab/model';
-import type { QueuePoint, QueueRepeat } from '../programs/queue/queue-point.ts';
+import type { QueuePoint, QueueRepeat } from '../programs/queue/points/queue-point.ts';
 import { queueWaits } from './queue-points.ts';
 import { combined, geometricMean, ratioOf, type Sample, sampleOf } from './sample.ts';
 

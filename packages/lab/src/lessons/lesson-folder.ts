@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Lesson } from '@shardlab/contract';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
 import { bundledScenarioFolder } from '../scenario/scenario-folder.ts';
 import { parseLesson } from './parse-lesson.ts';
 

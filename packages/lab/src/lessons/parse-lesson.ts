@@ -1,16 +1,16 @@
 /** Parses and validates a lesson: JSON, schema, its scenario, and whether its run will yield every quantity it names. */
 import { Lesson, lessonLimits, type PointSelector, type Quantity, type Sentence } from '@shardlab/contract';
-import { LabError } from '../errors.ts';
-import { planFigures } from '../run/plan-run.ts';
-import { expandSweep } from '../scenario/expand-sweep.ts';
-import { parseScenario } from '../scenario/parse-scenario.ts';
-import { readDocument } from '../scenario/read-document.ts';
+import { LabError } from '../errors/errors.ts';
 import {
   problemDetails,
   problemsInWords,
   type ScenarioProblem,
   type ScenarioProblems,
-} from '../scenario/scenario-problems.ts';
+} from '../errors/scenario-problems.ts';
+import { expandSweep } from '../programs/expand-sweep.ts';
+import { planFigures } from '../run/plan-run.ts';
+import { parseScenario } from '../scenario/parse-scenario.ts';
+import { readDocument } from '../scenario/read-document.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 
 /** The scale at which lessons are run. */

@@ -1,6 +1,6 @@
 /** Markdown tables, and sections of a document that commands write. */
 import { readFile, writeFile } from 'node:fs/promises';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;

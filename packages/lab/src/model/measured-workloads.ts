@@ -1,7 +1,7 @@
 /** The points of a run that the model can repeat. */
 import type { MeasuredWorkload, Point, Run } from '@shardlab/contract';
-import { queueParamsOf } from '../programs/queue/queue-params.ts';
-import { scaleScenario } from '../scenario/expand-sweep.ts';
+import { scaleScenario } from '../programs/expand-sweep.ts';
+import { queueParamsOf } from '../programs/queue/points/queue-params.ts';
 import { measuredPointOf } from './model-report.ts';
 
 /** Above this size payloads are streamed. */

@@ -14,8 +14,8 @@ import {
   simulateScaling,
   simulateWhitePaper,
 } from '@shardlab/model';
-import { queueParamsOf } from '../programs/queue/queue-params.ts';
-import { scaleScenario } from '../scenario/expand-sweep.ts';
+import { scaleScenario } from '../programs/expand-sweep.ts';
+import { queueParamsOf } from '../programs/queue/points/queue-params.ts';
 
 export function predictionsOf(hardware: HardwareFile): Prediction[] {
   return predictWhitePaper(simulateWhitePaper(resolveHardware(hardware)));

@@ -1,5 +1,5 @@
 /** A trial's end of a client process. */
-import type { LabError } from '../errors.ts';
+import type { LabError } from '../errors/errors.ts';
 import { ChildChannel, workerFailed } from '../trial/child-channel.ts';
 import type { ClientFailure } from './client-failure.ts';
 

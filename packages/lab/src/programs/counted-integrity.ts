@@ -1,5 +1,5 @@
 import type { Integrity } from '@shardlab/contract';
-import { type LedgerReport, mergeLedgers } from '../trial/ledger.ts';
+import { type LedgerReport, mergeLedgers } from '../integrity/ledger.ts';
 
 /**
  * The system only counts what remains (`depth`). Messages that were not consumed and are not in that count are lost. If the

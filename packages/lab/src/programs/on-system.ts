@@ -2,7 +2,7 @@
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Server } from '../systems/server.ts';
+import type { Server } from '../systems/driver/server.ts';
 import type { System } from '../systems/system.ts';
 import { TrialLimit } from '../trial/trial-limit.ts';
 

@@ -15,7 +15,7 @@ import type {
   SystemInfo,
 } from '@shardlab/contract';
 import type { TSchema } from 'typebox';
-import type { ScenarioProblem } from '../scenario/scenario-problems.ts';
+import type { ScenarioProblem } from '../errors/scenario-problems.ts';
 import type { RawShape } from '../surroundings/surroundings.ts';
 import type { MissingOptions } from '../systems/missing.ts';
 import type { TrialOptions, TrialOutcome } from '../trial/trial.ts';

@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 const packages = fileURLToPath(new URL('../../../', import.meta.url));
 
 /**
- * A hash over the sources that decide what a trial measures: the engine, and of the lab its programs, systems and trials.
+ * A hash over the sources that decide what a trial measures: the engine, and of the lab all rooms up to its programs.
  * Judges, pages and commands may change without it. 16 hexadecimal digits.
  */
 export function codeFingerprint(): string {
   const hash = createHash('sha256');
-  const measuring = ['programs', 'systems', 'trial', 'surroundings', 'raw'].map((room) => `lab/src/${room}`);
-  for (const folder of ['engine/src', ...measuring]) {
+  const rooms = ['meters', 'integrity', 'raw', 'surroundings', 'systems', 'trial', 'programs'];
+  for (const folder of ['engine/src', ...rooms.map((room) => `lab/src/${room}`)]) {
     const files = readdirSync(join(packages, folder), { recursive: true, encoding: 'utf8' });
     for (const file of files.filter((name) => name.endsWith('.ts')).sort()) {
       hash.update(`${folder}/${file}\n`).update(readFileSync(join(packages, folder, file)));

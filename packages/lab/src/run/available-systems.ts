@@ -1,6 +1,6 @@
 import type { Scale, Scenario } from '@shardlab/contract';
-import { LabError } from '../errors.ts';
-import { scaleScenario } from '../scenario/expand-sweep.ts';
+import { LabError } from '../errors/errors.ts';
+import { scaleScenario } from '../programs/expand-sweep.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import type { MissingOptions } from '../systems/missing.ts';
 

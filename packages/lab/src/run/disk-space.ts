@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
 
 /** Bytes that an unprivileged process can still write on the folder's file system. */
 export async function freeBytesOf(folder: string): Promise<number> {

@@ -1,6 +1,6 @@
 /** Measures a repeat again if it does not count: if it was not steady, or other work disturbed it. */
 import type { Phases } from '@shardlab/contract';
-import { addIntegrity } from '../trial/ledger.ts';
+import { addIntegrity } from '../integrity/ledger.ts';
 import type { MeasuredRepeat } from '../trial/trial.ts';
 
 /**

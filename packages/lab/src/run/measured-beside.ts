@@ -2,8 +2,8 @@
 import type { KilledTrial, Params, Scenario } from '@shardlab/contract';
 import type { Program } from '../programs/program.ts';
 import type { RawShape, Surrounded } from '../surroundings/surroundings.ts';
-import type { Durability } from '../trial/point.ts';
 import type { MeasuredRepeat, Trial, TrialOutcome } from '../trial/trial.ts';
+import type { Durability } from './point.ts';
 
 /**
  * The outcome with its disturbance and, if there were raw probes, their mean as `rawPerSec` and the rate as a share of it

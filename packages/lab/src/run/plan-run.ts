@@ -9,8 +9,8 @@ import {
   type Scale,
   type Scenario,
 } from '@shardlab/contract';
+import { expandSweep, scaleScenario } from '../programs/expand-sweep.ts';
 import type { Program } from '../programs/program.ts';
-import { expandSweep, scaleScenario } from '../scenario/expand-sweep.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import type { Trial } from '../trial/trial.ts';
 import { sampleKills } from './sample-kills.ts';

@@ -9,8 +9,8 @@ import {
   findFaults,
   pointKey,
 } from '@shardlab/contract';
-import { LabError } from '../errors.ts';
-import { problemDetails, problemsInWords, type ScenarioProblem } from '../scenario/scenario-problems.ts';
+import { LabError } from '../errors/errors.ts';
+import { problemDetails, problemsInWords, type ScenarioProblem } from '../errors/scenario-problems.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 
 /**

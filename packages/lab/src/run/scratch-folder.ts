@@ -1,7 +1,7 @@
 /** The folder of a run's trials. Its name contains the process id, so that the next run can remove what a killed run left behind. */
 import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
 
 const namePattern = /^shardlab-run-(\d+)-/;
 

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { Run, RunEvent } from '@shardlab/contract';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
 import type { StartRunOptions } from './start-run.ts';
 

@@ -5,7 +5,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Phases, Scenario, Tick } from '@shardlab/contract';
-import { encodeHistogram, mergeHistograms } from '../trial/latency.ts';
+import { encodeHistogram, mergeHistograms } from '../meters/latency.ts';
 import type { MeasuredRepeat, Trial } from '../trial/trial.ts';
 import type { RunPlan } from './plan-run.ts';
 import type { MeasuredTrial } from './trial-measurer.ts';

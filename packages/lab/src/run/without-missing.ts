@@ -1,6 +1,6 @@
 /** A scenario with the systems that this machine has, for a command that runs what it can. */
 import type { Scale, Scenario } from '@shardlab/contract';
-import { scaleScenario } from '../scenario/expand-sweep.ts';
+import { scaleScenario } from '../programs/expand-sweep.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 
 export interface Runnable {

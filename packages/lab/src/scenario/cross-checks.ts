@@ -1,9 +1,9 @@
 /** Checks of every scenario that a schema cannot express: its size, its names, and consistency between its fields. */
 import { nearestName, type Scenario, scenarioLimits } from '@shardlab/contract';
+import type { ScenarioProblem } from '../errors/scenario-problems.ts';
+import { combinationCount, scaleScenario, scalesOf } from '../programs/expand-sweep.ts';
 import type { Program } from '../programs/program.ts';
 import type { StudyRegistry } from '../studies/registry.ts';
-import { combinationCount, scaleScenario, scalesOf } from './expand-sweep.ts';
-import type { ScenarioProblem } from './scenario-problems.ts';
 
 /** A longer run is probably a typing error. */
 const runMsMax = 24 * 60 * 60_000;

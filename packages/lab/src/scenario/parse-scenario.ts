@@ -1,16 +1,16 @@
 /** Parses and validates a scenario: size, JSON, schema, and consistency between fields. */
 import { findFaults, type Scenario, scenarioLimits, scenarioVersion } from '@shardlab/contract';
-import { LabError } from '../errors.ts';
-import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
-import { crossCheckScenario } from './cross-checks.ts';
-import { locateJsonError } from './locate-json-error.ts';
+import { LabError } from '../errors/errors.ts';
 import {
   problemDetails,
   problemsInWords,
   type ScenarioProblem,
   type ScenarioProblems,
   toProblems,
-} from './scenario-problems.ts';
+} from '../errors/scenario-problems.ts';
+import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
+import { crossCheckScenario } from './cross-checks.ts';
+import { locateJsonError } from './locate-json-error.ts';
 import { scenarioSchemaOf, schemaOfAnyProgram } from './scenario-schema.ts';
 import { isVersion1, translateVersion1 } from './translate-version-1.ts';
 

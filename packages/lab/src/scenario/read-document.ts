@@ -1,8 +1,8 @@
 /** A JSON document of a kind that has a schema: a lesson, a hardware file. */
 import { findFaults } from '@shardlab/contract';
 import type Type from 'typebox';
+import { type ScenarioProblems, toProblems } from '../errors/scenario-problems.ts';
 import { locateJsonError } from './locate-json-error.ts';
-import { type ScenarioProblems, toProblems } from './scenario-problems.ts';
 
 /** Throws what `invalid` makes of the faults if the text is not JSON, or does not fit the schema. */
 export function readDocument<Schema extends Type.TSchema>(

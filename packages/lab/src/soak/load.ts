@@ -2,10 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Integrity } from '@shardlab/contract';
 import type { Instance } from '@shardlab/engine';
-import { createMonotonicClock } from '../trial/clock.ts';
-import { createHistogram, type Histogram, latencyOf, recordMs } from '../trial/latency.ts';
-import { DeliveryOrder, Ledger, mergeLedgers } from '../trial/ledger.ts';
-import { PayloadCodec, type PayloadIdentity } from '../trial/payload.ts';
+import { DeliveryOrder, Ledger, mergeLedgers } from '../integrity/ledger.ts';
+import { PayloadCodec, type PayloadIdentity } from '../integrity/payload.ts';
+import { createMonotonicClock } from '../meters/clock.ts';
+import { createHistogram, type Histogram, latencyOf, recordMs } from '../meters/latency.ts';
 import type { SoakConfig, SoakWindow } from './protocol.ts';
 
 const queue = 'soak';

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Integrity } from '@shardlab/contract';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
 import { judgeSoak, type RuleOutcome, type Sample } from './judge.ts';
 import type { SoakConfig, SoakOrder, SoakReply, SoakWindow } from './protocol.ts';
 

@@ -6,7 +6,7 @@ import { combine } from '../judging/combine.ts';
 import { isDisturbed, isFaulty, isNotSteady, type JudgeContext } from '../judging/judgement.ts';
 import type { Program } from '../programs/program.ts';
 import { queueProgram, topicProgram } from '../programs/queue/queue-program.ts';
-import { runTrial } from '../trial/run-trial.ts';
+import { runTrial } from '../programs/queue/trial/run-trial.ts';
 import { loadStudies } from './load-studies.ts';
 import type { Claim, Study } from './study.ts';
 

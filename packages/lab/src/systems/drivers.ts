@@ -1,5 +1,5 @@
 /** The drivers of the lab by name. Their modules are loaded only by the client processes that need them. */
-import type { OpenClient } from './driver.ts';
+import type { OpenClient } from './driver/driver.ts';
 import type { EngineQueue } from './engine-sessions.ts';
 
 export const engineQueues = {

@@ -1,6 +1,6 @@
 /** Our engine inside the client's process, with one instance: its kinds of queues, and topics. */
 import { openInstance } from '@shardlab/engine';
-import type { OpenClient } from './driver.ts';
+import type { OpenClient } from './driver/driver.ts';
 import {
   consumeBySessions,
   createQueues,

@@ -1,6 +1,6 @@
 /** Our engine in separate processes, reached over sockets; sessions are spread over the instances. */
 import { connect } from '@shardlab/engine';
-import type { OpenClient } from './driver.ts';
+import type { OpenClient } from './driver/driver.ts';
 import { statedOf } from './engine-embedded.ts';
 import {
   consumeBySessions,

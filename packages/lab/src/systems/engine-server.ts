@@ -1,7 +1,7 @@
 /** Our own instances, each served by its own process over a Unix socket. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { accepts, type ServerKind, spawnServer } from './server.ts';
+import { accepts, type ServerKind, spawnServer } from './driver/server.ts';
 
 const processFile = fileURLToPath(new URL('./engine-process.ts', import.meta.url));
 

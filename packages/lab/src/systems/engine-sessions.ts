@@ -1,6 +1,6 @@
 /** How sessions of our engine enqueue and dequeue: the same calls for embedded and remote ones, queues and topics. */
 import { type Instance, type Message, QueueError, type QueueSpec, type Session } from '@shardlab/engine';
-import type { TraceReader } from '../trial/trace-sampler.ts';
+import type { TraceReader } from '../meters/trace-sampler.ts';
 import {
   type ClientOptions,
   type ConsumeOptions,
@@ -9,8 +9,8 @@ import {
   EnqueueRefused,
   type Producer,
   type QueueClient,
-} from './driver.ts';
-import { startPulling } from './pull-consumers.ts';
+} from './driver/driver.ts';
+import { startPulling } from './driver/pull-consumers.ts';
 
 /** Which of the engine's queues: its kind, how it keeps messages, when they are visible. */
 export type EngineQueue = Pick<QueueSpec, 'kind' | 'durability' | 'visibility'>;

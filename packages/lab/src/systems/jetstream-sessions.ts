@@ -1,6 +1,7 @@
 /** The engine's sessions on NATS JetStream, with as many replicas as there are servers. */
 import { openJetStream } from '@shardlab/jetstream';
-import type { OpenClient } from './driver.ts';
+import type { OpenClient } from './driver/driver.ts';
+import { settledCount } from './driver/settled-count.ts';
 import {
   consumeBySessions,
   createQueues,
@@ -9,7 +10,6 @@ import {
   subscriberName,
 } from './engine-sessions.ts';
 import { natsSynced } from './nats-servers.ts';
-import { settledCount } from './settled-count.ts';
 
 export const open: OpenClient = async (options) => {
   const { endpoints, createsQueue, durability, subscribers, queues = 1 } = options;

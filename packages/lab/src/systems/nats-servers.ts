@@ -1,6 +1,6 @@
 /** NATS servers with JetStream on loopback ports, because they do not support Unix sockets: one, or a cluster of three. */
 import { findServer, installCommand, NatsCluster } from '@shardlab/jetstream/servers';
-import type { ServerKind } from './server.ts';
+import type { ServerKind } from './driver/server.ts';
 
 export const natsSynced = 'sync always';
 export const natsUnsynced = 'sync every 2 min';

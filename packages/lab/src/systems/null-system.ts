@@ -2,8 +2,8 @@
  * No queue system, only arrays in memory that survive nothing: measures what the lab's own client costs, which creates and
  * checks every message.
  */
-import type { OpenClient } from './driver.ts';
-import { startPulling } from './pull-consumers.ts';
+import type { OpenClient } from './driver/driver.ts';
+import { startPulling } from './driver/pull-consumers.ts';
 
 /** Consumed messages are removed in steps of this many, because removing each would move the rest. */
 const trimmedAt = 100_000;

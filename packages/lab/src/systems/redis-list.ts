@@ -4,8 +4,8 @@
  * responds after one sync. A _plain_ consumer pops them (LPOP, or BLPOP when it waits): what it holds when it fails is gone.
  */
 import { Redis } from 'ioredis';
-import type { ConsumeOptions, OpenClient } from './driver.ts';
-import { startPulling } from './pull-consumers.ts';
+import type { ConsumeOptions, OpenClient } from './driver/driver.ts';
+import { startPulling } from './driver/pull-consumers.ts';
 
 const queueList = (no: number) => `queue:${no}`;
 const heldList = (consumer: number | '*') => `held:${consumer}`;

@@ -1,7 +1,7 @@
 /** Redis on a Unix socket, in one of the modes by which it keeps messages. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { accepts, findProgram, type ServerKind, spawnServer } from './server.ts';
+import { accepts, findProgram, type ServerKind, spawnServer } from './driver/server.ts';
 
 const program = () => findProgram('redis-server');
 

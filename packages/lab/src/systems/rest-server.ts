@@ -1,7 +1,7 @@
 /** The server of this repository in a process of its own, reached over HTTP; and one that only validates what it is sent. */
 import { fileURLToPath } from 'node:url';
+import { type ServerKind, spawnServer } from './driver/server.ts';
 import { HttpConnection } from './http-connection.ts';
-import { type ServerKind, spawnServer } from './server.ts';
 
 const serverFile = fileURLToPath(new URL('../../../../apps/server/src/main.ts', import.meta.url));
 const validatingFile = fileURLToPath(

@@ -2,9 +2,9 @@
  * Our queue over REST: a connection for each producer and consumer. A transaction is one call that enqueues all its messages; a
  * consumer's is a dequeue and the acknowledgement of what it gave.
  */
-import type { OpenClient } from './driver.ts';
+import type { OpenClient } from './driver/driver.ts';
+import { startPulling } from './driver/pull-consumers.ts';
 import { HttpConnection, type HttpResponse } from './http-connection.ts';
-import { startPulling } from './pull-consumers.ts';
 
 /** How long a dequeue waits for a message before its consumer asks whether it must stop, milliseconds. */
 const waitMs = 100;

@@ -1,7 +1,7 @@
 /** A system that programs compare: a driver, with a server if it needs one, in one of its modes. */
 import type { SystemInfo } from '@shardlab/contract';
+import type { ServerKind } from './driver/server.ts';
 import type { DriverName } from './drivers.ts';
-import type { ServerKind } from './server.ts';
 
 export interface System {
   info: SystemInfo;

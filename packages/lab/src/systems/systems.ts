@@ -1,10 +1,10 @@
 /** The systems that the lab's programs compare: each is a driver, with a server if it needs one. */
 import type { SystemInfo } from '@shardlab/contract';
-import { queueSystems } from '../programs/queue/queue-systems.ts';
 import type { DriverName } from './drivers.ts';
 import { engineServer } from './engine-server.ts';
 import { natsServers, natsSynced, natsUnsynced } from './nats-servers.ts';
-import { peerSystems } from './peers/peer-systems.ts';
+import { peerSystems } from './peer-systems.ts';
+import { queueSystems } from './queue-systems.ts';
 import { type RedisMode, redis } from './redis-server.ts';
 import { restServer, validatingServer } from './rest-server.ts';
 import type { System } from './system.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { exitCodes } from '../cli/exit-codes.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
 import { tortureLine, tortureReport } from './report.ts';
 import { faultCount, runTorture } from './run-torture.ts';
 

@@ -1,7 +1,7 @@
 /** The torture test: kills processes repeatedly and judges the histories of their clients. */
 import { mkdirSync } from 'node:fs';
-import type { TortureTotals } from './folder-history.ts';
-import { Random } from './random.ts';
+import type { TortureTotals } from './processes/folder-history.ts';
+import { Random } from './processes/random.ts';
 import { runTortureLoop } from './torture-loop.ts';
 import { workloads } from './workloads/index.ts';
 

@@ -1,7 +1,7 @@
 /** Tests one data folder after another, each with the next setup. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TortureTotals, totalsOfFailure } from './folder-history.ts';
+import { type TortureTotals, totalsOfFailure } from './processes/folder-history.ts';
 import { setups } from './setups/index.ts';
 import type { SetupOptions } from './setups/setup.ts';
 

@@ -1,12 +1,12 @@
 /** A process to be killed: hosts an instance and runs workloads on it. Its only argument is the task as JSON. */
 import { connect, openInstance, serveInstance } from '@shardlab/engine';
 import type { Recorder } from '@shardlab/history';
-import { newRecorder, writeMoment } from './history-pipe.ts';
-import { Random } from './random.ts';
-import { SelfKill } from './self-kill.ts';
-import { partitionMessagesMax, type Role, type WorkerTask } from './worker-task.ts';
-import { type Host, isTransient, type TortureWorkload, WorkloadContext } from './workload.ts';
+import { newRecorder, writeMoment } from './processes/history-pipe.ts';
+import { Random } from './processes/random.ts';
+import { SelfKill } from './processes/self-kill.ts';
+import { partitionMessagesMax, type Role, type WorkerTask } from './processes/worker-task.ts';
 import { workloadNamed } from './workloads/index.ts';
+import { type Host, isTransient, type TortureWorkload, WorkloadContext } from './workloads/workload.ts';
 
 /** A process counts as working after this many acknowledged commits. */
 const commitsUntilWork = 12;

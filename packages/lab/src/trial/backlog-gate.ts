@@ -3,7 +3,7 @@
  * only: a dequeuer's commit, an update from other instances, or the end of the phase.
  */
 import type { SessionTime } from '@shardlab/engine';
-import { flowControl } from './load-waits.ts';
+import { flowControl } from '../meters/load-waits.ts';
 
 export class BacklogGate {
   readonly #max: number;

@@ -1,6 +1,6 @@
 /** The parent's end of a child process: sends messages, receives each kind of reply once, and reports failures. */
 import { type ChildProcess, fork } from 'node:child_process';
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
 
 /** How much of a process's standard error is kept, in characters. */
 const stderrCharsMax = 4_000;

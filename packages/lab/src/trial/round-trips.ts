@@ -3,8 +3,8 @@
  * because a timer for each of several hundred sessions would itself be a load.
  */
 import type { SessionTime } from '@shardlab/engine';
-import type { Clock } from './clock.ts';
-import { clientRoundTrip } from './load-waits.ts';
+import type { Clock } from '../meters/clock.ts';
+import { clientRoundTrip } from '../meters/load-waits.ts';
 
 /**
  * Timers fire at whole milliseconds. A wait that is due within half a millisecond ends, so that waits are correct on

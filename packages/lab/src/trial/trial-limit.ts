@@ -1,5 +1,5 @@
 /** What ends a trial before its result: the signal of the run, or a time limit, because something hangs. */
-import { LabError } from '../errors.ts';
+import { LabError } from '../errors/errors.ts';
 
 export class TrialLimit {
   readonly #failure = Promise.withResolvers<never>();

@@ -17,7 +17,7 @@ import type {
   Tick,
 } from '@shardlab/contract';
 import type { WaitStats } from '@shardlab/engine';
-import type { Histogram } from './latency.ts';
+import type { Histogram } from '../meters/latency.ts';
 
 /** One repeat of one combination. */
 export interface Trial extends Combination {

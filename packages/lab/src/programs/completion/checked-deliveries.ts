@@ -1,9 +1,10 @@
 /** Checks every delivery of a trial, and tells when a number of messages has been consumed. */
-import type { Delivery, DeliverySink } from '../../systems/driver.ts';
+
+import { Ledger, type OrderCheck } from '../../integrity/ledger.ts';
+import type { PayloadCodec } from '../../integrity/payload.ts';
+import type { Delivery, DeliverySink } from '../../systems/driver/driver.ts';
 import type { System } from '../../systems/system.ts';
-import { consumerOrders } from '../../trial/consumer-orders.ts';
-import { Ledger, type OrderCheck } from '../../trial/ledger.ts';
-import type { PayloadCodec } from '../../trial/payload.ts';
+import { consumerOrders } from '../consumer-orders.ts';
 
 const pollMs = 50;
 

@@ -1,8 +1,9 @@
 /** The messages between a trial and its client process, which does one job and ends. */
-import type { ClientOptions } from '../../systems/driver.ts';
+
+import type { LedgerReport } from '../../integrity/ledger.ts';
+import type { ClientOptions } from '../../systems/driver/driver.ts';
 import type { DriverName } from '../../systems/drivers.ts';
 import type { System } from '../../systems/system.ts';
-import type { LedgerReport } from '../../trial/ledger.ts';
 
 export interface CompletionWork {
   kind: 'completion';

@@ -1,6 +1,7 @@
 /** The client process of a trial: opens the system through its driver, does its work, and reports. */
+
+import { PayloadCodec } from '../../integrity/payload.ts';
 import { drivers } from '../../systems/drivers.ts';
-import { PayloadCodec } from '../../trial/payload.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { CheckedDeliveries } from './checked-deliveries.ts';
 import type { ClientJob, FromClient, ToClient } from './client-job.ts';

@@ -1,9 +1,9 @@
 /** The program `run-to-completion`: a number of messages is enqueued and dequeued, one a call, by each system. */
 import type { Combination, FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
-import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
-import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
+import type { ScenarioProblem } from '../../errors/scenario-problems.ts';
 import { installFor, missingFor } from '../../systems/missing.ts';
 import { systemOf } from '../../systems/systems.ts';
+import { expandSweep, scalesOf } from '../expand-sweep.ts';
 import type { Program } from '../program.ts';
 import { completionParameters, completionParamsOf } from './completion-params.ts';
 import { completionSystems } from './completion-systems.ts';

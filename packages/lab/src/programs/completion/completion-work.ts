@@ -1,6 +1,6 @@
 /** Enqueues a number of messages and dequeues them all, in whole cycles, and measures rates and CPU. */
-import type { ConsumeOptions, QueueClient } from '../../systems/driver.ts';
-import { cpuUsOfTrees } from '../../systems/process-cpu.ts';
+import type { ConsumeOptions, QueueClient } from '../../systems/driver/driver.ts';
+import { cpuUsOfTrees } from '../../systems/driver/process-cpu.ts';
 import type { CheckedDeliveries } from './checked-deliveries.ts';
 import type { ClientResult, CompletionWork } from './client-job.ts';
 import type { Enqueuers } from './enqueuers.ts';

@@ -1,8 +1,9 @@
 /** The enqueuers of a trial: each sends numbered messages, one a call, and records those that were accepted. */
-import type { Producer } from '../../systems/driver.ts';
-import { yieldToEventLoop } from '../../systems/yield-to-event-loop.ts';
-import type { Ledger } from '../../trial/ledger.ts';
-import type { PayloadCodec } from '../../trial/payload.ts';
+
+import type { Ledger } from '../../integrity/ledger.ts';
+import type { PayloadCodec } from '../../integrity/payload.ts';
+import type { Producer } from '../../systems/driver/driver.ts';
+import { yieldToEventLoop } from '../../systems/driver/yield-to-event-loop.ts';
 
 export class Enqueuers {
   readonly #producers: readonly Producer[];

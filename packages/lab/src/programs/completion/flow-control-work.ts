@@ -1,6 +1,6 @@
 /** Enqueues without dequeuing until flow control refuses, dequeues what was accepted, and enqueues again. */
-import { EnqueueRefused } from '../../systems/driver.ts';
-import { yieldToEventLoop } from '../../systems/yield-to-event-loop.ts';
+import { EnqueueRefused } from '../../systems/driver/driver.ts';
+import { yieldToEventLoop } from '../../systems/driver/yield-to-event-loop.ts';
 import type { ClientResult, FlowControlWork } from './client-job.ts';
 import type { WorkContext } from './completion-work.ts';
 

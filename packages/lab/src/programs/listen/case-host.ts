@@ -1,6 +1,6 @@
 /** The process of a trial of the program `listen-cases`: hosts the instance and three sessions on threads. */
 import { openInstance, shareQueue } from '@shardlab/engine';
-import type { LedgerReport } from '../../trial/ledger.ts';
+import type { LedgerReport } from '../../integrity/ledger.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { CaseThread } from './case-threads.ts';
 import { type CaseFigures, type CaseName, runCase, subscribersOf } from './cases.ts';

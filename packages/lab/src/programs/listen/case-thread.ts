@@ -2,8 +2,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { SharedDequeueOptions, SharedQueueHandle } from '@shardlab/engine';
 import { openThreadSession } from '@shardlab/engine/thread-session';
-import { DeliveryOrder, Ledger } from '../../trial/ledger.ts';
-import { PayloadCodec } from '../../trial/payload.ts';
+import { DeliveryOrder, Ledger } from '../../integrity/ledger.ts';
+import { PayloadCodec } from '../../integrity/payload.ts';
 
 export interface CaseThreadJob {
   handle: SharedQueueHandle;

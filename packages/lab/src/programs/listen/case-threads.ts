@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { SharedDequeueOptions } from '@shardlab/engine';
-import type { LedgerReport } from '../../trial/ledger.ts';
+import type { LedgerReport } from '../../integrity/ledger.ts';
 import type { CaseAnswer, CaseCall, CaseThreadJob } from './case-thread.ts';
 
 const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));

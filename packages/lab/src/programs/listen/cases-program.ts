@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Params } from '@shardlab/contract';
 import Type from 'typebox';
-import { mergeLedgers } from '../../trial/ledger.ts';
+import { mergeLedgers } from '../../integrity/ledger.ts';
 import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import type { Parameter, Program } from '../program.ts';
 import { listenCaseFigures } from './case-figures.ts';

@@ -1,7 +1,7 @@
 /** On what the dequeuers of the program `listen` spent the measured window: CPU, runnable, waits and idle, each measured on its own. */
 import type { FigureInfo } from '@shardlab/contract';
 import type { SessionTimes, ThreadSessionStatistics } from '@shardlab/engine';
-import { accountedShare } from '../../trial/session-times.ts';
+import { accountedShare } from '../../meters/session-times.ts';
 import { ratio } from '../figure-info.ts';
 
 const ofTheirTime = 'share of the time of dequeuers';

@@ -6,7 +6,7 @@ import {
   type SharedQueue,
   shareQueue,
 } from '@shardlab/engine';
-import type { LedgerReport } from '../../trial/ledger.ts';
+import type { LedgerReport } from '../../integrity/ledger.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { CaseThread } from './case-threads.ts';
 import { documentQueue, queueName, subscriberOf } from './listen-job.ts';

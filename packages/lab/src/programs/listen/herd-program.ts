@@ -1,7 +1,7 @@
 /** The program `listen-herd`: one message is enqueued while many sessions listen, and each one's part in it is told. */
 import { fileURLToPath } from 'node:url';
 import type { FigureInfo, Params, Swimlane } from '@shardlab/contract';
-import { mergeLedgers } from '../../trial/ledger.ts';
+import { mergeLedgers } from '../../integrity/ledger.ts';
 import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { countOf } from '../count-of.ts';
 import { count, microseconds } from '../figure-info.ts';

@@ -1,8 +1,8 @@
 /** The process of a trial of the program `listen`: hosts the instance, and the threads with the sessions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Instance, openInstance, type SharedQueue, shareQueue } from '@shardlab/engine';
-import { Ledger, type LedgerReport } from '../../trial/ledger.ts';
-import { PayloadCodec } from '../../trial/payload.ts';
+import { Ledger, type LedgerReport } from '../../integrity/ledger.ts';
+import { PayloadCodec } from '../../integrity/payload.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import {
   consumedAt,

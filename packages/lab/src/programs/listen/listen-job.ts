@@ -1,6 +1,6 @@
 /** The messages between a trial, its process, and the threads of that. */
 import type { QueueSpec, SharedQueueHandle, SharedQueueStatistics, WaitStats } from '@shardlab/engine';
-import type { LedgerReport } from '../../trial/ledger.ts';
+import type { LedgerReport } from '../../integrity/ledger.ts';
 import type { ListenParams } from './listen-params.ts';
 
 export interface ListenJob {

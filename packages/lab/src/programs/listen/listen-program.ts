@@ -1,9 +1,9 @@
 /** The program `listen`: pairs of an enqueuer and a dequeuer on threads, which listen for their messages or dequeue by name. */
 import { fileURLToPath } from 'node:url';
 import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
-import { mergeLedgers } from '../../trial/ledger.ts';
+import { mergeLedgers } from '../../integrity/ledger.ts';
+import { waitsBetween } from '../../meters/wait-totals.ts';
 import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
-import { waitsBetween } from '../../trial/wait-totals.ts';
 import type { Program } from '../program.ts';
 import { figuresOf, histogramsOf, listenFigures } from './listen-figures.ts';
 import type { ListenJob, ListenResult } from './listen-job.ts';

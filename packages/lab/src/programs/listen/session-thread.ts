@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Message, ThreadSession } from '@shardlab/engine';
 import { openThreadSession } from '@shardlab/engine/thread-session';
-import { DeliveryOrder, Ledger } from '../../trial/ledger.ts';
-import { PayloadCodec } from '../../trial/payload.ts';
+import { DeliveryOrder, Ledger } from '../../integrity/ledger.ts';
+import { PayloadCodec } from '../../integrity/payload.ts';
 import { consumedAt, type FromThread, phaseAt, phases, subscriberOf, type ThreadJob } from './listen-job.ts';
 
 const { handle, control, role, pairs, params, seed, nonce } = workerData as ThreadJob;

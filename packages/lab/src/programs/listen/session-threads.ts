@@ -1,6 +1,6 @@
 /** Starts the threads of a trial, and waits for what they report. */
 import { Worker } from 'node:worker_threads';
-import type { LedgerReport } from '../../trial/ledger.ts';
+import type { LedgerReport } from '../../integrity/ledger.ts';
 import type { FromThread, ThreadJob } from './listen-job.ts';
 
 const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));

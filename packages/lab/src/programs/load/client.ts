@@ -2,12 +2,13 @@
  * The client process of a job: opens the system through its driver, runs the phases together with the other processes
  * of the step, and reports.
  */
-import type { QueueClient } from '../../systems/driver.ts';
+
+import { PayloadCodec } from '../../integrity/payload.ts';
+import { type Clock, createMonotonicClock } from '../../meters/clock.ts';
+import { encodeHistogram } from '../../meters/latency.ts';
+import { TraceSampler } from '../../meters/trace-sampler.ts';
+import type { QueueClient } from '../../systems/driver/driver.ts';
 import { drivers } from '../../systems/drivers.ts';
-import { type Clock, createMonotonicClock } from '../../trial/clock.ts';
-import { encodeHistogram } from '../../trial/latency.ts';
-import { PayloadCodec } from '../../trial/payload.ts';
-import { TraceSampler } from '../../trial/trace-sampler.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { Deliveries } from './deliveries.ts';
 import { EventLoopDelay } from './event-loop-delay.ts';

@@ -1,13 +1,13 @@
 /** The program `closed-loop`: sessions that enqueue and dequeue as fast as a system lets them, for a time. */
 import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
-import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
-import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
+import type { ScenarioProblem } from '../../errors/scenario-problems.ts';
+import { tracesIn } from '../../meters/trace-sampler.ts';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import type { DriverName } from '../../systems/drivers.ts';
 import { installFor, missingFor } from '../../systems/missing.ts';
 import { restSystems, systemOf, systems } from '../../systems/systems.ts';
-import { tracesIn } from '../../trial/trace-sampler.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { expandSweep, scalesOf } from '../expand-sweep.ts';
 import type { Program } from '../program.ts';
 import { closedLoopFigures } from './load-figures.ts';
 import { closedLoopParameters, closedLoopParamsOf, loadOf } from './load-params.ts';

@@ -1,10 +1,11 @@
 /** Checks every delivery of a process: checksum, order, latency, and that each message arrives exactly once. */
-import type { Delivery, DeliverySink } from '../../systems/driver.ts';
-import type { Clock } from '../../trial/clock.ts';
-import { consumerOrders } from '../../trial/consumer-orders.ts';
-import { recordMs } from '../../trial/latency.ts';
-import { Ledger, type LedgerReport, type OrderCheck } from '../../trial/ledger.ts';
-import type { PayloadCodec } from '../../trial/payload.ts';
+
+import { Ledger, type LedgerReport, type OrderCheck } from '../../integrity/ledger.ts';
+import type { PayloadCodec } from '../../integrity/payload.ts';
+import type { Clock } from '../../meters/clock.ts';
+import { recordMs } from '../../meters/latency.ts';
+import type { Delivery, DeliverySink } from '../../systems/driver/driver.ts';
+import { consumerOrders } from '../consumer-orders.ts';
 import type { LoadJob } from './load-job.ts';
 import type { Window } from './window.ts';
 

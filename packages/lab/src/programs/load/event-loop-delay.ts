@@ -2,7 +2,7 @@
  * How late timers fire on the sampling thread: the event-loop delay of a session thread, and of the application in its
  * process. A delay longer than the interval counts once for each skipped sample, as it would for the application's timers.
  */
-import { createHistogram, type Histogram } from '../../trial/latency.ts';
+import { createHistogram, type Histogram } from '../../meters/latency.ts';
 
 const intervalMs = 2;
 

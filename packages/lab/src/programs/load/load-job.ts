@@ -1,10 +1,10 @@
 /** The messages between a trial and a client process, which does one job and ends. */
 import type { SampledTraces } from '@shardlab/contract';
-import type { ClientOptions } from '../../systems/driver.ts';
+import type { LedgerReport } from '../../integrity/ledger.ts';
+import type { MessageCounts } from '../../meters/steadiness.ts';
+import type { ClientOptions } from '../../systems/driver/driver.ts';
 import type { DriverName } from '../../systems/drivers.ts';
 import type { System } from '../../systems/system.ts';
-import type { LedgerReport } from '../../trial/ledger.ts';
-import type { MessageCounts } from '../../trial/protocol.ts';
 
 /** One client process in one step of a trial: enqueuers, dequeuers, or both, for a bounded time. */
 export interface LoadJob {

@@ -1,6 +1,6 @@
 /** One trial of a system under load: new folders, a new server if needed, and its steps. */
 import type { Integrity } from '@shardlab/contract';
-import type { Server } from '../../systems/server.ts';
+import type { Server } from '../../systems/driver/server.ts';
 import type { System } from '../../systems/system.ts';
 import { systemOf } from '../../systems/systems.ts';
 import type { TrialOptions } from '../../trial/trial.ts';

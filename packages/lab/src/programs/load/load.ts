@@ -1,10 +1,11 @@
 /** The enqueuers of a job: in a closed loop, in an open loop, or filling a backlog. */
-import type { Producer } from '../../systems/driver.ts';
-import { yieldToEventLoop } from '../../systems/yield-to-event-loop.ts';
+
+import type { PayloadCodec } from '../../integrity/payload.ts';
+import type { Clock } from '../../meters/clock.ts';
+import { createHistogram } from '../../meters/latency.ts';
+import type { Producer } from '../../systems/driver/driver.ts';
+import { yieldToEventLoop } from '../../systems/driver/yield-to-event-loop.ts';
 import { BacklogGate } from '../../trial/backlog-gate.ts';
-import type { Clock } from '../../trial/clock.ts';
-import { createHistogram } from '../../trial/latency.ts';
-import type { PayloadCodec } from '../../trial/payload.ts';
 import type { LoadJob } from './load-job.ts';
 import { PacedLoad } from './paced-load.ts';
 import type { Window } from './window.ts';

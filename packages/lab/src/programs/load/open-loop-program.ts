@@ -3,13 +3,13 @@
  * count from the intended time, so a stall counts against every message that should have been sent meanwhile.
  */
 import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
-import { LabError } from '../../errors.ts';
-import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
-import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
+import { LabError } from '../../errors/errors.ts';
+import type { ScenarioProblem } from '../../errors/scenario-problems.ts';
+import { tracesIn } from '../../meters/trace-sampler.ts';
 import { installFor, missingFor } from '../../systems/missing.ts';
 import { systemOf, systems } from '../../systems/systems.ts';
-import { tracesIn } from '../../trial/trace-sampler.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
+import { expandSweep, scalesOf } from '../expand-sweep.ts';
 import type { Program } from '../program.ts';
 import { openLoopFigures } from './load-figures.ts';
 import { loadOf, type OpenLoopParams, openLoopParameters, openLoopParamsOf } from './load-params.ts';

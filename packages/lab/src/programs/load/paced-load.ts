@@ -4,9 +4,9 @@
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Producer } from '../../systems/driver.ts';
-import type { Clock } from '../../trial/clock.ts';
-import { createHistogram, recordMs } from '../../trial/latency.ts';
+import type { Clock } from '../../meters/clock.ts';
+import { createHistogram, recordMs } from '../../meters/latency.ts';
+import type { Producer } from '../../systems/driver/driver.ts';
 
 export interface PacerOptions {
   intervalMs: number;

@@ -1,6 +1,6 @@
 /** One step of a trial: new client processes, started, stopped and drained together. */
 import { fileURLToPath } from 'node:url';
-import { createMonotonicClock } from '../../trial/clock.ts';
+import { createMonotonicClock } from '../../meters/clock.ts';
 import { ClientProcess } from '../client-process.ts';
 import type { FromClient, LoadJob, LoadResult, ToClient } from './load-job.ts';
 

@@ -1,7 +1,7 @@
 /** Figures and distributions of one step, over all its processes. Pure. */
 import { repeatLimits, type Steadiness } from '@shardlab/contract';
-import { type Histogram, latencyOf, mergeHistograms } from '../../trial/latency.ts';
-import { steadinessOf } from '../../trial/steadiness.ts';
+import { type Histogram, latencyOf, mergeHistograms } from '../../meters/latency.ts';
+import { steadinessOf } from '../../meters/steadiness.ts';
 import type { LoadResult, LoadWindow } from './load-job.ts';
 
 type Results = readonly LoadResult[];

@@ -1,7 +1,8 @@
 /** The measured window of a job: the work of its process and its server between two readings, and at its middle. */
-import { cpuUsOfTrees } from '../../systems/process-cpu.ts';
-import type { Clock } from '../../trial/clock.ts';
-import { createHistogram } from '../../trial/latency.ts';
+
+import type { Clock } from '../../meters/clock.ts';
+import { createHistogram } from '../../meters/latency.ts';
+import { cpuUsOfTrees } from '../../systems/driver/process-cpu.ts';
 import type { LoadWindow } from './load-job.ts';
 
 interface Reading {

@@ -1,7 +1,7 @@
 /** The process of a trial of the program `pipelining`: serves the instance, and starts the threads with the clients. */
 import { type Instance, openInstance } from '@shardlab/engine';
-import { Ledger, type LedgerReport } from '../../trial/ledger.ts';
-import { PayloadCodec } from '../../trial/payload.ts';
+import { Ledger, type LedgerReport } from '../../integrity/ledger.ts';
+import { PayloadCodec } from '../../integrity/payload.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { type FromHost, type PipeliningJob, subscriberOf, type ToHost } from './pipelining-job.ts';
 import { type Configuration, configurations } from './pipelining-params.ts';

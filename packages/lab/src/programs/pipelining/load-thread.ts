@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { connect, type Producer, type RemoteInstance } from '@shardlab/engine';
-import { DeliveryOrder, Ledger } from '../../trial/ledger.ts';
-import { PayloadCodec } from '../../trial/payload.ts';
+import { DeliveryOrder, Ledger } from '../../integrity/ledger.ts';
+import { PayloadCodec } from '../../integrity/payload.ts';
 import {
   type ConsumerJob,
   expectedAt,

@@ -1,6 +1,6 @@
 /** The messages between a trial, its process, and the threads of that process. */
 import type { ConsumerOptions, ProducerOptions } from '@shardlab/engine';
-import type { LedgerReport } from '../../trial/ledger.ts';
+import type { LedgerReport } from '../../integrity/ledger.ts';
 import type { PipeliningParams } from './pipelining-params.ts';
 
 export interface PipeliningJob {

@@ -1,7 +1,7 @@
 /** The program `pipelining`: producers and one consumer for each subscriber of a nonpersistent topic, as fast as they can. */
 import { fileURLToPath } from 'node:url';
 import type { Combination, Integrity, Params, Phases, Scenario } from '@shardlab/contract';
-import { mergeLedgers } from '../../trial/ledger.ts';
+import { mergeLedgers } from '../../integrity/ledger.ts';
 import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { runHost } from '../listen/run-host.ts';
 import type { Program } from '../program.ts';

@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Combination, FigureInfo, Phases } from '@shardlab/contract';
 import Type from 'typebox';
-import { mergeLedgers } from '../../trial/ledger.ts';
+import { mergeLedgers } from '../../integrity/ledger.ts';
 import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { countOf } from '../count-of.ts';
 import { cores, count, rate, ratio } from '../figure-info.ts';

@@ -1,7 +1,7 @@
 /** Checks what a conversion requires of the rest of a scenario: an unsharded queue, and time before and after it. */
 import type { Scenario } from '@shardlab/contract';
-import { scaleScenario, scalesOf } from '../../scenario/expand-sweep.ts';
-import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
+import type { ScenarioProblem } from '../../errors/scenario-problems.ts';
+import { scaleScenario, scalesOf } from '../expand-sweep.ts';
 import { placeOf, valuesIn } from './scenario-values.ts';
 
 export function checkConversion(scenario: Scenario): ScenarioProblem[] {

@@ -1,7 +1,7 @@
 /** Checks what faults require of the rest of a scenario: remote sessions that observe them, and a surviving instance. */
 import type { Scenario } from '@shardlab/contract';
-import { scaleScenario, scalesOf } from '../../scenario/expand-sweep.ts';
-import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
+import type { ScenarioProblem } from '../../errors/scenario-problems.ts';
+import { scaleScenario, scalesOf } from '../expand-sweep.ts';
 import { placeOf, placeOfUnsharded, smallest, valuesIn } from './scenario-values.ts';
 
 export function checkFaults(scenario: Scenario): ScenarioProblem[] {

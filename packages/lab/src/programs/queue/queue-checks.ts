@@ -1,10 +1,10 @@
 /** What a schema cannot say of a scenario of the programs `queue` and `topic`: bounds of products, and what fits together. */
 import { canBeSkewed, queueLimits, type Scenario, scenarioLimits } from '@shardlab/contract';
-import { scaleScenario, scalesOf } from '../../scenario/expand-sweep.ts';
-import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
+import type { ScenarioProblem } from '../../errors/scenario-problems.ts';
+import { sharesOneTable, storesCopies } from '../../systems/queue-systems.ts';
+import { scaleScenario, scalesOf } from '../expand-sweep.ts';
 import { checkConversion } from './conversion-checks.ts';
 import { checkFaults } from './fault-checks.ts';
-import { sharesOneTable, storesCopies } from './queue-systems.ts';
 import { largest, placeOf, placeOfUnsharded, valuesIn } from './scenario-values.ts';
 
 /** The engine's limit for one transaction. */

@@ -1,15 +1,15 @@
 /** The programs `queue` and `topic`: enqueuers and dequeuers that work as fast as they can, on the engine's kinds of queues. */
 import type { Combination, Params, Phases, Point, Scenario } from '@shardlab/contract';
-import { contradictionOf } from '../../judging/evidence.ts';
 import type { RawShape } from '../../surroundings/surroundings.ts';
-import { estimateKilledMs, runKilledTrial } from '../../trial/killed/run-killed-trial.ts';
-import { runTrial } from '../../trial/run-trial.ts';
+import { queueSystems, storesCopies, topicSystems } from '../../systems/queue-systems.ts';
 import type { Program, TrialLoad } from '../program.ts';
+import { contradictionOf } from './points/contradiction.ts';
+import { queueParameters, queueParamsOf, topicParameters } from './points/queue-params.ts';
+import { queuePointOf } from './points/queue-point.ts';
 import { checkQueueScenario } from './queue-checks.ts';
 import { queueFigures } from './queue-figures.ts';
-import { queueParameters, queueParamsOf, topicParameters } from './queue-params.ts';
-import { queuePointOf } from './queue-point.ts';
-import { queueSystems, storesCopies, topicSystems } from './queue-systems.ts';
+import { estimateKilledMs, runKilledTrial } from './trial/run-killed-trial.ts';
+import { runTrial } from './trial/run-trial.ts';
 
 /** Measured on two cores: a message of the initial backlog is enqueued and finally browsed, a subscriber is created. */
 const fillMsPerMessage = 0.02;

@@ -1,8 +1,8 @@
 /** Reads the values of the queue's parameters from a scenario, and says where they stand in it. */
 import type { Scale, Scenario } from '@shardlab/contract';
-import { scaleScenario, scalesOf, valuesOf } from '../../scenario/expand-sweep.ts';
-import { type QueueParams, topicParameters } from './queue-params.ts';
-import { sharesOneTable } from './queue-systems.ts';
+import { sharesOneTable } from '../../systems/queue-systems.ts';
+import { scaleScenario, scalesOf, valuesOf } from '../expand-sweep.ts';
+import { type QueueParams, topicParameters } from './points/queue-params.ts';
 
 type Name = keyof QueueParams;
 type ValueOf<N extends Name> = NonNullable<QueueParams[N]>;

@@ -12,7 +12,7 @@ import {
   type ServiceSpec,
   startCluster,
 } from '@shardlab/engine';
-import { LabError } from '../../errors.ts';
+import { LabError } from '../../errors/errors.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { parseJournal } from './journal.ts';
 import type { Fault, Move, SingletonJob, SingletonResult } from './singleton-job.ts';

@@ -14,9 +14,9 @@ import {
   WaitRecorder,
   type WaitStats,
 } from '@shardlab/engine';
-import { serverCall } from '../../trial/load-waits.ts';
-import { addTimes } from '../../trial/session-times.ts';
-import { mergeWaits } from '../../trial/wait-totals.ts';
+import { serverCall } from '../../meters/load-waits.ts';
+import { addTimes } from '../../meters/session-times.ts';
+import { mergeWaits } from '../../meters/wait-totals.ts';
 import { emulationOf } from './emulation.ts';
 import { folderOf } from './folders.ts';
 import type { XaJob } from './xa-job.ts';

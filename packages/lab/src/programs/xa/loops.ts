@@ -1,8 +1,8 @@
 /** What the sessions of the program `xa` do: local transactions, branches committed in one phase, and two-phase commits. */
 import type { SequenceLane } from '@shardlab/contract';
 import type { XaStartOptions, XaVote, Xid } from '@shardlab/engine';
-import { DeliveryOrder, type Ledger, type OrderCheck } from '../../trial/ledger.ts';
-import type { PayloadCodec, PayloadIdentity } from '../../trial/payload.ts';
+import { DeliveryOrder, type Ledger, type OrderCheck } from '../../integrity/ledger.ts';
+import type { PayloadCodec, PayloadIdentity } from '../../integrity/payload.ts';
 import { spanOf } from './trace.ts';
 import type { XaParams } from './xa-params.ts';
 import type { XaClientSession } from './xa-session.ts';

@@ -1,7 +1,7 @@
 /** The figures of the program `xa`. */
 import type { FigureInfo } from '@shardlab/contract';
 import { logFileSync } from '@shardlab/engine';
-import { accountedShare } from '../../trial/session-times.ts';
+import { accountedShare } from '../../meters/session-times.ts';
 import { count, microseconds, milliseconds, rate, ratio } from '../figure-info.ts';
 import type { XaResult } from './xa-job.ts';
 import type { XaParams } from './xa-params.ts';

@@ -1,12 +1,12 @@
 /** The client process of a trial of the program `xa`: hosts the instances too if sessions are embedded. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { preparesPassedOn, QueueError } from '@shardlab/engine';
-import { cpuUsOfTrees } from '../../systems/process-cpu.ts';
-import { DeliveryOrder, Ledger, type LedgerReport } from '../../trial/ledger.ts';
-import { PayloadCodec } from '../../trial/payload.ts';
+import { DeliveryOrder, Ledger, type LedgerReport } from '../../integrity/ledger.ts';
+import { PayloadCodec } from '../../integrity/payload.ts';
+import { addTimes, timesBetween } from '../../meters/session-times.ts';
+import { waitsBetween } from '../../meters/wait-totals.ts';
+import { cpuUsOfTrees } from '../../systems/driver/process-cpu.ts';
 import { RoundTrips } from '../../trial/round-trips.ts';
-import { addTimes, timesBetween } from '../../trial/session-times.ts';
-import { waitsBetween } from '../../trial/wait-totals.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { firstOfFolders, passesCallsOn } from './folders.ts';
 import { openInstances, type XaInstances } from './instances.ts';

@@ -1,7 +1,7 @@
 /** The messages between a trial of the program `xa` and its client process. */
 import type { SequenceLane, SessionWaits } from '@shardlab/contract';
 import type { SessionTimes, WaitStats } from '@shardlab/engine';
-import type { LedgerReport } from '../../trial/ledger.ts';
+import type { LedgerReport } from '../../integrity/ledger.ts';
 import type { XaParams } from './xa-params.ts';
 
 export interface XaJob {

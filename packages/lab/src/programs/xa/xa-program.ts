@@ -2,13 +2,13 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Combination, Params, Phases, Scenario, SystemInfo } from '@shardlab/contract';
-import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
-import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
-import { type SpawnedServer, spawnServer } from '../../systems/server.ts';
-import { mergeLedgers } from '../../trial/ledger.ts';
+import type { ScenarioProblem } from '../../errors/scenario-problems.ts';
+import { mergeLedgers } from '../../integrity/ledger.ts';
+import { type SpawnedServer, spawnServer } from '../../systems/driver/server.ts';
 import { measuredOutcome, type TrialOptions, type TrialOutcome } from '../../trial/trial.ts';
 import { TrialLimit } from '../../trial/trial-limit.ts';
 import { ClientProcess } from '../client-process.ts';
+import { expandSweep, scalesOf } from '../expand-sweep.ts';
 import type { Program } from '../program.ts';
 import { emulationOf } from './emulation.ts';
 import { folderOf } from './folders.ts';

@@ -9,7 +9,7 @@ import type {
   XaStartOptions,
   Xid,
 } from '@shardlab/engine';
-import { otherBranch } from '../../trial/load-waits.ts';
+import { otherBranch } from '../../meters/load-waits.ts';
 import type { RoundTrips } from '../../trial/round-trips.ts';
 import { passesCallsOn } from './folders.ts';
 import type { XaInstances } from './instances.ts';

@@ -4,8 +4,8 @@ import { listenHerdProgram } from '../../programs/listen/herd-program.ts';
 import { listenProgram } from '../../programs/listen/listen-program.ts';
 import type { Study } from '../study.ts';
 import { claims } from './claims.ts';
-import { documentNumbers } from './document-numbers.ts';
-import { documentTables } from './document-tables.ts';
+import { documentNumbers } from './document/document-numbers.ts';
+import { documentTables } from './document/document-tables.ts';
 import { notMeasured } from './not-measured.ts';
 
 export const study: Study = {

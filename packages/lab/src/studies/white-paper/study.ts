@@ -1,7 +1,7 @@
 /** The study of Oracle's white paper about JMS sharded queues. */
 import { unseenByKernel } from '../../judging/evidence.ts';
 import type { Study } from '../study.ts';
-import { documentNumbers } from './document-numbers.ts';
+import { documentNumbers } from './document/document-numbers.ts';
 import { figureClaims } from './figure-claims.ts';
 import { notBuilt, notMeasured } from './not-measured.ts';
 import { wordClaims } from './word-claims.ts';

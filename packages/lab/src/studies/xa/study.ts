@@ -2,8 +2,8 @@
 import { xaProgram } from '../../programs/xa/xa-program.ts';
 import type { Study } from '../study.ts';
 import { claims } from './claims.ts';
-import { documentNumbers } from './document-numbers.ts';
-import { documentTables } from './document-tables.ts';
+import { documentNumbers } from './document/document-numbers.ts';
+import { documentTables } from './document/document-tables.ts';
 import { notBuilt, notMeasured } from './not-measured.ts';
 
 export const study: Study = {

@@ -1,5 +1,5 @@
 /** BullMQ on Redis: enqueues with its bulk call, dequeues with its worker, which has no batch call. */
-import type { Delivery, OpenClient } from '../driver.ts';
+import type { Delivery, OpenClient } from '../driver/driver.ts';
 import { clientPackage } from './client-packages.ts';
 
 interface Connection {

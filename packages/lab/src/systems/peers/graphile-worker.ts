@@ -3,7 +3,7 @@
  * fetches through its local queue and completes in batches, which share a sync; its `job:complete` may precede that sync.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Delivery, OpenClient } from '../driver.ts';
+import type { Delivery, OpenClient } from '../driver/driver.ts';
 import { clientPackage } from './client-packages.ts';
 import { openPostgres, postgresAddress } from './postgres-client.ts';
 

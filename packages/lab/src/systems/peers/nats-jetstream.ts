@@ -2,8 +2,8 @@
  * NATS JetStream: a work-queue stream in files and one shared durable consumer. There are no batch calls, so the publishes
  * of a transaction are in flight together, as are confirmed acknowledgements.
  */
-import type { OpenClient } from '../driver.ts';
-import { settledCount } from '../settled-count.ts';
+import type { OpenClient } from '../driver/driver.ts';
+import { settledCount } from '../driver/settled-count.ts';
 import { clientPackage } from './client-packages.ts';
 
 interface Message {

@@ -2,8 +2,8 @@
  * pg-boss on PostgreSQL with its bulk calls: insert, fetch a batch, complete a batch. Its worker does the same at its
  * polling interval of at least half a second; here a consumer that found nothing fetches again at once.
  */
-import type { OpenClient } from '../driver.ts';
-import { startPulling } from '../pull-consumers.ts';
+import type { OpenClient } from '../driver/driver.ts';
+import { startPulling } from '../driver/pull-consumers.ts';
 import { clientPackage } from './client-packages.ts';
 import { openPostgres, postgresAddress } from './postgres-client.ts';
 

@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { better, defineQueue, JobStatus } from 'plainjob';
-import type { OpenClient } from '../driver.ts';
-import { startPulling } from '../pull-consumers.ts';
+import type { OpenClient } from '../driver/driver.ts';
+import { startPulling } from '../driver/pull-consumers.ts';
 
 const jobType = 'message';
 const quiet = { error() {}, warn() {}, info() {}, debug() {} };

@@ -5,7 +5,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { accepts, findProgram, type ServerKind, spawnServer } from '../server.ts';
+import { accepts, findProgram, type ServerKind, spawnServer } from '../driver/server.ts';
 
 /** Debian does not put the programs of each version on the PATH; the newest version is used. */
 function program(name: string): string | null {

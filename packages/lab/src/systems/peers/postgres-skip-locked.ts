@@ -2,8 +2,8 @@
  * A job table in PostgreSQL, as one writes it by hand: a transaction inserts rows; another takes the oldest rows that no
  * other transaction has locked, and deletes them when their messages are finished.
  */
-import type { OpenClient } from '../driver.ts';
-import { startPulling } from '../pull-consumers.ts';
+import type { OpenClient } from '../driver/driver.ts';
+import { startPulling } from '../driver/pull-consumers.ts';
 import { type Connection, openPostgres } from './postgres-client.ts';
 
 const createTable = 'CREATE TABLE job (id bigserial PRIMARY KEY, body bytea NOT NULL)';

@@ -5,10 +5,10 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, QueueError, startCluster } from '@shardlab/engine';
-import { FolderHistory } from '../folder-history.ts';
-import { Draws, type Random } from '../random.ts';
-import { TortureProcess } from '../torture-process.ts';
-import { partitionMessagesMax, type WorkerTask } from '../worker-task.ts';
+import { FolderHistory } from '../processes/folder-history.ts';
+import { Draws, type Random } from '../processes/random.ts';
+import { TortureProcess } from '../processes/torture-process.ts';
+import { partitionMessagesMax, type WorkerTask } from '../processes/worker-task.ts';
 import { inspectFolder } from './inspect-folder.ts';
 import type { SetupOptions, TortureSetup } from './setup.ts';
 

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Instance, openInstance, type ServedInstance, serveInstance } from '@shardlab/engine';
-import type { Content, FolderHistory } from '../folder-history.ts';
-import { partitionMessagesMax } from '../worker-task.ts';
+import type { Content, FolderHistory } from '../processes/folder-history.ts';
+import { partitionMessagesMax } from '../processes/worker-task.ts';
 import { workloadNamed } from '../workloads/index.ts';
 
 export interface UsedFolder {

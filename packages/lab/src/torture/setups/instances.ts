@@ -3,11 +3,11 @@
  * processes are ended and the contents of the folder are added to the history, which is judged.
  */
 
-import { FolderHistory } from '../folder-history.ts';
-import { type Kill, kills } from '../kills.ts';
-import { Draws, type Random } from '../random.ts';
-import { TortureProcess } from '../torture-process.ts';
-import type { WorkerTask } from '../worker-task.ts';
+import { FolderHistory } from '../processes/folder-history.ts';
+import { type Kill, kills } from '../processes/kills.ts';
+import { Draws, type Random } from '../processes/random.ts';
+import { TortureProcess } from '../processes/torture-process.ts';
+import type { WorkerTask } from '../processes/worker-task.ts';
 import { workloadNamed } from '../workloads/index.ts';
 import { inspectFolder } from './inspect-folder.ts';
 import type { SetupOptions, TortureSetup } from './setup.ts';

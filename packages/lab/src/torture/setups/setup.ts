@@ -1,6 +1,6 @@
 /** A setup of the torture test: one data folder, from its first process to the last inspection. Setups are listed in `index.ts`. */
-import type { TortureTotals } from '../folder-history.ts';
-import type { Random } from '../random.ts';
+import type { TortureTotals } from '../processes/folder-history.ts';
+import type { Random } from '../processes/random.ts';
 
 export interface SetupOptions {
   /** An existing, empty folder. */

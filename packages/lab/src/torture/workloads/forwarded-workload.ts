@@ -4,14 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { QueueInfo, QueueSpec } from '@shardlab/engine';
-import type { Content } from '../folder-history.ts';
-import {
-  hasQueue,
-  type Inspected,
-  itemsOf,
-  type TortureWorkload,
-  type WorkloadContext,
-} from '../workload.ts';
+import type { Content } from '../processes/folder-history.ts';
+import { hasQueue, type Inspected, itemsOf, type TortureWorkload, type WorkloadContext } from './workload.ts';
 
 export interface ForwardedWorkloadOptions {
   name: string;

@@ -1,10 +1,11 @@
 /** All workloads of the torture test. */
-import type { TortureWorkload } from '../workload.ts';
+
 import { forwardedWorkload } from './forwarded-workload.ts';
 import { poisonWorkload } from './poison-workload.ts';
 import { queueWorkload } from './queue-workload.ts';
 import { timedHoldWorkload } from './timed-hold-workload.ts';
 import { topicWorkload } from './topic-workload.ts';
+import type { TortureWorkload } from './workload.ts';
 
 export const workloads: readonly TortureWorkload[] = [
   queueWorkload({ name: 'sharded', spec: { shards: 2 } }),

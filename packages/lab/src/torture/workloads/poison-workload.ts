@@ -1,7 +1,7 @@
 /** Messages that exceed their delivery attempts: each moves to the exception queue once, and is consumed there. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { hasQueue, type TortureWorkload, type WorkloadContext } from '../workload.ts';
 import { inspectQueue } from './queue-workload.ts';
+import { hasQueue, type TortureWorkload, type WorkloadContext } from './workload.ts';
 
 const name = 'poison';
 const exceptions = `${name}.exceptions`;

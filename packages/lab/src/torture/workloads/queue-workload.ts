@@ -1,13 +1,7 @@
 /** Enqueuers and dequeuers on one queue: transactions of several messages, rollbacks, and transactions that do both. */
 import type { QueueSpec } from '@shardlab/engine';
-import type { Content } from '../folder-history.ts';
-import {
-  hasQueue,
-  type Inspected,
-  itemsOf,
-  type TortureWorkload,
-  type WorkloadContext,
-} from '../workload.ts';
+import type { Content } from '../processes/folder-history.ts';
+import { hasQueue, type Inspected, itemsOf, type TortureWorkload, type WorkloadContext } from './workload.ts';
 
 export interface QueueWorkloadOptions {
   name: string;

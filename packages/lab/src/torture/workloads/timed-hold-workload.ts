@@ -1,7 +1,7 @@
 /** Consumers with timed holds: they acknowledge, release, extend, or let the hold expire. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { TortureWorkload, WorkloadContext } from '../workload.ts';
 import { inspectQueue } from './queue-workload.ts';
+import type { TortureWorkload, WorkloadContext } from './workload.ts';
 
 const name = 'timed';
 const readyMax = 100;

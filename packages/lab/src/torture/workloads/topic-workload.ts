@@ -1,13 +1,7 @@
 /** A topic with durable subscribers that each receive every message once; one of them is slower than the others. */
 import type { QueueSpec } from '@shardlab/engine';
-import type { Content } from '../folder-history.ts';
-import {
-  hasQueue,
-  type Inspected,
-  itemsOf,
-  type TortureWorkload,
-  type WorkloadContext,
-} from '../workload.ts';
+import type { Content } from '../processes/folder-history.ts';
+import { hasQueue, type Inspected, itemsOf, type TortureWorkload, type WorkloadContext } from './workload.ts';
 
 const readyMax = 100;
 const subscribers = ['quick', 'slow', 'third'];

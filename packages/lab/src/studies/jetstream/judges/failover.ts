@@ -3,7 +3,7 @@ import type { ClaimClause, Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';
 import { sampleOf } from '../../../judging/sample.ts';
-import { documentValues } from '../document-values.ts';
+import { documentValues } from '../document/document-values.ts';
 
 const conditions: Readonly<Record<string, string>> = {
   none: 'without a fault',

@@ -1,9 +1,10 @@
 /** Judges of what replicas, synced acknowledgements and backlogs cost (J7 to J10). */
 import { type ClaimClause, numberParam, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
-import { type Judge, perSec } from '../../../judging/judgement.ts';
+import type { Judge } from '../../../judging/judgement.ts';
 import { ratioOf, sampleOf } from '../../../judging/sample.ts';
-import { documentValues } from '../document-values.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
+import { documentValues } from '../document/document-values.ts';
 
 const figure = 'dequeuePerSec';
 const rateOf = ({ figures }: Point) => sampleOf(figures[figure]?.repeats ?? []);

@@ -6,7 +6,7 @@ import type { Judge } from '../../../judging/judgement.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { listenCaseFigures } from '../../../programs/listen/case-figures.ts';
 import type { CaseName } from '../../../programs/listen/cases.ts';
-import { listenDocument } from '../document-figures.ts';
+import { listenDocument } from '../document/document-figures.ts';
 import { casePoints } from './listen-points.ts';
 
 type Stage = 'waiting' | 'woken' | '';

@@ -1,10 +1,11 @@
 /** The points of the study's two programs, and what judges read of them. */
 import { type ClaimClause, figureOf, numberParam, type Point } from '@shardlab/contract';
 import { onLessHardware } from '../../../judging/clause.ts';
-import { type JudgeContext, percent } from '../../../judging/judgement.ts';
+import type { JudgeContext } from '../../../judging/judgement.ts';
+import { percent } from '../../../programs/figures-in-words.ts';
 import type { CaseName } from '../../../programs/listen/cases.ts';
 import type { ListenParams } from '../../../programs/listen/listen-params.ts';
-import { listenDocument } from '../document-figures.ts';
+import { listenDocument } from '../document/document-figures.ts';
 
 export const pairsOf = ({ params }: Point): number => numberParam(params, 'pairs');
 export const copiesOf = ({ params }: Point): number => numberParam(params, 'copies');

@@ -2,12 +2,13 @@
 import { type ClaimClause, figureOf, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import { exactClauses } from '../../../judging/exact-counts.ts';
-import { type Judge, type JudgeContext, percent } from '../../../judging/judgement.ts';
+import type { Judge, JudgeContext } from '../../../judging/judgement.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { combined, ratioOf, type Sample, sampleOf } from '../../../judging/sample.ts';
+import { percent } from '../../../programs/figures-in-words.ts';
 import { listenCaseFigures } from '../../../programs/listen/case-figures.ts';
 import { listenFigures } from '../../../programs/listen/listen-figures.ts';
-import { listenDocument } from '../document-figures.ts';
+import { listenDocument } from '../document/document-figures.ts';
 import {
   casePoints,
   comparable,

@@ -2,10 +2,11 @@
 import { figureOf, type Point } from '@shardlab/contract';
 import { fitLogLog } from '@shardlab/model';
 import { clauseOf, needs } from '../../../judging/clause.ts';
-import { type Judge, perSec } from '../../../judging/judgement.ts';
+import type { Judge } from '../../../judging/judgement.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { combined, ratioOf, type Sample } from '../../../judging/sample.ts';
-import { type GuardName, getsOfCase2, listenDocument, modelGets } from '../document-figures.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
+import { type GuardName, getsOfCase2, listenDocument, modelGets } from '../document/document-figures.ts';
 import { comparable, conditionOf, listenLines, pairsOf } from './listen-points.ts';
 
 const { peakSessions } = listenDocument;

@@ -1,12 +1,13 @@
 /** Judges of bounds: stalls of the event loop (P16 to P18), and a standing backlog (P11, P19, P20). */
 import { numberParam, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
-import { type Judge, perSec } from '../../../judging/judgement.ts';
+import type { Judge } from '../../../judging/judgement.ts';
 import { provenanceOf } from '../../../judging/queue-points.ts';
 import { ratioOf } from '../../../judging/sample.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
 import { openLoopParamsOf } from '../../../programs/load/load-params.ts';
-import { targets } from '../targets.ts';
 import { closedLoopPoints, sampleOfFigure } from './load-points.ts';
+import { targets } from './targets.ts';
 
 interface Bound {
   figure: string;

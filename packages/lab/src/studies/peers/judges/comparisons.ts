@@ -1,10 +1,10 @@
 /** Judges of comparisons with other queues: rates (P8 to P10, P25) and latencies (P14, P15). */
 import { type ClaimClause, numberParam, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
-import { type Judge, perSec } from '../../../judging/judgement.ts';
+import type { Judge } from '../../../judging/judgement.ts';
 import { ratioOf } from '../../../judging/sample.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
 import { openLoopParamsOf } from '../../../programs/load/load-params.ts';
-import { targets } from '../targets.ts';
 import {
   bestOf,
   closedLoopPoints,
@@ -14,6 +14,7 @@ import {
   syncedPlainjob,
   syncedServerPeers,
 } from './load-points.ts';
+import { targets } from './targets.ts';
 
 interface Sides {
   ours: ReadonlySet<string>;

@@ -3,7 +3,7 @@ import { clauseOf, needs } from '../../../judging/clause.ts';
 import { provenanceOf, type QueueJudge } from '../../../judging/queue-points.ts';
 import { cpuUs, dequeues, enqueues, keepUpNoise } from '../../../judging/queue-samples.ts';
 import { ratioOf } from '../../../judging/sample.ts';
-import { targets } from '../targets.ts';
+import { targets } from './targets.ts';
 
 const perMessage = (us: number) => `${us.toFixed(1)} µs`;
 

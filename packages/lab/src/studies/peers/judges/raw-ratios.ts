@@ -1,14 +1,15 @@
 /** Judges of rates as a share of what SQLite does alone: P1 to P5 and P7. */
 import type { ClaimClause, Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
-import { type Judge, perSec } from '../../../judging/judgement.ts';
+import type { Judge } from '../../../judging/judgement.ts';
 import type { QueueJudge } from '../../../judging/queue-points.ts';
 import { provenanceOf } from '../../../judging/queue-points.ts';
 import { rawRatio } from '../../../judging/queue-samples.ts';
-import type { QueueParams } from '../../../programs/queue/queue-params.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
-import { targets } from '../targets.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
+import type { QueueParams } from '../../../programs/queue/points/queue-params.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
 import { closedLoopPoints, sampleOfFigure } from './load-points.ts';
+import { targets } from './targets.ts';
 
 const of = (points: readonly QueuePoint[], system: string, params: Partial<QueueParams>) =>
   points.filter(

@@ -1,10 +1,11 @@
 /** Judges of what the server moves over REST (P21 to P24). */
 import { type ClaimClause, figureOf, numberParam, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
-import { type Judge, perSec } from '../../../judging/judgement.ts';
+import type { Judge } from '../../../judging/judgement.ts';
 import { ratioOf } from '../../../judging/sample.ts';
-import { targets } from '../targets.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
 import { closedLoopPoints, sampleOfFigure } from './load-points.ts';
+import { targets } from './targets.ts';
 
 type Rate = 'enqueuePerSec' | 'dequeuePerSec';
 

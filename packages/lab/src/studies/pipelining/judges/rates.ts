@@ -1,8 +1,9 @@
 /** Judges of the claims about rates: D1, D2, D3, D4 and D7. */
 import { type ClaimClause, figureOf, type Point } from '@shardlab/contract';
 import { clauseOf, needs, onLessHardware } from '../../../judging/clause.ts';
-import { type Judge, type JudgeContext, percent, perSec } from '../../../judging/judgement.ts';
+import type { Judge, JudgeContext } from '../../../judging/judgement.ts';
 import { combined, ratioOf } from '../../../judging/sample.ts';
+import { percent, perSec } from '../../../programs/figures-in-words.ts';
 import {
   configurationOf,
   figureSample,

@@ -1,8 +1,8 @@
 /** What a slow consumer's pipeline leaves to another one, as rates: the second half of D8. */
 import { type ClaimClause, figureOf, numberParam, type Point } from '@shardlab/contract';
 import { clauseOf } from '../../../judging/clause.ts';
-import { perSec } from '../../../judging/judgement.ts';
 import { ratioOf } from '../../../judging/sample.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
 import { slowConsumerParamsOf } from '../../../programs/pipelining/slow-consumer-job.ts';
 import { figureSample, provenanceOfPoints, slowConsumerPoints } from './pipelining-points.ts';
 

@@ -1,8 +1,8 @@
 /** The points of the document's first plan (one thread, one queue, all enqueues first), and their rates. */
 import { figureOf, numberParam, type Point } from '@shardlab/contract';
 import { median } from '@shardlab/model';
-import { perSec } from '../../../judging/judgement.ts';
 import { combined, geometricMean, ratioOf, type Sample, sampleOf } from '../../../judging/sample.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
 
 export const rates = [
   { name: 'enqueuePerSec', words: 'enqueue' },

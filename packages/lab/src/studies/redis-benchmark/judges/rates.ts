@@ -5,7 +5,7 @@ import { clauseOf, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';
 import { provenanceOf } from '../../../judging/queue-points.ts';
 import { combined, type Sample } from '../../../judging/sample.ts';
-import { redisBenchmark } from '../document-figures.ts';
+import { redisBenchmark } from '../document/document-figures.ts';
 import {
   firstPlanPoints,
   messagesOf,

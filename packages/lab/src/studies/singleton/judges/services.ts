@@ -4,7 +4,7 @@ import { clauseOf, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';
 import { sampleOf } from '../../../judging/sample.ts';
 import { singletonService } from '../../../programs/singleton/singleton-program.ts';
-import { documentValues } from '../document-values.ts';
+import { documentValues } from '../document/document-values.ts';
 
 const conditions: Readonly<Record<string, string>> = {
   none: 'left alone',

@@ -2,7 +2,6 @@
 import type { ClaimClause } from '@shardlab/contract';
 import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.ts';
 import { inQueueMin } from '../../../judging/comparison.ts';
-import { percent } from '../../../judging/judgement.ts';
 import {
   baselinesOf,
   distinct,
@@ -25,8 +24,9 @@ import {
   slopeOf,
 } from '../../../judging/queue-samples.ts';
 import { combined, geometricMean } from '../../../judging/sample.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
-import { whitePaper } from '../document-figures.ts';
+import { percent } from '../../../programs/figures-in-words.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
+import { whitePaper } from '../document/document-figures.ts';
 
 export const judgeA3: QueueJudge = (points) =>
   judgeKeepingUp(

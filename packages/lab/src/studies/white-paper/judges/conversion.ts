@@ -2,10 +2,11 @@
 import type { ClaimClause, ConversionOutcome } from '@shardlab/contract';
 import { median } from '@shardlab/model';
 import { clauseOf, failed, fixed, needs } from '../../../judging/clause.ts';
-import { isFaulty, perSec } from '../../../judging/judgement.ts';
+import { isFaulty } from '../../../judging/judgement.ts';
 import { provenanceOf, type QueueJudge } from '../../../judging/queue-points.ts';
 import { sampleOf } from '../../../judging/sample.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
 
 /** Clients that reach half of their previous rate after the conversion have continued. Whether they are faster is up to A1 to A5. */
 const shareMin = 0.5;

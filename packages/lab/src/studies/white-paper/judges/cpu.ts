@@ -1,7 +1,6 @@
 /** Claims A7 and A14: CPU per message, sharded compared with unsharded. A17: CPU of each of eight instances. */
 import type { ClaimClause } from '@shardlab/contract';
 import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.ts';
-import { percent, perSec } from '../../../judging/judgement.ts';
 import {
   againstEachBaseline,
   type BaselinePair,
@@ -16,8 +15,9 @@ import {
 } from '../../../judging/queue-points.ts';
 import { cpuUs, highestBy, lowestBy } from '../../../judging/queue-samples.ts';
 import { combined, geometricMean, ratioOf, type Sample } from '../../../judging/sample.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
-import { whitePaper } from '../document-figures.ts';
+import { percent, perSec } from '../../../programs/figures-in-words.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
+import { whitePaper } from '../document/document-figures.ts';
 
 export const judgeA7: QueueJudge = (points) => {
   const clauses = againstEachBaseline(points, (family, { points: plains, words, pair }): ClaimClause[] => {

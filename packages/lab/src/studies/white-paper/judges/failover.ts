@@ -2,10 +2,11 @@
 import type { FaultOutcome } from '@shardlab/contract';
 import { median } from '@shardlab/model';
 import { clauseOf, failed, fixed, needs } from '../../../judging/clause.ts';
-import { isFaulty, perSec } from '../../../judging/judgement.ts';
+import { isFaulty } from '../../../judging/judgement.ts';
 import { provenanceOf, type QueueJudge, sharded } from '../../../judging/queue-points.ts';
 import { sampleOf } from '../../../judging/sample.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
 
 /** A survivor must serve a killed instance within this time: the lease of a second, and another second for recovery. */
 const serviceMsMax = 2_000;

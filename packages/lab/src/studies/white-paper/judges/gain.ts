@@ -1,7 +1,6 @@
 /** Claims A4 and A13: the unsharded queue, or topic, gains little from threads and from instances. */
 import type { ClaimClause } from '@shardlab/contract';
 import { clauseOf, fixed, needs } from '../../../judging/clause.ts';
-import { perSec } from '../../../judging/judgement.ts';
 import {
   againstEachBaseline,
   type Baseline,
@@ -19,7 +18,8 @@ import {
 } from '../../../judging/queue-points.ts';
 import { dequeues, shareOfWaits } from '../../../judging/queue-samples.ts';
 import { ratioOf, type Sample } from '../../../judging/sample.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
 
 /** "Little" from threads: thirty-two of them do not make two of one. */
 const threadsGainMax = 2;

@@ -1,7 +1,6 @@
 /** Claim A5: on how many instances the unsharded queue is fastest, and why. */
 import type { ClaimClause } from '@shardlab/contract';
 import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.ts';
-import { percent, perSec } from '../../../judging/judgement.ts';
 import {
   againstEachBaseline,
   best,
@@ -12,9 +11,10 @@ import {
 } from '../../../judging/queue-points.ts';
 import { busyCores, dequeues, shareOfWaits, writeLockElsewhere } from '../../../judging/queue-samples.ts';
 import { ratioOf } from '../../../judging/sample.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
-import { hasWriteLock } from '../../../programs/queue/queue-systems.ts';
-import { whitePaper } from '../document-figures.ts';
+import { percent, perSec } from '../../../programs/figures-in-words.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
+import { hasWriteLock } from '../../../systems/queue-systems.ts';
+import { whitePaper } from '../document/document-figures.ts';
 
 /** One instance is as busy as its one thread can be. */
 const busyMin = 0.85;

@@ -2,7 +2,7 @@
 import { type ClaimClause, figureOf, type Point } from '@shardlab/contract';
 import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.ts';
 import { onMemoryDisk } from '../../../judging/evidence.ts';
-import { type Judge, type JudgeContext, perSec } from '../../../judging/judgement.ts';
+import type { Judge, JudgeContext } from '../../../judging/judgement.ts';
 import { ofType } from '../../../judging/of-type.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import {
@@ -28,8 +28,9 @@ import {
   slopeOf,
 } from '../../../judging/queue-samples.ts';
 import { combined, geometricMean, ratioOf, type Sample } from '../../../judging/sample.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
-import { whitePaper } from '../document-figures.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
+import { whitePaper } from '../document/document-figures.ts';
 
 const statement = 'under a millisecond';
 

@@ -2,7 +2,6 @@
 import type { ClaimClause } from '@shardlab/contract';
 import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.ts';
 import { inQueueMin } from '../../../judging/comparison.ts';
-import { percent } from '../../../judging/judgement.ts';
 import {
   distinct,
   type Family,
@@ -23,8 +22,9 @@ import {
   stepsOverInstances,
 } from '../../../judging/queue-samples.ts';
 import { ratioOf } from '../../../judging/sample.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
-import { whitePaper } from '../document-figures.ts';
+import { percent } from '../../../programs/figures-in-words.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
+import { whitePaper } from '../document/document-figures.ts';
 
 /** Smallest slope: below it, doubling the threads multiplies the rate by less than 1.6, unlike the figure. */
 const slopeMin = 0.7;

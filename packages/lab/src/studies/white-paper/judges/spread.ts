@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ClaimClause, threadsByInstance } from '@shardlab/contract';
 import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.ts';
 import { inQueueMin, sameParamsExcept } from '../../../judging/comparison.ts';
-import { percent } from '../../../judging/judgement.ts';
 import {
   best,
   pointInWords,
@@ -15,7 +14,8 @@ import {
 } from '../../../judging/queue-points.ts';
 import { dequeues, lowestBy, quantity, shareInQueue, shareOfWaits } from '../../../judging/queue-samples.ts';
 import { combined, geometricMean, ratioOf } from '../../../judging/sample.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
+import { percent } from '../../../programs/figures-in-words.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
 import { cpuFull } from './scaling.ts';
 
 /** A session of an instance that dequeues at least this share of what the mean session does is served as well as others. */

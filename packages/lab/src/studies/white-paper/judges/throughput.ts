@@ -2,7 +2,6 @@
 import type { ClaimClause } from '@shardlab/contract';
 import { clauseOf, needs, onLessHardware } from '../../../judging/clause.ts';
 import type { JudgeContext } from '../../../judging/judgement.ts';
-import { perSec } from '../../../judging/judgement.ts';
 import {
   best,
   largeBatchMin,
@@ -24,8 +23,9 @@ import {
   shareOfWaits,
 } from '../../../judging/queue-samples.ts';
 import { ratioOf } from '../../../judging/sample.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
-import { whitePaper } from '../document-figures.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
+import { whitePaper } from '../document/document-figures.ts';
 
 /** "About" a figure: nine tenths of it, or more. */
 const aboutShare = 0.9;

@@ -12,10 +12,10 @@ import {
   pairsAlong,
   sameParamsExcept,
 } from '../../../judging/comparison.ts';
-import { perSec } from '../../../judging/judgement.ts';
 import { pointInWords, type QueueJudge, sharded } from '../../../judging/queue-points.ts';
 import { bytes, cpuUs, dequeues, enqueues } from '../../../judging/queue-samples.ts';
-import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
+import { perSec } from '../../../programs/figures-in-words.ts';
+import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
 
 /** With a large backlog the rate must be at least this share of the rate with a small one. */
 const backlogShareMin = 0.7;

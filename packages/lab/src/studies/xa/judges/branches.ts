@@ -6,7 +6,13 @@ import type { Judge } from '../../../judging/judgement.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { combined, ratioOf } from '../../../judging/sample.ts';
 import { xaFigures } from '../../../programs/xa/xa-figures.ts';
-import { dfsWaitsOfTen, perInsertS, roundTripsOfXa, waitOf, xaDocument } from '../document-figures.ts';
+import {
+  dfsWaitsOfTen,
+  perInsertS,
+  roundTripsOfXa,
+  waitOf,
+  xaDocument,
+} from '../document/document-figures.ts';
 import { conditionOf, find, linesBy, perMessageInWords, type XaPoint, xaPoints } from './xa-points.ts';
 
 const { C3, C4, C5, C6 } = xaDocument;

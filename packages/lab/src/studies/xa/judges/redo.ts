@@ -4,7 +4,7 @@ import { clauseOf, fixed, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { ratioOf } from '../../../judging/sample.ts';
-import { perInsertS, waitOf, xaDocument } from '../document-figures.ts';
+import { perInsertS, waitOf, xaDocument } from '../document/document-figures.ts';
 import { conditionOf, find, linesBy, perMessageInWords, type XaPoint, xaPoints } from './xa-points.ts';
 
 const { C1, C2, C3 } = xaDocument;

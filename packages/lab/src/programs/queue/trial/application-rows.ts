@@ -1,0 +1,63 @@
+/**
+ * The work of an application per message: inserting one row, in the transaction that consumes the message or in a
+ * separate one before it. A message that is consumed twice violates the primary key.
+ */
+import type { Session, SessionTime } from '@shardlab/engine';
+import type { LedgerReport } from '../../../integrity/ledger.ts';
+import type { PayloadIdentity } from '../../../integrity/payload.ts';
+import { countShared } from '../../../integrity/sequence-set.ts';
+import type { Host } from './host.ts';
+import type { Workload } from './workload.ts';
+
+export interface ApplicationRows {
+  /** Must be awaited before the messages are committed. */
+  write(identities: readonly PayloadIdentity[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+const insert = 'INSERT INTO handled (enqueuer, sequence, sent_at_ms) VALUES (?, ?, ?)';
+
+export async function createRowsTable(host: Host): Promise<void> {
+  await execute(
+    host,
+    `CREATE TABLE handled (enqueuer INTEGER, sequence INTEGER, sent_at_ms REAL, PRIMARY KEY (enqueuer, sequence))
+     STRICT, WITHOUT ROWID`,
+  );
+}
+
+/** Inserts the rows of one dequeuer. */
+export function openRows(
+  { host, config, roundTrips }: Workload,
+  dequeuer: Session,
+  time: SessionTime,
+): ApplicationRows | undefined {
+  if (config.rows === 'none') return undefined;
+  const session = config.rows === 'together' ? dequeuer : host.openSession();
+  return {
+    async write(identities) {
+      for (const { enqueuer, sequence, sentAtMs } of identities)
+        session.execute(insert, [enqueuer, sequence, sentAtMs]);
+      if (session === dequeuer) return;
+      await roundTrips?.wait(time);
+      await session.commit();
+    },
+    close: async () => (session === dequeuer ? undefined : session.close()),
+  };
+}
+
+/** Throws unless there is exactly one row per consumed message. */
+export async function assertRows(host: Host, { consumed }: Pick<LedgerReport, 'consumed'>): Promise<void> {
+  const { count } = (await execute(host, 'SELECT count(*) AS count FROM handled')).rows[0]!;
+  const messages = [...consumed.values()].reduce((sum, words) => sum + countShared(words, words), 0);
+  if (count !== messages) throw new Error(`${messages} messages were consumed, but there are ${count} rows`);
+}
+
+async function execute(host: Host, sql: string) {
+  const session = host.openSession();
+  try {
+    session.execute(sql);
+    return (await session.commit()).results[0]!;
+  } finally {
+    await session.close();
+  }
+}
