@@ -3,8 +3,8 @@
  * workload on the engine as it is. Prints a table; the exit code is 1 if a bug was not found or a workload was illegal.
  */
 import { parseArgs } from 'node:util';
+import { describeViolation } from '../src/check/report.ts';
 import { describeVerdict, violationKinds } from '../src/index.ts';
-import { describeViolation } from '../src/report.ts';
 import { plants } from './plants.ts';
 import { type PlantRun, runPlant } from './run-plant.ts';
 import { type WorkloadName, workloads } from './workloads.ts';

@@ -1,8 +1,8 @@
 /** `node packages/history/src/cli.ts history.jsonl …`: judges the files as one history. Exit code 1 if it is illegal. */
 import { readFileSync } from 'node:fs';
 import { checkHistory } from './check/check-history.ts';
-import { HistoryError, mergeLines } from './parse-history.ts';
-import { describeVerdict } from './report.ts';
+import { describeVerdict } from './check/report.ts';
+import { HistoryError, mergeLines } from './record/parse-history.ts';
 
 const files = process.argv.slice(2);
 if (files.length === 0 || files.some((file) => file.startsWith('-'))) {

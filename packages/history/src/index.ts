@@ -1,16 +1,17 @@
 /** All that is public of the package. */
 export { checkHistory, type Verdict } from './check/check-history.ts';
+export { describeVerdict } from './check/report.ts';
 export type { Violation, ViolationKind } from './check/violation.ts';
 export { violationKinds } from './check/violation.ts';
-export type * from './operation.ts';
-export { HistoryError, mergeLines, parseHistory } from './parse-history.ts';
+export type * from './record/operation.ts';
+export { HistoryError, mergeLines, parseHistory } from './record/parse-history.ts';
 export {
   type MessageRecord,
   type RecordableSession,
   RecordedSession,
   type RecordedSessionOptions,
   type SessionMessage,
-} from './recorded-session.ts';
+} from './record/recorded-session.ts';
 export {
   type Attempt,
   monotonicNs,
@@ -19,5 +20,4 @@ export {
   Recorder,
   type RecorderOptions,
   writeAllSync,
-} from './recorder.ts';
-export { describeVerdict } from './report.ts';
+} from './record/recorder.ts';

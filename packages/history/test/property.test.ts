@@ -1,6 +1,7 @@
 /** Legal histories pass, and none of them does once it is changed so that a promise is broken. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { describeVerdict } from '../src/check/report.ts';
 import {
   checkHistory,
   type Delivery,
@@ -9,7 +10,6 @@ import {
   type Transaction,
   type ViolationKind,
 } from '../src/index.ts';
-import { describeVerdict } from '../src/report.ts';
 import { Chance, LegalHistory } from './legal-history.ts';
 
 const steps = 250;

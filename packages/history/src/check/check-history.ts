@@ -1,5 +1,5 @@
 /** Judges a history. Pure; O(n log n) in its messages. What it guarantees and cannot see is in the package's README. */
-import type { Operation } from '../operation.ts';
+import type { Operation } from '../record/operation.ts';
 import { checkAtomicity } from './atomicity.ts';
 import { checkContent } from './content.ts';
 import { collectFacts } from './facts.ts';

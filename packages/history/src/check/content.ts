@@ -1,5 +1,5 @@
 /** What was delivered must have been enqueued, as it is, for this consumer, and not before it was due. */
-import type { DeliveredMessage, Delivery, Inspection } from '../operation.ts';
+import type { DeliveredMessage, Delivery, Inspection } from '../record/operation.ts';
 import type { Facts } from './facts.ts';
 import type { Violation } from './violation.ts';
 

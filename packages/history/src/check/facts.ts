@@ -14,7 +14,7 @@ import type {
   Release,
   Transaction,
   Unreadable,
-} from '../operation.ts';
+} from '../record/operation.ts';
 import { KillTimes } from './kill-times.ts';
 import type { Evidence } from './violation.ts';
 

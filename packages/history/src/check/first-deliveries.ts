@@ -1,5 +1,5 @@
 /** When each message was first seen by a consumer, as far as the history tells. */
-import type { Delivery, Inspection } from '../operation.ts';
+import type { Delivery, Inspection } from '../record/operation.ts';
 import { type Facts, type Unit, unitKey } from './facts.ts';
 import { firstAtLeast } from './kill-times.ts';
 

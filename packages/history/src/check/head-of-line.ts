@@ -3,7 +3,7 @@
  * returned. A message is certainly ready from the end of its commit, or of the transaction or call that returned it, to the
  * start of its next delivery.
  */
-import type { Operation } from '../operation.ts';
+import type { Operation } from '../record/operation.ts';
 import type { Facts, Hold, Unit } from './facts.ts';
 import { UnseenDeliveries } from './first-deliveries.ts';
 import type { Violation } from './violation.ts';

@@ -2,7 +2,7 @@
  * What a queue contains while nobody works on it: every message that is committed and not consumed, and no other. An
  * inspection decides the transactions begun before it: from then on, what it did not find must not come back.
  */
-import type { Inspection } from '../operation.ts';
+import type { Inspection } from '../record/operation.ts';
 import { type Facts, type Unit, unitKey } from './facts.ts';
 import type { Violation } from './violation.ts';
 

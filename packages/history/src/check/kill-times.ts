@@ -1,5 +1,5 @@
 /** When holds of a process may have ended because it, or another one, was killed. */
-import type { Kill } from '../operation.ts';
+import type { Kill } from '../record/operation.ts';
 
 interface Kills {
   /** In order. */

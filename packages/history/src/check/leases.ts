@@ -1,5 +1,5 @@
 /** A lease has at most one holder at any time. */
-import type { Lease } from '../operation.ts';
+import type { Lease } from '../record/operation.ts';
 import type { Facts } from './facts.ts';
 import type { Violation } from './violation.ts';
 

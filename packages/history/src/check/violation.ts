@@ -1,5 +1,5 @@
 /** What the checker found: a promise that was broken, and the operations that contradict each other. */
-import type { Operation } from '../operation.ts';
+import type { Operation } from '../record/operation.ts';
 
 export const violationKinds = [
   'loss',

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 const packages = fileURLToPath(new URL('../../../', import.meta.url));
 
 /**
- * A hash over the sources that decide what a trial measures: the engine, and of the lab all rooms up to its programs.
- * Judges, pages and commands may change without it. 16 hexadecimal digits.
+ * A hash over the sources that decide what a trial measures: the engine, and of the lab its programs and the rooms below them.
+ * Judges, pages, commands and the texts of errors may change without it. 16 hexadecimal digits.
  */
 export function codeFingerprint(): string {
   const hash = createHash('sha256');

@@ -4,8 +4,9 @@
  * fitted: so many times one of at most three free parameters, which are fitted to observations that the file names. The
  * multiples are chosen too.
  */
+
+import type { ClusterCosts } from '../sim/costs.ts';
 import type { Sweep } from '../sim/sweep.ts';
-import type { ClusterCosts } from './costs.ts';
 
 export const hardwareLimits = {
   /** With more free parameters than this a fit to a handful of sentences would say nothing. */

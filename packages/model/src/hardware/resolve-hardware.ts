@@ -1,5 +1,5 @@
 /** From a hardware file to plain costs. */
-import type { ClusterCosts } from './costs.ts';
+import type { ClusterCosts } from '../sim/costs.ts';
 import type { FreeParameter, HardwareFile, Sourced, SourcedNumber } from './hardware-file.ts';
 
 /** Throws a RangeError for a number that names no parameter of the file. */

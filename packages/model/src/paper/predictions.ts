@@ -4,9 +4,9 @@
  * machine, which asks whether a rate is reached.
  */
 
-import { median } from '../intervals.ts';
-import { fitLogLog } from '../log-log-fit.ts';
 import { bestOf, type SweepPoint } from '../sim/sweep.ts';
+import { median } from '../statistics/intervals.ts';
+import { fitLogLog } from '../statistics/log-log-fit.ts';
 import type { WhitePaperPoints } from './white-paper-sweeps.ts';
 
 export interface Prediction {

@@ -2,10 +2,11 @@
  * Which predictions follow from the structure of the model alone. Every fitted cost is drawn anew, each for itself, and
  * the predictions are judged again: one that holds whatever the costs are says nothing about the fitted numbers.
  */
-import type { ClusterCosts } from '../hardware/costs.ts';
+
 import type { HardwareFile } from '../hardware/hardware-file.ts';
 import { resolveHardware } from '../hardware/resolve-hardware.ts';
-import { Random } from '../random.ts';
+import type { ClusterCosts } from '../sim/costs.ts';
+import { Random } from '../statistics/random.ts';
 import { predictWhitePaper } from './predictions.ts';
 import { simulateWhitePaper, type WhitePaperPoints } from './white-paper-sweeps.ts';
 

@@ -2,7 +2,7 @@
  * The white paper's workloads as sweeps of the model. Its text gives only "until 32" and "up to eight"; the steps between
  * are ours, as is 100 for a "much larger" commit batch.
  */
-import type { ClusterCosts } from '../hardware/costs.ts';
+import type { ClusterCosts } from '../sim/costs.ts';
 import { type Sweep, type SweepOptions, type SweepPoint, simulateSweep } from '../sim/sweep.ts';
 
 const queue = { subscribers: 1, operationsPerTransaction: 10, payloadBytes: 512 };

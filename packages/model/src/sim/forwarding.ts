@@ -3,8 +3,9 @@
  * requests a batch from the one with the largest backlog among those without dequeuers. The batch is read there, sent,
  * and committed at the receiver before the owner releases it. One forwarder per receiver, one batch at a time.
  */
-import type { ClusterCosts } from '../hardware/costs.ts';
+
 import type { Backlog } from './backlog.ts';
+import type { ClusterCosts } from './costs.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';

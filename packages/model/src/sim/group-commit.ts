@@ -3,7 +3,7 @@
  * on the session thread, hops to the writer thread, is *written* there and synced, hops back and is *applied*; a limited
  * number can be in flight. Systems without a session thread skip steps that cost nothing.
  */
-import type { ClusterCosts } from '../hardware/costs.ts';
+import type { ClusterCosts } from './costs.ts';
 import { JobLists } from './job-lists.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';

@@ -2,7 +2,7 @@
  * Blocks of the global index of an unsharded queue, which all sessions change: one at a time, and only on the instance
  * that holds the block. Others request it and wait. The lock on the file of our unsharded queues is modelled the same way.
  */
-import type { ClusterCosts } from '../hardware/costs.ts';
+import type { ClusterCosts } from './costs.ts';
 import { JobLists } from './job-lists.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';

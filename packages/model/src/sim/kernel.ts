@@ -1,5 +1,5 @@
 /** Simulated time: the next event, and seeded random numbers. */
-import { Random } from '../random.ts';
+import { Random } from '../statistics/random.ts';
 import { EventHeap } from './event-heap.ts';
 
 /** What an event tells: the end of something that a job, or a block, went through; or of a session's patience. */

@@ -2,7 +2,7 @@
  * The placement of sessions on instances, and the numbers that identify sessions, group commits and forwarders in all
  * parts of the simulation. All of these are *jobs*: a job waits in at most one place at a time.
  */
-import type { ClusterCosts } from '../hardware/costs.ts';
+import type { ClusterCosts } from './costs.ts';
 import type { ModelWorkload } from './workload.ts';
 
 export interface Layout {

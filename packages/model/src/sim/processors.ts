@@ -6,7 +6,7 @@
  * until its time slice is over and other threads wait, which then take turns. Slices end between bursts only, because a
  * burst is much shorter. With a slice of 0, and for jobs without a thread, the core is free after each burst.
  */
-import type { ClusterCosts } from '../hardware/costs.ts';
+import type { ClusterCosts } from './costs.ts';
 import { JobLists } from './job-lists.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';

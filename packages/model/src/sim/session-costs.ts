@@ -1,5 +1,5 @@
 /** What the steps of a session's transaction cost in one kind of queue, as straight lines over the messages of a step. */
-import type { ClusterCosts } from '../hardware/costs.ts';
+import type { ClusterCosts } from './costs.ts';
 import type { ModelWorkload } from './workload.ts';
 
 /** `fixedUs + messages · perMessageUs` */

@@ -3,8 +3,9 @@
  * in an unsharded queue, a visit to a block of the global index; the commit likewise, then a group commit, or a sync
  * while the block is held. An enqueuer pauses while the backlog is too large; a dequeuer waits if nothing is ready.
  */
-import type { ClusterCosts } from '../hardware/costs.ts';
+
 import type { Backlog } from './backlog.ts';
+import type { ClusterCosts } from './costs.ts';
 import { FlowControl } from './flow-control.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { HotBlocks } from './hot-blocks.ts';

@@ -2,8 +2,9 @@
  * A discrete-event simulation of a cluster under a closed workload. Pure: the same costs, workload and seed give the
  * same result in Node and in a browser, and nothing is read but the arguments.
  */
-import type { ClusterCosts } from '../hardware/costs.ts';
+
 import { Backlog } from './backlog.ts';
+import type { ClusterCosts } from './costs.ts';
 import { Forwarding } from './forwarding.ts';
 import { GroupCommit } from './group-commit.ts';
 import { HotBlocks } from './hot-blocks.ts';

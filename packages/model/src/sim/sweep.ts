@@ -1,5 +1,5 @@
 /** Sweeps: the same workload with varying thread and instance counts, as in the documents' figures. */
-import type { ClusterCosts } from '../hardware/costs.ts';
+import type { ClusterCosts } from './costs.ts';
 import type { SimulationResult } from './result.ts';
 import { simulate } from './simulate.ts';
 import type { ModelWorkload } from './workload.ts';

@@ -1,7 +1,8 @@
 /** A verdict as text: what was judged, how often each promise was broken, and the smallest contradiction. */
-import type { Verdict } from './check/check-history.ts';
-import type { Violation } from './check/violation.ts';
-import type { Operation } from './operation.ts';
+
+import type { Operation } from '../record/operation.ts';
+import type { Verdict } from './check-history.ts';
+import type { Violation } from './violation.ts';
 
 const number = (value: number) => value.toLocaleString('en-US');
 /** Names of an operation that are printed. */

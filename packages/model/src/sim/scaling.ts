@@ -1,8 +1,8 @@
 /** Extrapolation: from the costs of one instance to clusters of eight, sixty-four and a thousand. */
-import type { ClusterCosts } from './hardware/costs.ts';
-import { bottleneckOf, type SimulationResult } from './sim/result.ts';
-import { simulate } from './sim/simulate.ts';
-import type { ModelWorkload } from './sim/workload.ts';
+import type { ClusterCosts } from './costs.ts';
+import { bottleneckOf, type SimulationResult } from './result.ts';
+import { simulate } from './simulate.ts';
+import type { ModelWorkload } from './workload.ts';
 
 export interface ScalingCase {
   kind: ModelWorkload['kind'];

@@ -1,9 +1,10 @@
 /** Compares the model with measurements: simulates the workload of every measured point. */
-import type { ClusterCosts } from './hardware/costs.ts';
-import { median } from './intervals.ts';
-import { bottleneckOf, type SimulationResult } from './sim/result.ts';
-import { simulate } from './sim/simulate.ts';
-import type { ModelWorkload } from './sim/workload.ts';
+
+import { median } from '../statistics/intervals.ts';
+import type { ClusterCosts } from './costs.ts';
+import { bottleneckOf, type SimulationResult } from './result.ts';
+import { simulate } from './simulate.ts';
+import type { ModelWorkload } from './workload.ts';
 
 /** What is compared: the rate, the CPU, and the medians of three times. */
 export const agreementFigures = [
