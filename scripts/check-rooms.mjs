@@ -1,16 +1,17 @@
 /**
- * Checks the rooms of the engine against `rooms.json`, where their order is declared: imports go downwards only, no
- * circle joins two folders, and only the files named there use time, timers, chance and processes directly, or name the
- * real ports: everything else takes ports as arguments. Types count as imports.
+ * Checks the rooms of the engine and of the lab against `rooms.json`, where their order is declared: imports go downwards
+ * only, and of the engine only the files named there use time, timers, chance and processes directly, or name the real ports:
+ * everything else takes ports as arguments. In every package no circle joins two folders. Types count as imports.
  * Circles between files are Biome's to find (`noImportCycles`).
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * @typedef {{ imports: string[], modules: string[] }} Room
- * @typedef {{ folder: string, rooms: Record<string, Room>, usePlatform: Record<string, string>, nodePorts: string[], entries: string[] }} RoomTable
+ * @typedef {{ imports: string[], modules?: string[] }} Room without `modules` it may import any from outside the package
+ * @typedef {{ usePlatform: Record<string, string>, nodePorts: string[], entries: string[] }} Ports
+ * @typedef {{ folder: string, rooms: Record<string, Room> } & Partial<Ports>} RoomTable without ports any file may use the platform
  * @typedef {{ path: string, code: string, imports: string[] }} SourceFile `path` and relative `imports` from the folder
  */
 
@@ -32,9 +33,10 @@ const platform = [
   /\bAtomics\.wait(?:Async)?\b(?!\((?:(?:[^(),]|\((?:[^()]|\([^()]*\))*\))+(?:,\s*|(?=\)))){3}\))/g,
 ];
 
-/** @returns {RoomTable} */
-export function readRoomTable() {
-  return JSON.parse(readFileSync(new URL('rooms.json', import.meta.url), 'utf8'));
+/** @returns {{ engine: RoomTable & Ports, lab: RoomTable }} */
+export function readRoomTables() {
+  const { engine, lab } = JSON.parse(readFileSync(new URL('rooms.json', import.meta.url), 'utf8'));
+  return { engine, lab };
 }
 
 /**
@@ -46,11 +48,25 @@ export function readRoomTable() {
 export function findViolations(root, table) {
   const allowed = allowedRooms(table);
   const files = readSources(join(root, table.folder));
+  const { usePlatform } = table;
   return [
     ...files.flatMap((file) => importViolations(file, table, allowed)),
-    ...folderCircles(files),
-    ...files.flatMap((file) => (file.path in table.usePlatform ? [] : portViolations(file))),
+    ...files.flatMap((file) =>
+      usePlatform === undefined || file.path in usePlatform ? [] : portViolations(file),
+    ),
   ].map((sentence) => `${table.folder}/${sentence}`);
+}
+
+/**
+ * A sentence for each circle of folders in the sources of a package, and in its tests; none if all is well.
+ * @param {string} root the folder that `packages` and `apps` are in
+ * @returns {string[]}
+ */
+export function findCircles(root) {
+  const folders = globSync('{packages,apps}/*/{src,test}', { cwd: root }).sort();
+  return folders.flatMap((folder) =>
+    folderCircles(readSources(join(root, folder))).map((sentence) => `${folder}/${sentence}`),
+  );
 }
 
 /**
@@ -75,11 +91,13 @@ export function allowedRooms({ rooms }) {
   return allowed;
 }
 
+const isSource = (/** @type {string} */ path) => /\.tsx?$/.test(path);
+
 /** @returns {SourceFile[]} */
 function readSources(/** @type {string} */ folder) {
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   return paths
-    .filter((path) => path.endsWith('.ts'))
+    .filter(isSource)
     .map((path) => path.replaceAll('\\', '/'))
     .sort()
     .map((path) => {
@@ -105,22 +123,22 @@ const roomOf = (/** @type {string} */ path) => path.split('/')[0] ?? path;
  * @param {Map<string, Set<string>>} allowed
  * @returns {string[]}
  */
-function importViolations({ path, imports }, { rooms, nodePorts, entries }, allowed) {
+function importViolations({ path, imports }, { rooms, nodePorts = [], entries = [] }, allowed) {
   const room = roomOf(path);
   const below = allowed.get(room);
   if (below === undefined) return [`${path} is in no room that scripts/rooms.json declares`];
-  const modules = rooms[room]?.modules ?? [];
+  const modules = rooms[room]?.modules;
   const lower = Object.keys(rooms).filter((name) => below.has(name));
   return imports.flatMap((target) => {
-    const isFile = target.endsWith('.ts');
+    const isFile = isSource(target);
     const isPorts = nodePorts.includes(target);
     if (isPorts && entries.includes(path)) return [];
-    if (isFile ? roomOf(target) === room || below.has(roomOf(target)) : modules.includes(target)) {
+    if (isFile ? roomOf(target) === room || below.has(roomOf(target)) : (modules?.includes(target) ?? true)) {
       return isPorts ? [`${path} imports ${target}: only the entries in scripts/rooms.json may`] : [];
     }
     const permitted = isFile
       ? lower.join(', ') || 'nothing'
-      : `${modules.join(', ') || 'nothing'} from outside the engine`;
+      : `${modules?.join(', ') || 'nothing'} from outside the package`;
     return [`${path} imports ${target}: ${room} may import ${permitted}`];
   });
 }
@@ -135,7 +153,7 @@ function folderCircles(files) {
   const graph = new Map();
   for (const { path, imports } of files) {
     const from = folderOf(path);
-    for (const target of imports.filter((name) => name.endsWith('.ts') && !name.startsWith('..'))) {
+    for (const target of imports.filter((name) => isSource(name) && !name.startsWith('..'))) {
       const to = folderOf(target);
       const targets = graph.get(from) ?? new Map();
       graph.set(from, targets);
@@ -183,7 +201,7 @@ function shortestCircle(graph, start) {
 export function findUnused(root, table) {
   const files = readSources(join(root, table.folder));
   const file = (/** @type {string} */ path) => files.find((each) => each.path === path);
-  const unused = Object.entries(table.rooms).flatMap(([room, { imports, modules }]) => {
+  const unused = Object.entries(table.rooms).flatMap(([room, { imports, modules = [] }]) => {
     const targets = files.filter(({ path }) => roomOf(path) === room).flatMap((each) => each.imports);
     const isNeeded = (/** @type {string} */ name) => {
       const rooms = {
@@ -192,7 +210,7 @@ export function findUnused(root, table) {
       };
       const without = allowedRooms({ ...table, rooms }).get(room);
       return targets.some(
-        (target) => target.endsWith('.ts') && roomOf(target) !== room && !without?.has(roomOf(target)),
+        (target) => isSource(target) && roomOf(target) !== room && !without?.has(roomOf(target)),
       );
     };
     return [
@@ -200,16 +218,16 @@ export function findUnused(root, table) {
       ...modules.filter((name) => !targets.includes(name)).map((name) => `${room} does not import ${name}`),
     ];
   });
-  for (const path of Object.keys(table.usePlatform)) {
+  for (const path of Object.keys(table.usePlatform ?? {})) {
     const source = file(path);
     if (source === undefined || portViolations(source).length === 0)
       unused.push(`usePlatform: ${path} uses nothing of the platform`);
   }
-  for (const path of table.entries) {
-    if (!file(path)?.imports.some((target) => table.nodePorts.includes(target)))
+  for (const path of table.entries ?? []) {
+    if (!file(path)?.imports.some((target) => table.nodePorts?.includes(target)))
       unused.push(`entries: ${path} does not import the real ports`);
   }
-  return unused.map((sentence) => `scripts/rooms.json: ${sentence}`);
+  return unused.map((sentence) => `scripts/rooms.json: ${table.folder}: ${sentence}`);
 }
 
 /** @returns {string[]} */
@@ -225,12 +243,15 @@ function portViolations(/** @type {SourceFile} */ { path, code }) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL('..', import.meta.url));
-  const table = readRoomTable();
-  const violations = [...findViolations(root, table), ...findUnused(root, table)];
+  const tables = Object.values(readRoomTables());
+  const violations = [
+    ...tables.flatMap((table) => [...findViolations(root, table), ...findUnused(root, table)]),
+    ...findCircles(root),
+  ];
   for (const sentence of violations) console.error(sentence);
   if (violations.length > 0) {
     console.error(
-      `${violations.length} violations of the engine's rooms (docs/decisions/rooms-of-the-engine.md)`,
+      `${violations.length} violations of the order of rooms (docs/decisions/rooms-of-the-engine.md, rooms-of-the-lab.md)`,
     );
     process.exitCode = 1;
   }

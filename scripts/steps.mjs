@@ -36,7 +36,7 @@ export const typesAndLint = [
     args: ['check', '--diagnostic-level=warn', '--error-on-warnings', '.'],
   },
   {
-    name: 'lint: rooms of the engine, ports',
+    name: 'lint: rooms of engine and lab, ports, circles of folders',
     program: pinnedNode,
     args: ['scripts/check-rooms.mjs'],
   },

@@ -1,6 +1,6 @@
 /**
  * The import boundaries of biome.json: each is broken once on purpose, in a copy of the folders, and must be reported.
- * Those between the rooms of the engine are in `rooms.test.ts`.
+ * Those between the rooms of the engine, and of the lab, are in `rooms.test.ts`.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -51,6 +51,30 @@ describe('an import across a boundary is reported', () => {
     ['packages/lab/src/a.ts', '@shardlab/server'],
     ['packages/lab/src/a.ts', 'better-sqlite3'],
     ['packages/lab/src/a.ts', 'node:http'],
+    ['packages/lab/src/systems/peers/a.ts', '@shardlab/engine'],
+    ['packages/lab/src/systems/peers/a.ts', '@shardlab/history'],
+    ['packages/lab/src/systems/peers/a.ts', '@shardlab/server'],
+    ['packages/lab/src/systems/peers/a.ts', '@shardlab/web'],
+    ['packages/lab/src/systems/peers/a.ts', '../../../../engine/src/index.ts'],
+    ['packages/lab/src/systems/peers/a.ts', '../../../../../apps/server/main.ts'],
+    ['packages/lab/src/systems/peers/a.ts', 'node:sqlite'],
+    ['packages/lab/src/systems/peers/a.ts', 'node:https'],
+    ['packages/lab/src/systems/peers/a.ts', 'fastify'],
+    ['packages/lab/src/raw/a.ts', '@shardlab/engine'],
+    ['packages/lab/src/raw/a.ts', '@shardlab/server'],
+    ['packages/lab/src/raw/a.ts', '../meters/clock.ts'],
+    ['packages/lab/src/raw/a.ts', '../../../engine/src/index.ts'],
+    ['packages/lab/src/raw/a.ts', 'node:sqlite'],
+    ['packages/lab/src/raw/a.ts', 'node:http'],
+    ['packages/lab/src/raw/a.ts', 'fastify'],
+    ['packages/jetstream/src/a.ts', '@shardlab/engine/src/api/errors.ts'],
+    ['packages/jetstream/src/a.ts', '@shardlab/engine/thread-session'],
+    ['packages/jetstream/src/a.ts', '../../engine/src/index.ts'],
+    ['packages/jetstream/src/a.ts', '@shardlab/history'],
+    ['packages/jetstream/src/a.ts', '@shardlab/lab'],
+    ['packages/jetstream/src/a.ts', '@shardlab/server'],
+    ['packages/jetstream/src/a.ts', 'better-sqlite3'],
+    ['packages/jetstream/src/a.ts', 'node:http'],
     ['apps/server/src/a.ts', '../../../packages/engine/src/index.ts'],
     ['apps/server/src/a.ts', '@shardlab/web'],
     ['apps/web/src/a.ts', '@shardlab/engine'],
@@ -107,6 +131,12 @@ test('imports along the arrows are not reported', () => {
   const allowed: [file: string, specifiers: string[]][] = [
     ['packages/contract/src/a.ts', ['./b.ts', 'typebox', '@shardlab/engine/message-event-kinds']],
     ['packages/lab/src/runs/a.ts', ['../b.ts', '@shardlab/engine', '@shardlab/contract', 'hdr-histogram-js']],
+    ['packages/lab/src/systems/peers/a.ts', ['./b.ts', '../driver/driver.ts', 'better-sqlite3', 'plainjob']],
+    ['packages/lab/src/raw/a.ts', ['./b.ts', 'better-sqlite3', 'node:fs']],
+    [
+      'packages/jetstream/src/move/a.ts',
+      ['../b.ts', '@shardlab/engine', '@shardlab/engine/store-rules', 'node:net'],
+    ],
     ['apps/server/src/routes/a.ts', ['../b.ts', '@shardlab/lab', '@shardlab/contract', 'better-sqlite3']],
     ['apps/web/src/model/a.ts', ['./b.ts', 'd3-scale', '@shardlab/contract', '@shardlab/model']],
     ['apps/web/src/charts/a.ts', ['./b.ts', '../model/b.ts', 'd3-selection', '@shardlab/contract']],
@@ -161,7 +191,12 @@ test('a package that the manifest does not name, or names for development only, 
   expect(found.map(({ file }) => file).sort()).toEqual(['packages/lab/src/b.ts', 'packages/lab/src/c.ts']);
 });
 
-test('chart code that fetches is reported', () => {
-  write('apps/web/src/charts/a.ts', `export const a = () => fetch('/api/runs');\n`);
-  expect(lint()).toContainEqual({ rule: 'lint/style/noRestrictedGlobals', file: 'apps/web/src/charts/a.ts' });
+describe('pure code of the dashboard that uses the network or the page is reported', () => {
+  test.each(['charts', 'model'])('%s', (pure) => {
+    const globals = ['fetch', 'EventSource', 'XMLHttpRequest', 'document', 'window'];
+    const fileOf = (name: string) => `apps/web/src/${pure}/${name}.ts`;
+    for (const name of globals) write(fileOf(name), `export const a = () => ${name};\n`);
+    const found = lint().filter(({ rule }) => rule === 'lint/style/noRestrictedGlobals');
+    expect(found.map(({ file }) => file).sort()).toEqual(globals.map(fileOf).sort());
+  });
 });

@@ -1,67 +1,84 @@
-/** The rooms of the engine: each boundary of `rooms.json` is broken once on purpose, in a folder of its own. */
+/**
+ * The rooms of the engine and of the lab: each boundary of `rooms.json` is broken once on purpose, in a folder of its own. And
+ * circles of folders, in any package.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { allowedRooms, findUnused, findViolations, readRoomTable } from '../check-rooms.mjs';
+import { allowedRooms, findCircles, findUnused, findViolations, readRoomTables } from '../check-rooms.mjs';
 
-const table = readRoomTable();
+const tables = readRoomTables();
+const table = tables.engine;
 const allowed = allowedRooms(table);
 const rooms = Object.keys(table.rooms);
 let folder: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'shardlab-rooms-'));
-  mkdirSync(join(folder, table.folder), { recursive: true });
+  for (const each of Object.values(tables)) mkdirSync(join(folder, each.folder), { recursive: true });
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function write(file: string, text: string) {
-  const path = join(folder, table.folder, file);
+function write(file: string, text: string, of = table.folder) {
+  const path = join(folder, of, file);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }
 
-const violations = () =>
-  findViolations(folder, table).map((sentence) => sentence.slice(table.folder.length + 1));
+const violationsOf = (of: Parameters<typeof findViolations>[1]) =>
+  findViolations(folder, of).map((sentence) => sentence.slice(of.folder.length + 1));
+const violations = () => violationsOf(table);
+const circles = () => findCircles(folder);
 
 const fileIn = (room: string, name: string) => (room.endsWith('.ts') ? room : `${room}/${name}.ts`);
 const pathFrom = (room: string, target: string) => (room.endsWith('.ts') ? `./${target}` : `../${target}`);
 
-describe('an import of a room that is not below is reported', () => {
-  const pairs = rooms.flatMap((room) =>
-    rooms
-      .filter((other) => other !== room && !allowed.get(room)!.has(other))
-      .map((other) => ({ room, other })),
-  );
-  test.each(pairs)('$room importing $other', ({ room, other }) => {
-    const [file, target] = [fileIn(room, 'a'), fileIn(other, 'b')];
-    write(file, `import type { B } from '${pathFrom(room, target)}';\nexport type A = B;\n`);
-    const names = rooms.filter((name) => allowed.get(room)!.has(name)).join(', ') || 'nothing';
-    expect(violations()).toEqual([`${file} imports ${target}: ${room} may import ${names}`]);
-  });
-});
+describe.each(Object.entries(tables))('in the rooms of the %s', (_name, table) => {
+  const allowed = allowedRooms(table);
+  const rooms = Object.keys(table.rooms);
 
-test('an import of a room below is not reported', () => {
-  for (const room of rooms) {
-    const lines = [...allowed.get(room)!].map(
-      (other, i) => `import { b${i} } from '${pathFrom(room, fileIn(other, 'b'))}';`,
+  describe('an import of a room that is not below is reported', () => {
+    const pairs = rooms.flatMap((room) =>
+      rooms
+        .filter((other) => other !== room && !allowed.get(room)!.has(other))
+        .map((other) => ({ room, other })),
     );
-    write(fileIn(room, 'a'), `${lines.join('\n')}\n`);
-    if (!room.endsWith('.ts')) write(`${room}/c.ts`, `import './a.ts';\n`);
-  }
-  expect(violations()).toEqual([]);
+    test.each(pairs)('$room importing $other', ({ room, other }) => {
+      const [file, target] = [fileIn(room, 'a'), fileIn(other, 'b')];
+      const text = `import type { B } from '${pathFrom(room, target)}';\nexport type A = B;\n`;
+      write(file, text, table.folder);
+      const names = rooms.filter((name) => allowed.get(room)!.has(name)).join(', ') || 'nothing';
+      expect(violationsOf(table)).toEqual([`${file} imports ${target}: ${room} may import ${names}`]);
+    });
+  });
+
+  test('an import of a room below is not reported', () => {
+    for (const room of rooms) {
+      const lines = [...allowed.get(room)!].map(
+        (other, i) => `import { b${i} } from '${pathFrom(room, fileIn(other, 'b'))}';`,
+      );
+      write(fileIn(room, 'a'), `${lines.join('\n')}\n`, table.folder);
+      if (!room.endsWith('.ts')) write(`${room}/c.ts`, `import './a.ts';\n`, table.folder);
+    }
+    expect(violationsOf(table)).toEqual([]);
+  });
+
+  test('a file in no room is reported', () => {
+    write('helpers/a.ts', '', table.folder);
+    expect(violationsOf(table)).toEqual(['helpers/a.ts is in no room that scripts/rooms.json declares']);
+  });
 });
 
 describe('a module from outside the engine that a room does not name is reported', () => {
   test.each(rooms)('%s', (room) => {
     const file = fileIn(room, 'a');
-    const modules = table.rooms[room]!.modules;
+    const modules = table.rooms[room]!.modules!;
     const lines = [...modules, 'node:http'].map((name, i) => `import * as m${i} from '${name}';`);
     write(file, `${lines.join('\n')}\n`);
     const names = modules.join(', ') || 'nothing';
     expect(violations().filter((sentence) => sentence.includes(' imports '))).toEqual([
-      `${file} imports node:http: ${room} may import ${names} from outside the engine`,
+      `${file} imports node:http: ${room} may import ${names} from outside the package`,
     ]);
   });
 });
@@ -86,25 +103,50 @@ test('an import in a comment or in a text counts for nothing', () => {
   expect(violations()).toEqual([]);
 });
 
-test('a file in no room, and an import that leaves the engine, are reported', () => {
-  write('helpers/a.ts', '');
+test('an import that leaves the engine is reported', () => {
   write('cluster/a.ts', `import '../../../lab/src/index.ts';\n`);
   expect(violations()).toEqual([
     `cluster/a.ts imports ../../lab/src/index.ts: cluster may import ${rooms.filter((room) => allowed.get('cluster')!.has(room)).join(', ')}`,
-    'helpers/a.ts is in no room that scripts/rooms.json declares',
   ]);
 });
 
-test('a circle of folders is reported, inside a room too and where no circle joins the files', () => {
-  write('storage/sqlite/a.ts', `import '../catalog/b.ts';\n`);
-  write('storage/catalog/b.ts', '');
-  write('storage/catalog/c.ts', `import '../threads/d.ts';\n`);
-  write('storage/threads/d.ts', `import '../sqlite/e.ts';\n`);
-  write('storage/sqlite/e.ts', '');
-  expect(violations()).toEqual([
-    'storage/catalog is in a circle of folders: storage/catalog/c.ts imports storage/threads/d.ts; ' +
-      'storage/threads/d.ts imports storage/sqlite/e.ts; storage/sqlite/a.ts imports storage/catalog/b.ts',
-  ]);
+describe('a circle of folders is reported', () => {
+  test('inside a room too, and where no circle joins the files', () => {
+    write('storage/sqlite/a.ts', `import '../catalog/b.ts';\n`);
+    write('storage/catalog/b.ts', '');
+    write('storage/catalog/c.ts', `import '../threads/d.ts';\n`);
+    write('storage/threads/d.ts', `import '../sqlite/e.ts';\n`);
+    write('storage/sqlite/e.ts', '');
+    expect(circles()).toEqual([
+      `${table.folder}/storage/catalog is in a circle of folders: storage/catalog/c.ts imports storage/threads/d.ts; ` +
+        'storage/threads/d.ts imports storage/sqlite/e.ts; storage/sqlite/a.ts imports storage/catalog/b.ts',
+    ]);
+  });
+
+  test.each([
+    'packages/lab/src',
+    'packages/model/src',
+    'packages/history/src',
+    'packages/jetstream/src',
+    'packages/contract/src',
+    'packages/engine/test',
+    'apps/server/src',
+    'apps/web/src',
+  ])('in %s, of types', (of) => {
+    write('a/b.ts', `import type { D } from '../c/d.ts';\nexport type B = D;\n`, of);
+    write('c/d.ts', 'export type D = 1;\n', of);
+    write('c/e.tsx', `export type E = import('../a/b.ts').B;\n`, of);
+    expect(circles()).toEqual([
+      `${of}/a is in a circle of folders: a/b.ts imports c/d.ts; c/e.tsx imports a/b.ts`,
+    ]);
+  });
+
+  test('but not what imports downwards', () => {
+    write('main.ts', `import './a/b.ts';\n`, 'apps/server/src');
+    write('a/b.ts', `import '../c/d.ts';\nimport '../limits.ts';\n`, 'apps/server/src');
+    write('c/d.ts', `import '../limits.ts';\n`, 'apps/server/src');
+    expect(circles()).toEqual([]);
+  });
 });
 
 test('a permission that nothing uses is reported', () => {
@@ -119,10 +161,10 @@ test('a permission that nothing uses is reported', () => {
   };
   const usePlatform = { 'b/b.ts': 'a reason', 'c/c.ts': 'a reason' };
   expect(findUnused(folder, { folder: path, rooms, nodePorts, usePlatform, entries: ['a/a.ts'] })).toEqual([
-    'scripts/rooms.json: a does not import node:os',
-    'scripts/rooms.json: c need not name a',
-    'scripts/rooms.json: usePlatform: b/b.ts uses nothing of the platform',
-    'scripts/rooms.json: entries: a/a.ts does not import the real ports',
+    'scripts/rooms.json: packages/engine/src: a does not import node:os',
+    'scripts/rooms.json: packages/engine/src: c need not name a',
+    'scripts/rooms.json: packages/engine/src: usePlatform: b/b.ts uses nothing of the platform',
+    'scripts/rooms.json: packages/engine/src: entries: a/a.ts does not import the real ports',
   ]);
 });
 

@@ -3,14 +3,26 @@
  * Without watchers nothing is read. The topology is read at every tick; metrics are requested from the processes
  * concurrently, so that a suspended process delays only its own metrics.
  */
-import type { Cluster, ClusterEvent, ClusterStreamEvent, InstanceMetrics } from '@shardlab/contract';
+import type {
+  Cluster,
+  ClusterEvent,
+  ClusterLoad,
+  ClusterStreamEvent,
+  InstanceMetrics,
+} from '@shardlab/contract';
 import { limits } from '../limits.ts';
-import type { ClusterLoad } from '../load/cluster-load.ts';
 import type { ClusterMetrics, ClusterService } from './cluster-service.ts';
+
+/** A load on the cluster, which is reported beside it. */
+interface WatchedLoad {
+  /** Its state, with its samples from `firstSample` on; default: all of them. */
+  report(firstSample?: number): ClusterLoad;
+  readonly sampleCount: number;
+}
 
 export interface ClusterWatchOptions {
   cluster: ClusterService;
-  loads: { readonly load: ClusterLoad | null };
+  loads: { readonly load: WatchedLoad | null };
   now: () => number;
 }
 
@@ -31,7 +43,7 @@ export class ClusterWatch {
   #metricsRequest: Promise<void> | undefined;
   #probing: Promise<unknown> | undefined;
   #lastEvent: ClusterEvent | undefined;
-  #load: ClusterLoad | null = null;
+  #load: WatchedLoad | null = null;
   #samplesSent = 0;
 
   constructor(options: ClusterWatchOptions) {
