@@ -135,7 +135,13 @@ test('imports along the arrows are not reported', () => {
     ['packages/lab/src/raw/a.ts', ['./b.ts', 'better-sqlite3', 'node:fs']],
     [
       'packages/jetstream/src/move/a.ts',
-      ['../b.ts', '@shardlab/engine', '@shardlab/engine/store-rules', 'node:net'],
+      [
+        '../b.ts',
+        '@shardlab/engine',
+        '@shardlab/engine/queue-settings',
+        '@shardlab/engine/store-rules',
+        'node:net',
+      ],
     ],
     ['apps/server/src/routes/a.ts', ['../b.ts', '@shardlab/lab', '@shardlab/contract', 'better-sqlite3']],
     ['apps/web/src/model/a.ts', ['./b.ts', 'd3-scale', '@shardlab/contract', '@shardlab/model']],
