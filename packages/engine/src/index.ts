@@ -82,6 +82,7 @@ export { commitWriteMs, logFileSync } from './model/commit-waits.ts';
 export { type DrainEstimate, estimateDrain, type Flow } from './model/rate-window.ts';
 export { isStoreAddress, parseStoreAddress } from './model/store-address.ts';
 export { WaitRecorder } from './model/wait-recorder.ts';
+export { payloadRead } from './queues/payloads/payload-store.ts';
 export { exceptionProperties } from './queues/retries.ts';
 export { waitingForMessages } from './queues/waiters.ts';
 export { openInstance } from './runtime/open-instance.ts';

@@ -28,6 +28,7 @@ test.each(['together', 'separate'] as const)(
     });
     expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
     expect(figures.dequeuePerSec).toBeGreaterThan(0);
+    expect(Math.abs(figures.timeAccounted! - 1)).toBeLessThan(0.05);
   },
 );
 

@@ -56,7 +56,7 @@ describe('a scenario of streamed payloads', () => {
   const systems = ['sharded'];
 
   it.each(['embedded' as const, 'remote' as const])(
-    'runs with %s sessions: nothing lost, duplicated, damaged or out of order',
+    'runs with %s sessions: nothing lost, duplicated, damaged or out of order, and all of their time explained',
     async (sessions) => {
       const phases = { warmupMs: 0, measureMs: 500, drainMs: 20_000 };
       const scenario = smallScenario({ parameters: { ...parameters, sessions }, systems, sweep, phases });
@@ -65,13 +65,17 @@ describe('a scenario of streamed payloads', () => {
       const dir = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
       onTestFinished(() => rm(dir, { recursive: true, force: true }));
       // Two wait from the beginning, whatever comes after them.
-      const { integrity } = await runTrial({
+      const { integrity, figures, waits, measuredMs } = await runTrial({
         trial: trials[0]!,
         scenario,
         phases,
         dir: join(dir, 'trial'),
       });
       expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
+      expect(Math.abs(figures.timeAccounted! - 1)).toBeLessThan(0.05);
+      // Each of the two sessions is in one wait at a time.
+      const waitingMs = waits.reduce((sum, { totalMs }) => sum + totalMs, 0);
+      if (sessions === 'embedded') expect(waitingMs).toBeLessThan(1.15 * 2 * measuredMs);
     },
   );
 

@@ -109,6 +109,12 @@ export class WaitRecorder implements WaitLog {
     this.#totals.count(state, ms);
   }
 
+  /** The same of a wait that programs mark themselves if they mark when they run: nothing is counted twice. */
+  recordUnlessMarked(event: WaitEvent, ms: number): void {
+    for (const { isMarked } of this.#sessions) if (isMarked) return;
+    this.record(event, ms);
+  }
+
   add(counter: Counter, amount = 1): void {
     const { index } = known[counter.index] === counter ? counter : registerCounter(counter);
     if (index >= this.#counted.length) this.#counted = grown(this.#counted, index + spareEvents);

@@ -184,8 +184,11 @@ export interface MessageReceiver {
 
 /** Payloads that are uploaded and read in chunks. */
 export interface PayloadStreams {
-  /** Uploads a payload ahead of its message. Throws `STREAM_UNSUPPORTED`, and what `uploadAll` throws. */
-  upload(queue: QueueRow, source: PayloadSource): Promise<ChunkedPayload | Buffer>;
+  /**
+   * Uploads a payload ahead of its message. `time`: of the session that waits for it, if its program marks when it runs. Throws
+   * `STREAM_UNSUPPORTED`, and what `uploadAll` throws.
+   */
+  upload(queue: QueueRow, source: PayloadSource, time?: RecordedTime): Promise<ChunkedPayload | Buffer>;
   /** The payload gets no message. */
   discard(payload: ChunkedPayload): void;
   /** The message under a timed hold. Throws `RECEIPT_STALE`. */

@@ -3,6 +3,7 @@ import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
 import type { ChunkedPayload } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
 import { type PayloadSource, uploadAll } from '../payloads/upload-all.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
@@ -18,10 +19,10 @@ export class ShardedPayloadStreams implements PayloadStreams {
     this.#dispatcher = dispatcher;
   }
 
-  async upload(row: QueueRow, source: PayloadSource): Promise<ChunkedPayload | Buffer> {
+  async upload(row: QueueRow, source: PayloadSource, time?: RecordedTime): Promise<ChunkedPayload | Buffer> {
     if (row.durability === 'memory')
       throw new QueueError('STREAM_UNSUPPORTED', { details: { queue: row.name } });
-    return await uploadAll(new PayloadUpload(this.#store), source);
+    return await uploadAll(new PayloadUpload(this.#store, time), source);
   }
 
   discard(payload: ChunkedPayload): void {

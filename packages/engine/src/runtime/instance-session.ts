@@ -156,6 +156,7 @@ export class InstanceSession implements Session {
   get uploads(): PayloadUploads {
     this.#uploads ??= new PayloadUploads({
       guard: this.#guard,
+      time: this.time,
       findForEnqueue: (queue) => findForEnqueue(this.#context, queue),
       stage: ({ row, engine }, content) => {
         this.#transactionOf(engine).enqueue(row, content);

@@ -9,6 +9,7 @@ import {
   type SessionGuard,
   validateMessage,
 } from '../model/session-calls.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { PayloadSource } from '../payloads/upload-all.ts';
 import type { PayloadStreams } from '../queues/queue-engine.ts';
 import type { FoundQueue } from './served-queues.ts';
@@ -25,6 +26,7 @@ export interface UploadedPayload {
 /** The session itself. */
 export interface UploadingSession {
   readonly guard: SessionGuard;
+  readonly time: RecordedTime;
   /** Throws if the queue takes no messages. */
   findForEnqueue(queue: string): FoundQueue;
   stage(found: FoundQueue, content: RecordContent): void;
@@ -48,7 +50,8 @@ export class PayloadUploads {
   }
 
   async #uploadAndEnqueue(found: FoundQueue, source: PayloadSource, content: NewMessage) {
-    const uploaded = await this.#uploadTo(found, source);
+    const { time } = this.#session;
+    const uploaded = await this.#uploadTo(found, source, time.isMarked ? time : undefined);
     this.enqueue(uploaded, content);
     const { payload } = uploaded;
     return { bytes: Buffer.isBuffer(payload) ? payload.length : payload.bytes };
@@ -63,13 +66,13 @@ export class PayloadUploads {
     return await this.#uploadTo(this.#session.findForEnqueue(queue), source);
   }
 
-  async #uploadTo(found: FoundQueue, source: PayloadSource): Promise<UploadedPayload> {
+  async #uploadTo(found: FoundQueue, source: PayloadSource, time?: RecordedTime): Promise<UploadedPayload> {
     const { closingSignal } = this.#session.guard;
     const signal =
       source.signal === undefined ? closingSignal : AbortSignal.any([closingSignal, source.signal]);
     const { row } = found;
     const streams = streamsOf(found);
-    const payload = await streams.upload(row, { ...source, signal });
+    const payload = await streams.upload(row, { ...source, signal }, time);
     const discard = () => {
       if (!Buffer.isBuffer(payload)) streams.discard(payload);
     };

@@ -25,6 +25,14 @@ export const otherBranch = registerWaitEvent({
     'a session of the lab waits for the other branch of its transaction, or, once its own work is done, for the other sessions',
 });
 
+export const waitingForWork = registerWaitEvent({
+  name: 'waiting for work',
+  class: 'idle',
+  standsFor: 'SQL*Net message from client',
+  about:
+    'a session of the lab that has nothing to do: its program works with another of its sessions, or its next transaction is not due',
+});
+
 export const retryPause = registerWaitEvent({
   name: 'retry pause',
   class: 'idle',

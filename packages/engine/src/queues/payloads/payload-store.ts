@@ -22,17 +22,18 @@ import type { Ports, Timer } from '../../model/ports.ts';
 import type { TableWrite } from '../../model/table-write.ts';
 import type { WaitRecorder } from '../../model/wait-recorder.ts';
 
-const payloadWrite = registerWaitEvent({
+export const payloadWrite = registerWaitEvent({
   name: 'payload write',
   class: 'configuration',
   standsFor: 'direct path write',
-  about: 'an upload: a chunk is written',
+  about: 'an upload waits until a chunk is written',
 });
-const payloadRead = registerWaitEvent({
+/** Only the program knows when it waits for the next chunk: the one after it is read ahead. */
+export const payloadRead = registerWaitEvent({
   name: 'payload read',
   class: 'configuration',
   standsFor: 'direct path read',
-  about: 'a chunk of a streamed payload is read',
+  about: 'a program waits for a chunk of a streamed payload',
 });
 
 /** Pause before a deletion that failed, on a full disk for example, is tried again. */
@@ -109,7 +110,7 @@ export class PayloadStore {
         bytes: body.byteLength,
         onClose: () => [{ kind: 'chunk', key: place, body }],
       });
-      waits.record(payloadWrite, ports.clock.monotonicMs() - startedAtMs);
+      waits.recordUnlessMarked(payloadWrite, ports.clock.monotonicMs() - startedAtMs);
     } finally {
       const next = this.#waitingToWrite.shift();
       if (next === undefined) this.#writingCount -= 1;
@@ -222,7 +223,7 @@ export class PayloadStore {
     const { readChunk, waits, ports } = this.#options;
     const startedAtMs = ports.clock.monotonicMs();
     const body = await readChunk(place);
-    waits.record(payloadRead, ports.clock.monotonicMs() - startedAtMs);
+    waits.recordUnlessMarked(payloadRead, ports.clock.monotonicMs() - startedAtMs);
     if (body !== undefined) return body;
     if (!this.#references.isReferenced(place.payloadId)) throw new QueueError('PAYLOAD_GONE');
     throw new QueueError('STORAGE_CORRUPT', {

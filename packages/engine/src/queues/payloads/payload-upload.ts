@@ -6,10 +6,20 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { limits } from '../../api/limits.ts';
+import { registerWaitEvent } from '../../api/waits.ts';
 import type { PayloadId } from '../../model/ids.ts';
 import type { ChunkedPayload } from '../../model/message-record.ts';
+import type { RecordedTime } from '../../model/wait-recorder.ts';
 import { assertStreamedSize, type UploadTarget } from '../../payloads/upload-all.ts';
-import type { PayloadStore } from './payload-store.ts';
+import { type PayloadStore, payloadWrite } from './payload-store.ts';
+
+const payloadSource = registerWaitEvent({
+  name: 'payload source',
+  class: 'network',
+  standsFor: 'SQL*Net more data from client',
+  about: 'an upload waits until its source gives the next piece',
+  isIdle: true,
+});
 
 export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   readonly #store: PayloadStore;
@@ -25,11 +35,17 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   #chunkCount = 0;
   #writing: Promise<void> = Promise.resolve();
   #isOpen = true;
+  readonly #time: RecordedTime | undefined;
 
-  /** Throws `UPLOADS_FULL`, `BACKLOG_FULL`. To be ended by `finish` or `abandon`. */
-  constructor(store: PayloadStore) {
+  /**
+   * `time`: of the session that waits for the upload, if its program marks when it runs. Throws `UPLOADS_FULL`, `BACKLOG_FULL`.
+   * To be ended by `finish` or `abandon`.
+   */
+  constructor(store: PayloadStore, time?: RecordedTime) {
     this.#store = store;
     this.#payloadId = store.beginUpload();
+    this.#time = time;
+    time?.begin(payloadSource);
   }
 
   get bytes(): number {
@@ -39,6 +55,7 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   /** Resolves when more may come. Throws `PAYLOAD_TOO_LARGE` and the storage errors. */
   async write(piece: Uint8Array): Promise<void> {
     assertStreamedSize(this.#bytes + piece.byteLength);
+    this.#time?.work();
     this.#bytes += piece.byteLength;
     this.#crc = crc32(piece, this.#crc);
     this.#sha256.update(piece);
@@ -49,16 +66,18 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
       this.#used += to - from;
       from = to;
     }
+    this.#time?.begin(payloadSource);
   }
 
   /** Returns the reference to the stored payload, or the payload itself if it fits one chunk. */
   async finish(): Promise<ChunkedPayload | Buffer> {
+    this.#time?.work();
     if (this.#chunkCount === 0) {
       this.#end();
       return Buffer.from(this.#filling.subarray(0, this.#used));
     }
     await this.#writeChunk();
-    await this.#writing;
+    await this.#whenWritten();
     this.#end();
     return {
       payloadId: this.#payloadId,
@@ -77,10 +96,18 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   #end(): void {
     this.#isOpen = false;
     this.#store.endUpload();
+    this.#time?.end();
+    this.#time?.endWork();
+  }
+
+  async #whenWritten(): Promise<void> {
+    this.#time?.begin(payloadWrite);
+    await this.#writing;
+    this.#time?.work();
   }
 
   async #writeChunk(): Promise<void> {
-    await this.#writing;
+    if (this.#chunkCount > 0) await this.#whenWritten();
     const place = { payloadId: this.#payloadId, chunkIndex: this.#chunkCount };
     this.#chunkCount += 1;
     const body = this.#filling.subarray(0, this.#used);

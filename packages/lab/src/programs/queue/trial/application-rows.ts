@@ -7,10 +7,11 @@ import type { LedgerReport } from '../../../integrity/ledger.ts';
 import type { PayloadIdentity } from '../../../integrity/payload.ts';
 import { countShared } from '../../../integrity/sequence-set.ts';
 import type { Host } from './host.ts';
+import { waitingForWork } from '../../../meters/load-waits.ts';
 import type { Workload } from './workload.ts';
 
 export interface ApplicationRows {
-  /** Must be awaited before the messages are committed. */
+  /** Must be awaited before the messages are committed. The caller resumes the dequeuer's time. */
   write(identities: readonly PayloadIdentity[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -32,16 +33,42 @@ export function openRows(
   time: SessionTime,
 ): ApplicationRows | undefined {
   if (config.rows === 'none') return undefined;
-  const session = config.rows === 'together' ? dequeuer : host.openSession();
+  const insertInto = (session: Session, identities: readonly PayloadIdentity[]) => {
+    for (const { enqueuer, sequence, sentAtMs } of identities)
+      session.execute(insert, [enqueuer, sequence, sentAtMs]);
+  };
+  if (config.rows === 'together')
+    return {
+      write: async (identities) => {
+        insertInto(dequeuer, identities);
+        time.yield(undefined);
+      },
+      close: async () => undefined,
+    };
+  const session = host.openSession();
+  const own = host.timeOf(session);
+  own.resume();
+  own.suspend(undefined, waitingForWork);
   return {
     async write(identities) {
-      for (const { enqueuer, sequence, sentAtMs } of identities)
-        session.execute(insert, [enqueuer, sequence, sentAtMs]);
-      if (session === dequeuer) return;
-      await roundTrips?.wait(time);
-      await session.commit();
+      time.suspend(undefined, waitingForWork);
+      own.resume();
+      insertInto(session, identities);
+      if (roundTrips !== null) {
+        await roundTrips.wait(own);
+        own.resume();
+      }
+      await own.suspend(session.commit(), host.eventOfCalls);
+      own.resume();
+      own.suspend(undefined, waitingForWork);
+      // The caller resumes its own session.
+      time.resume();
+      time.yield(undefined);
     },
-    close: async () => (session === dequeuer ? undefined : session.close()),
+    async close() {
+      await session.close();
+      own.close();
+    },
   };
 }
 

@@ -1,4 +1,10 @@
-import { type Message, type Session, type SessionTime, waitingForMessages } from '@shardlab/engine';
+import {
+  type Message,
+  payloadRead,
+  type Session,
+  type SessionTime,
+  waitingForMessages,
+} from '@shardlab/engine';
 import type { Ledger, OrderCheck } from '../../../integrity/ledger.ts';
 import type { PayloadIdentity } from '../../../integrity/payload.ts';
 import { retryPause } from '../../../meters/load-waits.ts';
@@ -154,18 +160,21 @@ function checkBatch(
 
 /** For streamed payloads, each of which counts as delivered once it was read completely. */
 async function readStreamedBatch(
-  { clock, meter, streams }: Workload,
-  { ledger, order }: DequeuerState,
+  { clock, meter, streams, host }: Workload,
+  { time, ledger, order }: DequeuerState,
   batch: readonly Message[],
   identities: PayloadIdentity[],
 ): Promise<void> {
+  const reading = { time, event: host.eventOfCalls ?? payloadRead };
   for (const message of batch) {
-    const identity = await streams!.check(message.payloadStream());
+    const identity = await streams!.check(message.payloadStream(), reading);
+    time.resume();
     ledger.recordCheckedDelivery(identity, message.deliveryCount, order);
     if (identity === null) continue;
     meter.recordLatency(clock() - identity.sentAtMs);
     identities.push(identity);
   }
+  time.yield(undefined);
 }
 
 interface Batch {

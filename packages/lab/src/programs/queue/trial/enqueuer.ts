@@ -89,7 +89,10 @@ export class Enqueuer {
         for (let index = 0; index < messages; index++) {
           const identity = { enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs };
           if (streams === null) this.#stage(identity);
-          else await this.#stream(streams, identity);
+          else {
+            await this.#stream(streams, identity);
+            time.resume();
+          }
         }
         committingAtMs = clock();
         await time.suspend(this.#session.commit(), host.eventOfCalls);
@@ -125,8 +128,10 @@ export class Enqueuer {
     for (const queue of layout.enqueueQueues) {
       await this.#time.suspend(
         this.#session.enqueueStream(queue, { payload: streams.make(identity), bytes }),
+        this.#work.host.eventOfCalls,
       );
       this.#time.resume();
     }
+    this.#time.yield(undefined);
   }
 }

@@ -3,6 +3,7 @@
  * the trial, so that neither side has more than one block in memory and every byte is compared.
  */
 import { queueLimits } from '@shardlab/contract/plain';
+import type { SessionTime, WaitEvent } from '@shardlab/engine';
 import { PayloadCodec, type PayloadIdentity } from '../../../integrity/payload.ts';
 
 const blockBytes = 256 * 1024;
@@ -26,12 +27,20 @@ export class StreamedPayloadCodec {
       yield this.#block.subarray(0, Math.min(blockBytes, this.#bytes - at));
   }
 
-  /** The identity in a payload; null if it is damaged, or of another size or trial. Reads every byte. */
-  async check(payload: AsyncIterable<Uint8Array>): Promise<PayloadIdentity | null> {
+  /**
+   * The identity in a payload; null if it is damaged, or of another size or trial. Reads every byte. `reading`: the time book of the
+   * session that reads, and what it waits for between the pieces. The caller resumes the session's time.
+   */
+  async check(
+    payload: AsyncIterable<Uint8Array>,
+    reading?: { time: SessionTime; event: WaitEvent },
+  ): Promise<PayloadIdentity | null> {
+    reading?.time.suspend(undefined, reading.event);
     const first = Buffer.allocUnsafe(blockBytes);
     let at = 0;
     let whole = true;
     for await (const piece of payload) {
+      reading?.time.resume();
       for (let from = 0; from < piece.byteLength; ) {
         const offset = at % blockBytes;
         const part = piece.subarray(from, from + Math.min(piece.byteLength - from, blockBytes - offset));
@@ -40,6 +49,7 @@ export class StreamedPayloadCodec {
         at += part.byteLength;
         from += part.byteLength;
       }
+      reading?.time.suspend(undefined, reading.event);
     }
     return whole && at === this.#bytes ? this.#first.check(first) : null;
   }
