@@ -7,7 +7,7 @@ import type { Durability, Point } from '@shardlab/contract';
 import { planRun } from '@shardlab/lab';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { contradictionOf } from '../src/programs/queue/points/contradiction.ts';
-import { queuePointOf } from '../src/programs/queue/points/queue-point.ts';
+import { type QueuePoint, queuePointOf } from '../src/programs/queue/points/queue-point.ts';
 import { queueProgram } from '../src/programs/queue/queue-program.ts';
 import { runTrial } from '../src/programs/queue/trial/run-trial.ts';
 import { summarisePoint } from '../src/run/point.ts';
@@ -149,4 +149,58 @@ test('sessions that neither wait nor run most of the time wait for their thread,
   };
   expect(contradictionOf(topic(0.9), 2)).toBeNull();
   expect(contradictionOf(topic(0.2), 2)).toBe("waits and CPU explain 2 % of its sessions' time");
+});
+
+describe('time books', () => {
+  const measured = (changes: Partial<QueuePoint>) => ({
+    ...queuePointOf(point({ threads: 4, deq: 10_000 })),
+    ...changes,
+  });
+
+  test('that leave out more than 5 % of the time of their sessions contradict it, of one instance too', () => {
+    expect(contradictionOf(measured({ timeAccounted: [0.96, 0.96, 1.04] }), 2)).toBeNull();
+    expect(contradictionOf(measured({ timeAccounted: [0.69, 0.69] }), 2)).toBe(
+      'the time books of its sessions explain 69 % of their time',
+    );
+    expect(contradictionOf(measured({ timeAccounted: [0.98, 1, 0.9] }), null)).toMatch(/explain 90 %/);
+  });
+
+  test('that count some of the time twice contradict it as well', () => {
+    expect(contradictionOf(measured({ timeAccounted: [1.07] }), 2)).toMatch(/explain 107 %/);
+  });
+
+  const undisturbed = { otherCpuShare: 0, syncRatio: 1, isDisturbed: false };
+  const onCpu = (sessionCpuOfThread: number, { cores = 0.1, disturbance = undisturbed } = {}) => {
+    const { kernel, repeats, ...usual } = measured({ timeAccounted: [1], sessionCpuOfThread });
+    const cpuUsPerMessage = (cores * 1e6) / usual.dequeuePerSec;
+    return {
+      ...usual,
+      cpuUsPerMessage,
+      coresBusy: cores,
+      kernel: { ...kernel!, cores },
+      repeats: repeats.map((repeat) => ({ ...repeat, cpuUsPerMessage, disturbance })),
+    };
+  };
+
+  test('that have sessions on CPU while their thread is not contradict the kernel, if cores were free', () => {
+    expect(contradictionOf(onCpu(1.1), 2)).toBeNull();
+    expect(contradictionOf(onCpu(1.7), 2)).toBe(
+      'its sessions were on CPU 1.70 times as long as their threads, while cores were free',
+    );
+  });
+
+  test('of threads that waited for a core are credible', () => {
+    expect(contradictionOf(onCpu(3.4, { cores: 1.9 }), 2)).toBeNull();
+    expect(contradictionOf(onCpu(1.7, { disturbance: { ...undisturbed, isDisturbed: true } }), 2)).toBeNull();
+    expect(contradictionOf(onCpu(1.7), null)).toBeNull();
+    const { params, ...others } = onCpu(1.7);
+    expect(contradictionOf({ ...others, params: { ...params, sessions: 'remote' } }, 2)).toBeNull();
+  });
+});
+
+test('a dequeuer with rows in transactions of their own is two sessions, which wait in turns', () => {
+  const waits = [{ waits: 2_000, totalMs: 12_000 }];
+  const { params, ...measured } = queuePointOf(point({ threads: 4, deq: 10_000, waits }));
+  expect(contradictionOf({ params, ...measured }, 2)).toBe('its sessions waited 150 % of their time');
+  expect(contradictionOf({ params: { ...params, rows: 'separate' }, ...measured }, 2)).toBeNull();
 });

@@ -1,4 +1,5 @@
 /** The programs `queue` and `topic`: enqueuers and dequeuers that work as fast as they can, on the engine's kinds of queues. */
+import { availableParallelism } from 'node:os';
 import type { Combination, Params, Phases, Point, Scenario } from '@shardlab/contract';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import { queueSystems, storesCopies, topicSystems } from '../../systems/queue-systems.ts';
@@ -68,7 +69,7 @@ const common = {
   trialBytesMax,
   trialLoad,
   run: runTrial,
-  contradiction: (point: Point) => contradictionOf(queuePointOf(point), null),
+  contradiction: (point: Point) => contradictionOf(queuePointOf(point), availableParallelism()),
   rawShape,
   kill: {
     durabilityOf: (params: Params) => queueParamsOf(params).durability,

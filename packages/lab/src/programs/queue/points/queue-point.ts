@@ -41,6 +41,10 @@ export interface QueuePoint extends Pick<Point, 'program' | 'system' | 'waits' |
   dequeueCallMeanMs: number | undefined;
   /** Undefined if no commit was written. */
   syncWaitOfWrite: number | undefined;
+  /** Shares of the sessions' time that their time books explain: of all instances together, and of each. Empty without books. */
+  timeAccounted: number[];
+  /** Undefined without books. */
+  sessionCpuOfThread: number | undefined;
   /** What the kernel counted of its processes; null where the platform does not tell. */
   kernel: { writtenBytesPerSec: number; blocksPerSec: number; cores: number } | null;
   /** Cores that all instances together kept busy. */
@@ -74,6 +78,8 @@ export function queuePointOf(point: Point): QueuePoint {
             blocksPerSec: figureOf(point, 'blocksPerSec'),
             cores: figureOf(point, 'kernelCores'),
           },
+    timeAccounted: [figures.timeAccounted?.value ?? [], byInstance.timeAccounted ?? []].flat(),
+    sessionCpuOfThread: figures.sessionCpuOfThread?.value,
     syncWaitOfWrite: figures.syncWaitOfWrite?.value,
     coresBusy: coresBusyOf(point),
     cpuShareByInstance: byInstance.cpuShare ?? [],
