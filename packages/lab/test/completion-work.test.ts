@@ -1,4 +1,5 @@
 /** What the work of a client finds in systems that do not do as they should. */
+import { WaitRecorder } from '@shardlab/engine';
 import { describe, expect, it } from 'vitest';
 import { PayloadCodec } from '../src/integrity/payload.ts';
 import { CheckedDeliveries } from '../src/programs/completion/checked-deliveries.ts';
@@ -26,13 +27,14 @@ const options = {
 
 /** The null system, with other producers. */
 async function contextOf(change: (producer: Producer) => Producer = (producer) => producer, threads = 1) {
+  const book = new WaitRecorder({ clock: { monotonicMs: () => performance.now() } });
   const client: QueueClient = await open({ ...options, queues: threads });
   const deliveries = new CheckedDeliveries(codec, threads, 'consumer');
   const producers: Producer[] = [];
-  for (let each = 0; each < threads; each += 1) producers.push(change(await client.openProducer()));
-  const enqueuers = new Enqueuers({ producers, codec, ledger: deliveries.ledger });
+  for (let each = 0; each < threads; each += 1) producers.push(change(await client.openProducer(book)));
+  const enqueuers = new Enqueuers({ producers, codec, ledger: deliveries.ledger, book });
   const integrity = async () => integrityOf([deliveries.ledger.report()], await client.depth(0));
-  return { client, deliveries, enqueuers, drainMs: 100, serverPids: [], integrity };
+  return { client, book, deliveries, enqueuers, drainMs: 100, serverPids: [], integrity };
 }
 
 const work = {

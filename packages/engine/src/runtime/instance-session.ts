@@ -126,6 +126,7 @@ export class InstanceSession implements Session {
   }
 
   async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<LazyCommitResult> {
+    this.time.answer(); // it waits for nothing but its turn
     return this.immediate.enqueue(queue, messages);
   }
 

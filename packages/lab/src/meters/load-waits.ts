@@ -1,5 +1,8 @@
 /** What the load generator and its clients wait for; the waits of the queues are the engine's. */
-import { registerWaitEvent } from '@shardlab/engine';
+import { registerWaitEvent, waitingForMessages } from '@shardlab/engine';
+
+/** An event of the engine, which clients of other systems are in too. */
+export { waitingForMessages };
 
 export const flowControl = registerWaitEvent({
   name: 'flow control',
@@ -44,5 +47,14 @@ export const serverCall = registerWaitEvent({
   name: 'server call',
   class: 'network',
   standsFor: null,
-  about: 'a call of a remote session, from sending until its program continues',
+  about:
+    'a call to a server: of a remote session, or of the client of another system; from sending until its program continues',
+});
+
+export const libraryCall = registerWaitEvent({
+  name: 'library call',
+  class: 'commit',
+  standsFor: null,
+  about:
+    "a call of another system's library that does its work on the caller's thread: CPU and writes, which it does not tell apart",
 });

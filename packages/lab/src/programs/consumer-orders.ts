@@ -5,7 +5,7 @@ import type { System } from '../systems/system.ts';
 
 const anyOrder: OrderCheck = { inOrder: () => true };
 
-/** One check for each consumer. */
+/** One check for each consumer. That of a queue over all consumers is made at the end: see `DeliverySpans`. */
 export function consumerOrders({
   order,
   consumers,
@@ -14,5 +14,7 @@ export function consumerOrders({
   consumers: number;
 }): OrderCheck[] {
   const shared = order === 'none' ? anyOrder : new DeliveryOrder();
-  return Array.from({ length: consumers }, () => (order === 'consumer' ? new DeliveryOrder() : shared));
+  return Array.from({ length: consumers }, () =>
+    order === 'consumer' || order === 'queue' ? new DeliveryOrder() : shared,
+  );
 }

@@ -19,6 +19,7 @@ export function openEmbedded(spec: EngineQueue): OpenClient {
     let producers = 0;
     return {
       stated: statedOf(instance.queue(queueName(0)).durability),
+      waits: instance.waits,
       ...tracedQueueOf(spec, instance, subscribers),
       async openProducer() {
         return produceBySession(instance.openSession(), queueName(producers++ % queues), spec);

@@ -1,5 +1,7 @@
 /** How sessions of our engine enqueue and dequeue: the same calls for embedded and remote ones, queues and topics. */
 import { type Instance, type Message, QueueError, type QueueSpec, type Session } from '@shardlab/engine';
+import { createMonotonicClock } from '../meters/clock.ts';
+import { serverCall } from '../meters/load-waits.ts';
 import type { TraceReader } from '../meters/trace-sampler.ts';
 import {
   type ClientOptions,
@@ -52,8 +54,10 @@ export function tracedQueueOf(
 }
 
 export function produceBySession(session: Session, queue: string, { visibility }: EngineQueue): Producer {
+  const ofSession = session.time === undefined ? {} : { time: session.time };
   if (visibility === 'immediate') {
     return {
+      ...ofSession,
       async send(payloads) {
         try {
           await session.enqueueNow(queue, ...payloads.map((payload) => ({ payload })));
@@ -66,6 +70,7 @@ export function produceBySession(session: Session, queue: string, { visibility }
     };
   }
   return {
+    ...ofSession,
     async send(payloads) {
       for (const payload of payloads) session.enqueue(queue, { payload });
       await session.commit();
@@ -82,9 +87,14 @@ export interface SessionConsumers extends ConsumeOptions {
 
 /** Each consumer is a session that collects the messages of a transaction, or as many as there are, and commits. */
 export function consumeBySessions(options: SessionConsumers): Consumption {
-  const { consumers, operations, deliveries, openSession, spec, queues, subscribers } = options;
+  const { consumers, operations, deliveries, openSession, spec, queues, subscribers, book } = options;
   const isBuffered = spec.visibility === 'immediate';
   const sessions = Array.from({ length: consumers }, (_, consumer) => openSession(consumer));
+  const times = sessions.map(({ time }) => time ?? book.openSession());
+  /** What an instance in this process marks itself. */
+  const eventOf = (consumer: number) => (sessions[consumer]!.time === undefined ? serverCall : undefined);
+  /** Where all consumers take messages in one order, that of the queue. */
+  const clock = spec.kind === 'sharded' ? undefined : createMonotonicClock();
   const whose = sessions.map((_, consumer) =>
     subscribers > 0 ? { subscriber: subscriberName(consumer % subscribers) } : {},
   );
@@ -95,24 +105,38 @@ export function consumeBySessions(options: SessionConsumers): Consumption {
   };
   const pulling = startPulling({
     consumers,
+    book,
+    times,
     pauseMs: 0,
-    async turn(consumer, signal) {
+    async turn(consumer, time, signal) {
+      const event = eventOf(consumer);
       const taken: Delivery[] = [];
       while (taken.length < operations) {
-        const messages = await dequeue(consumer, operations - taken.length, signal);
+        const fromMs = clock?.();
+        const messages = await time.suspend(dequeue(consumer, operations - taken.length, signal), event);
+        time.resume();
         if (messages.length === 0) break;
-        for (const { payload } of messages) taken.push(deliveries.delivered(payload, consumer));
+        const call = fromMs === undefined ? undefined : { fromMs, toMs: clock!() };
+        const first = taken.length;
+        for (const { payload, deliveryCount } of messages)
+          taken.push(deliveries.delivered(payload, consumer, deliveryCount, call));
+        if (messages.some(({ deliveryCount }) => deliveryCount > 1))
+          deliveries.redelivered(taken.slice(first), consumer);
       }
-      if (taken.length === 0) return false;
-      if (!isBuffered) await sessions[consumer]!.commit();
+      if (taken.length === 0) return time.yield(false);
+      if (!isBuffered) {
+        await time.suspend(sessions[consumer]!.commit(), event);
+        time.resume();
+      }
       deliveries.consumed(taken, consumer);
-      return true;
+      return time.yield(true);
     },
   });
   return {
     async stop() {
       await pulling.stop();
       await Promise.all(sessions.map((session) => session.close()));
+      for (const time of times) time.close();
     },
   };
 }

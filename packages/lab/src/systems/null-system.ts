@@ -37,23 +37,27 @@ export const open: OpenClient = async ({ queues = 1 }) => {
   let producers = 0;
   return {
     stated: 'none',
-    async openProducer() {
+    async openProducer(book) {
       const list = lists[producers++ % queues]!;
+      const time = book.openSession();
       return {
+        time,
         async send(payloads) {
           list.push(payloads);
+          time.yield(undefined);
         },
       };
     },
-    async consume({ consumers, operations, deliveries }) {
+    async consume({ consumers, operations, deliveries, book }) {
       return startPulling({
         consumers,
+        book,
         pauseMs: 1,
-        async turn(consumer) {
+        async turn(consumer, time) {
           const batch = lists[consumer % queues]!.shift(operations);
           const taken = batch.map((payload) => deliveries.delivered(payload, consumer));
           deliveries.consumed(taken, consumer);
-          return batch.length > 0;
+          return time.yield(batch.length > 0);
         },
       });
     },

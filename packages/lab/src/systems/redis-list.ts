@@ -3,7 +3,10 @@
  * removes them from there when they are finished; a transaction of several messages is one pipeline, to which Redis
  * responds after one sync. A _plain_ consumer pops them (LPOP, or BLPOP when it waits): what it holds when it fails is gone.
  */
+
+import { type SessionTime, waitingForMessages } from '@shardlab/engine';
 import { Redis } from 'ioredis';
+import { serverCall } from '../meters/load-waits.ts';
 import type { ConsumeOptions, OpenClient } from './driver/driver.ts';
 import { startPulling } from './driver/pull-consumers.ts';
 
@@ -16,6 +19,7 @@ const waitSeconds = 0.1;
 type TakeMessages = (connection: Redis, from: string, options: TakeOptions) => Promise<boolean>;
 interface TakeOptions extends ConsumeOptions {
   consumer: number;
+  time: SessionTime;
 }
 
 export const openRedisList =
@@ -52,9 +56,10 @@ export const openRedisList =
         const own = await Promise.all(Array.from({ length: options.consumers }, connect));
         const pulling = startPulling({
           consumers: options.consumers,
+          book: options.book,
           pauseMs: 0,
-          turn: (consumer) =>
-            takeMessages(own[consumer]!, queueList(consumer % queues), { ...options, consumer }),
+          turn: (consumer, time) =>
+            takeMessages(own[consumer]!, queueList(consumer % queues), { ...options, consumer, time }),
         });
         return {
           async stop() {
@@ -78,35 +83,47 @@ export const openRedisList =
 async function popMessages(
   connection: Redis,
   from: string,
-  { operations, deliveries, consumer }: TakeOptions,
+  { operations, deliveries, consumer, time }: TakeOptions,
 ): Promise<boolean> {
-  let payloads = (await connection.lpopBuffer(from, operations)) ?? [];
+  let payloads = (await time.suspend(connection.lpopBuffer(from, operations), serverCall)) ?? [];
+  time.resume();
   if (payloads.length === 0) {
-    const popped = await connection.blpopBuffer(from, waitSeconds);
-    if (popped === null) return false;
+    const popped = await time.suspend(connection.blpopBuffer(from, waitSeconds), waitingForMessages);
+    time.resume();
+    if (popped === null) return time.yield(false);
     payloads = [popped[1]!];
   }
   const taken = payloads.map((payload) => deliveries.delivered(payload, consumer));
   deliveries.consumed(taken, consumer);
-  return true;
+  return time.yield(true);
 }
 
 async function moveMessages(
   connection: Redis,
   from: string,
-  { operations, deliveries, consumer }: TakeOptions,
+  { operations, deliveries, consumer, time }: TakeOptions,
 ): Promise<boolean> {
   const held = heldList(consumer);
-  let payloads = operations > 1 ? await moveSeveral(connection, { from, held, count: operations }) : [];
+  let payloads: Buffer[] = [];
+  if (operations > 1) {
+    const moving = moveSeveral(connection, { from, held, count: operations });
+    payloads = await time.suspend(moving, serverCall);
+    time.resume();
+  }
   if (payloads.length === 0) {
-    const payload = await connection.blmoveBuffer(from, held, 'LEFT', 'RIGHT', waitSeconds);
-    if (payload === null) return false;
+    // Without a call before, nobody knows whether it waits for a message.
+    const event = operations > 1 ? waitingForMessages : serverCall;
+    const moving = connection.blmoveBuffer(from, held, 'LEFT', 'RIGHT', waitSeconds);
+    const payload = await time.suspend(moving, event);
+    time.resume();
+    if (payload === null) return time.yield(false);
     payloads = [payload];
   }
   const taken = payloads.map((payload) => deliveries.delivered(payload, consumer));
-  await connection.lpop(held, taken.length);
+  await time.suspend(connection.lpop(held, taken.length), serverCall);
+  time.resume();
   deliveries.consumed(taken, consumer);
-  return true;
+  return time.yield(true);
 }
 
 async function moveSeveral(

@@ -2,6 +2,8 @@
  * Our queue over REST: a connection for each producer and consumer. A transaction is one call that enqueues all its messages; a
  * consumer's is a dequeue and the acknowledgement of what it gave.
  */
+
+import { serverCall } from '../meters/load-waits.ts';
 import type { OpenClient } from './driver/driver.ts';
 import { startPulling } from './driver/pull-consumers.ts';
 import { HttpConnection, type HttpResponse } from './http-connection.ts';
@@ -11,7 +13,7 @@ const waitMs = 100;
 const queuePath = (no: number) => `/api/queues/queue-${no}`;
 
 interface Delivered {
-  messages: { payloadBase64: string; receipt: string }[];
+  messages: { payloadBase64: string; receipt: string; deliveryCount: number }[];
 }
 
 /** `creates`: whether the server has queues at all; one that only validates has none. */
@@ -49,25 +51,32 @@ export function openRest({ creates }: { creates: boolean }): OpenClient {
           },
         };
       },
-      async consume({ consumers, operations, deliveries }) {
+      async consume({ consumers, operations, deliveries, book }) {
         const own = await Promise.all(Array.from({ length: consumers }, connect));
         const dequeue = JSON.stringify({ max: operations, waitMs });
         return startPulling({
           consumers,
+          book,
           pauseMs: 0,
-          async turn(consumer) {
+          async turn(consumer, time) {
             const connection = own[consumer]!;
             const path = queuePath(consumer % queues);
-            const { body } = expectStatus(await connection.request('POST', `${path}/dequeue`, dequeue), 200);
-            const { messages } = JSON.parse(body.toString('latin1')) as Delivered;
-            if (messages.length === 0) return false;
-            const taken = messages.map(({ payloadBase64 }) =>
-              deliveries.delivered(Buffer.from(payloadBase64, 'base64'), consumer),
+            const dequeuing = connection.request('POST', `${path}/dequeue`, dequeue);
+            const answer = await time.suspend(dequeuing, serverCall);
+            time.resume();
+            const { messages } = JSON.parse(expectStatus(answer, 200).body.toString('latin1')) as Delivered;
+            if (messages.length === 0) return time.yield(false);
+            const taken = messages.map(({ payloadBase64, deliveryCount }) =>
+              deliveries.delivered(Buffer.from(payloadBase64, 'base64'), consumer, deliveryCount),
             );
+            if (messages.some(({ deliveryCount }) => deliveryCount > 1))
+              deliveries.redelivered(taken, consumer);
             const receipts = JSON.stringify({ receipts: messages.map(({ receipt }) => receipt) });
-            expectStatus(await connection.request('POST', `${path}/ack`, receipts), 204);
+            const acknowledging = connection.request('POST', `${path}/ack`, receipts);
+            expectStatus(await time.suspend(acknowledging, serverCall), 204);
+            time.resume();
             deliveries.consumed(taken, consumer);
-            return true;
+            return time.yield(true);
           },
         });
       },

@@ -12,10 +12,10 @@ export interface System {
   /** Whether a message is synced to the disk before it is acknowledged. */
   synced: boolean;
   /**
-   * Scope in which a system promises first deliveries in the order of their enqueuer: all consumers of a process, each
-   * consumer, or none.
+   * Scope in which a system promises first deliveries in the order of their enqueuer: the queue, whichever process asks, all
+   * consumers of a process, each consumer, or none.
    */
-  order: 'process' | 'consumer' | 'none';
+  order: 'queue' | 'process' | 'consumer' | 'none';
   /** Whether a client can use several queues at once. */
   queues: 'one' | 'several';
   /** Client libraries that are installed apart from the product's (`peers/client-packages.ts`). */

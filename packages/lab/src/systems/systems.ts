@@ -129,8 +129,8 @@ export const systems: readonly System[] = [
     about:
       'The sharded queue in a process of its own, reached over a Unix socket by sessions that request their next messages with a commit',
   }),
-  embedded('unsharded', unsharded),
-  embedded('unsharded-grouped', grouped),
+  embedded('unsharded', { ...unsharded, order: 'queue' }),
+  embedded('unsharded-grouped', { ...grouped, order: 'queue' }),
   embedded('buffered', {
     title: 'Buffered queue',
     about: 'Messages in memory, visible and consumed at once, with flow control',

@@ -1,5 +1,6 @@
 /** Checks every delivery of a trial, and tells when a number of messages has been consumed. */
 
+import type { Interval } from '../../integrity/delivery-spans.ts';
 import { Ledger, type OrderCheck } from '../../integrity/ledger.ts';
 import type { PayloadCodec } from '../../integrity/payload.ts';
 import type { Delivery, DeliverySink } from '../../systems/driver/driver.ts';
@@ -17,12 +18,16 @@ export class CheckedDeliveries implements DeliverySink {
   #awaited: { count: number; reached: (atMs: number) => void } | null = null;
 
   constructor(codec: PayloadCodec, consumers: number, order: System['order']) {
-    this.ledger = new Ledger(codec);
+    this.ledger = new Ledger(codec, { isShared: order === 'queue' });
     this.#orders = consumerOrders({ order, consumers });
   }
 
-  delivered(payload: Buffer, consumer: number): Delivery {
-    return this.ledger.recordDelivery({ payload, deliveryCount: 1 }, this.#orders[consumer]!);
+  delivered(payload: Buffer, consumer: number, deliveryCount = 1, call?: Interval): Delivery {
+    return this.ledger.recordDelivery({ payload, deliveryCount }, this.#orders[consumer]!, call);
+  }
+
+  redelivered(deliveries: readonly Delivery[]): void {
+    this.ledger.checkRedelivered(deliveries.filter((delivery) => delivery !== null));
   }
 
   consumed(deliveries: readonly Delivery[]): void {

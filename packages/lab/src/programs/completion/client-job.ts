@@ -1,5 +1,6 @@
 /** The messages between a trial and its client process, which does one job and ends. */
 
+import type { WaitStats } from '@shardlab/engine';
 import type { LedgerReport } from '../../integrity/ledger.ts';
 import type { ClientOptions } from '../../systems/driver/driver.ts';
 import type { DriverName } from '../../systems/drivers.ts';
@@ -45,6 +46,7 @@ export interface ClientResult {
   /** By name, in the units of the program's figures. */
   figures: Record<string, number>;
   measuredMs: number;
+  waits: WaitStats[];
   /** Durability as the system reports it. */
   stated: string;
   ledger: LedgerReport;

@@ -1,5 +1,6 @@
 /** The client process of a trial: opens the system through its driver, does its work, and reports. */
 
+import { WaitRecorder } from '@shardlab/engine';
 import { PayloadCodec } from '../../integrity/payload.ts';
 import { drivers } from '../../systems/drivers.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
@@ -15,11 +16,12 @@ async function runJob(job: ClientJob): Promise<void> {
   const client = await open(job.client);
   const codec = new PayloadCodec({ bytes: payloadBytes, seed, nonce });
   const deliveries = new CheckedDeliveries(codec, job.client.dequeuers, job.order);
+  const book = new WaitRecorder({ clock: { monotonicMs: () => performance.now() } });
   const producers = [];
   // One after the other: the driver numbers them.
-  for (let each = 0; each < job.client.enqueuers; each += 1) producers.push(await client.openProducer());
-  const enqueuers = new Enqueuers({ producers, codec, ledger: deliveries.ledger });
-  const context = { client, enqueuers, deliveries, drainMs, serverPids };
+  for (let each = 0; each < job.client.enqueuers; each += 1) producers.push(await client.openProducer(book));
+  const enqueuers = new Enqueuers({ producers, codec, ledger: deliveries.ledger, book });
+  const context = { client, book, enqueuers, deliveries, drainMs, serverPids };
   const measured =
     work.kind === 'completion' ? await runCompletion(work, context) : await runFlowControl(work, context);
   const depth = await client.depth(0);

@@ -5,6 +5,8 @@ import { installFor, missingFor } from '../../systems/missing.ts';
 import { systemOf } from '../../systems/systems.ts';
 import { expandSweep, scalesOf } from '../expand-sweep.ts';
 import type { Program } from '../program.ts';
+import { timeContradiction } from '../queue/points/contradiction.ts';
+import { sessionTimeFigures } from '../session-time-figures.ts';
 import { completionParameters, completionParamsOf } from './completion-params.ts';
 import { completionSystems } from './completion-systems.ts';
 import { runClientTrial } from './run-client-trial.ts';
@@ -48,6 +50,7 @@ const figures: readonly FigureInfo[] = [
     unit: 'microseconds; 0 if the queue is embedded',
     format: 'microseconds',
   },
+  ...sessionTimeFigures,
 ];
 
 /** Each queue needs a dequeuer, and some systems are one queue. */
@@ -98,6 +101,7 @@ export const runToCompletion: Program = {
   check,
   estimateTrialMs,
   trialBytesMax,
+  contradiction: ({ figures }) => timeContradiction([figures.timeAccounted?.value ?? []].flat()),
   run(options) {
     const { messages, threads, queues, schedule, payloadBytes } = completionParamsOf(options.trial.params);
     const { warmupMs, measureMs } = options.phases;

@@ -1,6 +1,9 @@
 /** Enqueues a number of messages and dequeues them all, in whole cycles, and measures rates and CPU. */
+import type { WaitRecorder } from '@shardlab/engine';
+import { SessionWindow } from '../../meters/session-window.ts';
 import type { ConsumeOptions, QueueClient } from '../../systems/driver/driver.ts';
 import { cpuUsOfTrees } from '../../systems/driver/process-cpu.ts';
+import { timeFigures } from '../queue/trial/time-figures.ts';
 import type { CheckedDeliveries } from './checked-deliveries.ts';
 import type { ClientResult, CompletionWork } from './client-job.ts';
 import type { Enqueuers } from './enqueuers.ts';
@@ -10,11 +13,15 @@ const warmupMessages = 100;
 
 export interface WorkContext {
   client: QueueClient;
+  /** For the times of its sessions. */
+  book: WaitRecorder;
   enqueuers: Enqueuers;
   deliveries: CheckedDeliveries;
   drainMs: number;
   serverPids: readonly number[];
 }
+
+export type Measured = Pick<ClientResult, 'figures' | 'measuredMs' | 'waits'>;
 
 /** Times of one cycle, milliseconds. */
 interface Cycle {
@@ -24,15 +31,13 @@ interface Cycle {
 }
 
 /** Has no figures if messages did not arrive: the ledger says which. */
-export async function runCompletion(
-  work: CompletionWork,
-  context: WorkContext,
-): Promise<Pick<ClientResult, 'figures' | 'measuredMs'>> {
+export async function runCompletion(work: CompletionWork, context: WorkContext): Promise<Measured> {
   const { warmupMs, measureMs, messages } = work;
   const warmUntil = performance.now() + warmupMs;
   while (performance.now() < warmUntil)
     await runCycle({ ...work, messages: Math.min(messages, warmupMessages) }, context);
 
+  const sessions = new SessionWindow(context.client.waits ?? context.book);
   const cpuBefore = cpuOf(context.serverPids);
   const startMs = performance.now();
   const cycles: Cycle[] = [];
@@ -44,8 +49,10 @@ export async function runCompletion(
   }
   const measuredMs = performance.now() - startMs;
   const cpuAfter = cpuOf(context.serverPids);
+  sessions.close();
+  const spent = sessions.result();
   // The ledger says what is missing; a rate of messages that did not all arrive would mean nothing.
-  if (!isComplete) return { figures: {}, measuredMs };
+  if (!isComplete) return { figures: {}, measuredMs, waits: spent.waits };
   const total = messages * cycles.length;
   const sum = (time: (cycle: Cycle) => number) => cycles.reduce((all, cycle) => all + time(cycle), 0);
   const server =
@@ -59,8 +66,10 @@ export async function runCompletion(
       elapsedMs: sum(({ elapsedMs }) => elapsedMs) / cycles.length,
       clientCpuUsPerMessage: (cpuAfter.client - cpuBefore.client) / total,
       ...server,
+      ...timeFigures([spent]),
     },
     measuredMs,
+    waits: spent.waits,
   };
 }
 
@@ -71,10 +80,10 @@ function cpuOf(serverPids: readonly number[]): { client: number; server: number 
 
 /** Null if messages are missing. */
 async function runCycle(work: CompletionWork, context: WorkContext): Promise<Cycle | null> {
-  const { client, enqueuers, deliveries, drainMs } = context;
+  const { client, enqueuers, deliveries, drainMs, book } = context;
   const { messages, threads, atOnce } = work;
   const everything = deliveries.count + messages;
-  const consuming: ConsumeOptions = { consumers: threads, operations: 1, deliveries };
+  const consuming: ConsumeOptions = { consumers: threads, operations: 1, deliveries, book };
   const early = atOnce ? await client.consume(consuming) : null;
   const startMs = performance.now();
   await enqueuers.enqueueAll(messages);

@@ -2,6 +2,8 @@
 import type { Combination, FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
 import { installFor, missingFor } from '../../systems/missing.ts';
 import type { Program } from '../program.ts';
+import { timeContradiction } from '../queue/points/contradiction.ts';
+import { sessionTimeFigures } from '../session-time-figures.ts';
 import { flowControlParameters, flowControlParamsOf } from './completion-params.ts';
 import { completionSystems } from './completion-systems.ts';
 import { runClientTrial } from './run-client-trial.ts';
@@ -19,6 +21,7 @@ const figures: readonly FigureInfo[] = [
   count('refused', 'Refused', 'Messages refused'),
   count('delivered', 'Delivered', 'Messages delivered of those accepted'),
   count('acceptedAfterDrain', 'Accepted again', 'Messages accepted when the queue was empty again, of one'),
+  ...sessionTimeFigures,
 ];
 
 const msPerMessage = 0.15;
@@ -40,6 +43,7 @@ export const flowControl: Program = {
     const { messages, payloadBytes } = flowControlParamsOf(params);
     return fixedBytes + 4 * messages * (payloadBytes + 256);
   },
+  contradiction: ({ figures }) => timeContradiction([figures.timeAccounted?.value ?? []].flat()),
   run(options) {
     const { messages: attempts, messagesMax, payloadBytes } = flowControlParamsOf(options.trial.params);
     const work = { kind: 'flow-control', attempts } as const;

@@ -1,13 +1,17 @@
 /** Enqueues without dequeuing until flow control refuses, dequeues what was accepted, and enqueues again. */
+
+import { SessionWindow } from '../../meters/session-window.ts';
 import { EnqueueRefused } from '../../systems/driver/driver.ts';
 import { yieldToEventLoop } from '../../systems/driver/yield-to-event-loop.ts';
-import type { ClientResult, FlowControlWork } from './client-job.ts';
-import type { WorkContext } from './completion-work.ts';
+import { timeFigures } from '../queue/trial/time-figures.ts';
+import type { FlowControlWork } from './client-job.ts';
+import type { Measured, WorkContext } from './completion-work.ts';
 
 export async function runFlowControl(
   { attempts }: FlowControlWork,
-  { client, enqueuers, deliveries, drainMs }: WorkContext,
-): Promise<Pick<ClientResult, 'figures' | 'measuredMs'>> {
+  { client, book, enqueuers, deliveries, drainMs }: WorkContext,
+): Promise<Measured> {
+  const sessions = new SessionWindow(client.waits ?? book);
   const startMs = performance.now();
   const isAccepted = () =>
     enqueuers.enqueueOne(0).then(
@@ -23,7 +27,7 @@ export async function runFlowControl(
     await yieldToEventLoop();
   }
   const delivered = async (messages: number) => {
-    const consumption = await client.consume({ consumers: 1, operations: 1, deliveries });
+    const consumption = await client.consume({ consumers: 1, operations: 1, deliveries, book });
     await deliveries.whenConsumed(messages, drainMs);
     await consumption.stop();
     return deliveries.count;
@@ -31,13 +35,17 @@ export async function runFlowControl(
   const deliveredFirst = await delivered(accepted);
   const isAcceptedAgain = await isAccepted();
   await delivered(accepted + (isAcceptedAgain ? 1 : 0));
+  sessions.close();
+  const spent = sessions.result();
   return {
     figures: {
       accepted,
       refused: attempts - accepted,
       delivered: deliveredFirst,
       acceptedAfterDrain: isAcceptedAgain ? 1 : 0,
+      ...timeFigures([spent]),
     },
     measuredMs: performance.now() - startMs,
+    waits: spent.waits,
   };
 }

@@ -64,6 +64,7 @@ export function runClientTrial(options: TrialOptions, given: ClientTrial): Promi
         figures: result.figures,
         integrity: integrityOf([result.ledger], result.depth),
         measuredMs: result.measuredMs,
+        waits: result.waits,
         stated: result.stated,
       });
     } finally {

@@ -3,8 +3,10 @@
  * of the step, and reports.
  */
 
+import { WaitRecorder } from '@shardlab/engine';
 import { PayloadCodec } from '../../integrity/payload.ts';
-import { type Clock, createMonotonicClock } from '../../meters/clock.ts';
+import type { Clock } from '../../meters/clock.ts';
+import { createMonotonicClock } from '../../meters/clock.ts';
 import { encodeHistogram } from '../../meters/latency.ts';
 import { TraceSampler } from '../../meters/trace-sampler.ts';
 import type { QueueClient } from '../../systems/driver/driver.ts';
@@ -64,13 +66,15 @@ async function runJob(options: {
 }): Promise<void> {
   const { job, client, orders, clock, openMs } = options;
   const codec = new PayloadCodec({ bytes: job.payloadBytes, seed: job.seed, nonce: job.nonce });
-  const producers = await Promise.all(job.enqueuers.map(() => client.openProducer()));
+  const book = new WaitRecorder({ clock: { monotonicMs: clock } });
+  const producers = await Promise.all(job.enqueuers.map(() => client.openProducer(book)));
   const window = new Window({
     clock,
+    waits: client.waits ?? book,
     serverPids: job.serverPids,
     counts: () => ({ enqueued: load.committed, consumed: deliveries.count }),
   });
-  const load: Load = new Load({ job, clock, codec, producers, window });
+  const load: Load = new Load({ job, clock, codec, producers, window, book });
   /** Each message is delivered as often. */
   const copies = Math.max(1, job.client.subscribers);
   const onConsumed = (count: number) => load.gate.consumed(count / copies);
@@ -90,7 +94,9 @@ async function runJob(options: {
   delay.start(() => window.isOpen);
   const { operations } = job.client;
   const consuming =
-    job.dequeuers === 0 ? null : await client.consume({ consumers: job.dequeuers, operations, deliveries });
+    job.dequeuers === 0
+      ? null
+      : await client.consume({ consumers: job.dequeuers, operations, deliveries, book });
   const enqueuing = load.run(clock());
   // Awaited further down; a failure must end the process now.
   enqueuing.catch(failTrial);

@@ -1,4 +1,5 @@
 /** The program `closed-loop`: sessions that enqueue and dequeue as fast as a system lets them, for a time. */
+
 import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
 import type { ScenarioProblem } from '../../errors/scenario-problems.ts';
 import { tracesIn } from '../../meters/trace-sampler.ts';
@@ -9,6 +10,7 @@ import { restSystems, systemOf, systems } from '../../systems/systems.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
 import { expandSweep, scalesOf } from '../expand-sweep.ts';
 import type { Program } from '../program.ts';
+import { timeContradiction } from '../queue/points/contradiction.ts';
 import { closedLoopFigures } from './load-figures.ts';
 import { closedLoopParameters, closedLoopParamsOf, loadOf } from './load-params.ts';
 import { type LoadTrial, onLoadedSystem } from './load-trial.ts';
@@ -21,6 +23,7 @@ import {
   ratePerSec,
   residentMiB,
   serverCpuUsPer,
+  sessionTimesOf,
   steadyOf,
 } from './step-figures.ts';
 
@@ -99,6 +102,7 @@ export const closedLoop: Program = {
   trialBytesMax,
   trialLoad: (combination) => ({ ...loadOf(combination), isPaced: false }),
   rawShape,
+  contradiction: ({ figures }) => timeContradiction([figures.timeAccounted?.value ?? []].flat()),
   run(options) {
     const params = closedLoopParamsOf(options.trial.params);
     return onLoadedSystem(options, { params }, (trial) => {
@@ -111,6 +115,7 @@ export const closedLoop: Program = {
 async function atOnce(trial: LoadTrial): Promise<TrialOutcome> {
   const { results, integrity } = await trial.step({});
   const eventLoopDelay = merged(results, 'eventLoopDelay');
+  const { figures: timeFigures, waits } = sessionTimesOf(results);
   return {
     ...usual,
     figures: measuredOnly({
@@ -120,7 +125,9 @@ async function atOnce(trial: LoadTrial): Promise<TrialOutcome> {
       serverCpuUsPerMessage: serverCpuUsPer(results, 'consumed'),
       eventLoopDelayP99Ms: p99Of(eventLoopDelay),
       residentMiB: residentMiB(results),
+      ...timeFigures,
     }),
+    waits,
     latencies: { eventLoopDelay },
     ...tracesIn(results),
     integrity,
@@ -134,6 +141,7 @@ async function atOnce(trial: LoadTrial): Promise<TrialOutcome> {
 async function enqueueOnly(trial: LoadTrial): Promise<TrialOutcome> {
   const { results, integrity } = await trial.step({ dequeuers: 0, backlogMax: Infinity, drainMs: 0 });
   const eventLoopDelay = merged(results, 'eventLoopDelay');
+  const { figures: timeFigures, waits } = sessionTimesOf(results);
   return {
     ...usual,
     figures: measuredOnly({
@@ -142,7 +150,9 @@ async function enqueueOnly(trial: LoadTrial): Promise<TrialOutcome> {
       serverCpuUsPerMessage: serverCpuUsPer(results, 'enqueued'),
       eventLoopDelayP99Ms: p99Of(eventLoopDelay),
       residentMiB: residentMiB(results),
+      ...timeFigures,
     }),
+    waits,
     latencies: { eventLoopDelay },
     integrity,
     stated: results[0]!.stated,
@@ -159,6 +169,7 @@ async function enqueueThenDequeue(trial: LoadTrial, { phases }: TrialOptions): P
   const cpuUs = [cpuUsPer(enqueued, 'enqueued'), cpuUsPer(dequeued, 'consumed')];
   const serverCpuUs = [serverCpuUsPer(enqueued, 'enqueued'), serverCpuUsPer(dequeued, 'consumed')];
   const eventLoopDelay = merged(enqueued, 'eventLoopDelay');
+  const { figures: timeFigures, waits } = sessionTimesOf([...enqueued, ...dequeued]);
   return {
     ...usual,
     figures: measuredOnly({
@@ -168,7 +179,9 @@ async function enqueueThenDequeue(trial: LoadTrial, { phases }: TrialOptions): P
       serverCpuUsPerMessage: sumOf(serverCpuUs),
       eventLoopDelayP99Ms: p99Of(eventLoopDelay),
       residentMiB: residentMiB([...enqueued, ...dequeued]),
+      ...timeFigures,
     }),
+    waits,
     latencies: { eventLoopDelay },
     integrity,
     stated: enqueued[0]!.stated,
@@ -179,4 +192,4 @@ async function enqueueThenDequeue(trial: LoadTrial, { phases }: TrialOptions): P
 const sumOf = (values: readonly (number | undefined)[]) =>
   values.includes(undefined) ? undefined : values.reduce<number>((total, value) => total + value!, 0);
 
-const usual = { provenance: 'measured', byInstance: {}, waits: [] } as const satisfies Partial<TrialOutcome>;
+const usual = { provenance: 'measured', byInstance: {} } as const satisfies Partial<TrialOutcome>;

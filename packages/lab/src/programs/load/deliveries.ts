@@ -1,5 +1,6 @@
 /** Checks every delivery of a process: checksum, order, latency, and that each message arrives exactly once. */
 
+import type { Interval } from '../../integrity/delivery-spans.ts';
 import { Ledger, type LedgerReport, type OrderCheck } from '../../integrity/ledger.ts';
 import type { PayloadCodec } from '../../integrity/payload.ts';
 import type { Clock } from '../../meters/clock.ts';
@@ -30,7 +31,10 @@ export class Deliveries implements DeliverySink {
   }) {
     const { order, dequeuers, client } = options.job;
     const copies = Math.max(1, client.subscribers);
-    this.#ledgers = Array.from({ length: copies }, () => new Ledger(options.codec));
+    this.#ledgers = Array.from(
+      { length: copies },
+      () => new Ledger(options.codec, { isShared: order === 'queue' }),
+    );
     // All consumers of a process share an order only if they share the messages.
     const shared = copies > 1 && order === 'process' ? 'consumer' : order;
     this.#orders = consumerOrders({ order: shared, consumers: Math.max(1, dequeuers) });
@@ -39,13 +43,17 @@ export class Deliveries implements DeliverySink {
     this.#onConsumed = options.onConsumed;
   }
 
-  delivered(payload: Buffer, consumer: number): Delivery {
+  delivered(payload: Buffer, consumer: number, deliveryCount = 1, call?: Interval): Delivery {
     const order = this.#orders[consumer]!;
-    const identity = this.#ledgerOf(consumer).recordDelivery({ payload, deliveryCount: 1 }, order);
+    const identity = this.#ledgerOf(consumer).recordDelivery({ payload, deliveryCount }, order, call);
     if (identity !== null && this.#window.covers(identity.sentAtMs)) {
       recordMs(this.#window.latency, this.#clock() - identity.sentAtMs);
     }
     return identity;
+  }
+
+  redelivered(deliveries: readonly Delivery[], consumer: number): void {
+    this.#ledgerOf(consumer).checkRedelivered(deliveries.filter((delivery) => delivery !== null));
   }
 
   consumed(deliveries: readonly Delivery[], consumer: number): void {

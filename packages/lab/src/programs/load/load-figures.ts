@@ -2,6 +2,7 @@
 import type { FigureInfo } from '@shardlab/contract';
 import { milliseconds } from '../figure-info.ts';
 import { rawFigures } from '../raw-figures.ts';
+import { sessionTimeFigures } from '../session-time-figures.ts';
 
 const enqueueRate: FigureInfo = {
   name: 'enqueuePerSec',
@@ -65,6 +66,7 @@ export const closedLoopFigures: readonly FigureInfo[] = [
   serverCpu,
   eventLoopDelay,
   memory,
+  ...sessionTimeFigures,
   ...rawFigures,
 ];
 
@@ -85,6 +87,7 @@ export const openLoopFigures: readonly FigureInfo[] = [
   ),
   eventLoopDelay,
   cpu,
+  ...sessionTimeFigures,
 ];
 
 export const standingBacklogFigures: readonly FigureInfo[] = [
@@ -97,4 +100,5 @@ export const standingBacklogFigures: readonly FigureInfo[] = [
   ),
   cpu,
   memory,
+  ...sessionTimeFigures,
 ];

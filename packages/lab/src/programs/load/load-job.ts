@@ -1,6 +1,7 @@
 /** The messages between a trial and a client process, which does one job and ends. */
 import type { SampledTraces } from '@shardlab/contract';
 import type { LedgerReport } from '../../integrity/ledger.ts';
+import type { SessionWindowResult } from '../../meters/session-window.ts';
 import type { MessageCounts } from '../../meters/steadiness.ts';
 import type { ClientOptions } from '../../systems/driver/driver.ts';
 import type { DriverName } from '../../systems/drivers.ts';
@@ -35,7 +36,7 @@ export interface LoadJob {
   isKilled: boolean;
 }
 
-export interface LoadWindow extends MessageCounts {
+export interface LoadWindow extends MessageCounts, SessionWindowResult {
   /** CPU time of client and server together; null if the system does not report it. */
   cpuUs: number | null;
   /** CPU time of the server alone; null also if the system has no server. */

@@ -2,6 +2,7 @@
  * The program `open-loop`: transactions begin at their intended times, whether or not earlier ones have finished. Latencies
  * count from the intended time, so a stall counts against every message that should have been sent meanwhile.
  */
+
 import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
 import { LabError } from '../../errors/errors.ts';
 import type { ScenarioProblem } from '../../errors/scenario-problems.ts';
@@ -11,6 +12,7 @@ import { systemOf, systems } from '../../systems/systems.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
 import { expandSweep, scalesOf } from '../expand-sweep.ts';
 import type { Program } from '../program.ts';
+import { timeContradiction } from '../queue/points/contradiction.ts';
 import { openLoopFigures } from './load-figures.ts';
 import { loadOf, type OpenLoopParams, openLoopParameters, openLoopParamsOf } from './load-params.ts';
 import { onLoadedSystem } from './load-trial.ts';
@@ -22,6 +24,7 @@ import {
   p50Of,
   p99Of,
   ratePerSec,
+  sessionTimesOf,
   sustainedOf,
 } from './step-figures.ts';
 
@@ -83,6 +86,7 @@ export const openLoop: Program = {
     ...loadOf(combination),
     isPaced: openLoopParamsOf(combination.params).messagesPerSec !== undefined,
   }),
+  contradiction: ({ figures }) => timeContradiction([figures.timeAccounted?.value ?? []].flat()),
   run: runOpenLoop,
 };
 
@@ -95,6 +99,7 @@ async function runOpenLoop(options: TrialOptions): Promise<TrialOutcome> {
     const { results, integrity } = await trial.step({ transactionsPerSec });
     const steady = sustainedOf(results);
     const latency = merged(results, 'latency');
+    const { figures: timeFigures, waits } = sessionTimesOf(results);
     const others = {
       scheduleLag: merged(results, 'scheduleLag'),
       eventLoopDelay: merged(results, 'eventLoopDelay'),
@@ -108,11 +113,12 @@ async function runOpenLoop(options: TrialOptions): Promise<TrialOutcome> {
         scheduleLagP99Ms: p99Of(others.scheduleLag),
         eventLoopDelayP99Ms: p99Of(others.eventLoopDelay),
         cpuUsPerMessage: cpuUsPer(results, 'consumed'),
+        ...timeFigures,
       }),
       provenance: emulatedSyncMs > 0 ? 'emulated' : 'measured',
       latencies: steady.isSteady ? { latency, ...others } : others,
       byInstance: {},
-      waits: [],
+      waits,
       ...tracesIn(results),
       integrity,
       stated: results[0]!.stated,

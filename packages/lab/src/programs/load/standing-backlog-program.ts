@@ -7,10 +7,19 @@ import { installFor, missingFor } from '../../systems/missing.ts';
 import { systemOf } from '../../systems/systems.ts';
 import { measuredOutcome } from '../../trial/trial.ts';
 import type { Program } from '../program.ts';
+import { timeContradiction } from '../queue/points/contradiction.ts';
 import { standingBacklogFigures } from './load-figures.ts';
 import { loadOf, standingBacklogParameters, standingBacklogParamsOf } from './load-params.ts';
 import { backlogMaxBeside, onLoadedSystem } from './load-trial.ts';
-import { cpuUsPer, measuredMs, measuredOnly, ratePerSec, residentMiB, steadyOf } from './step-figures.ts';
+import {
+  cpuUsPer,
+  measuredMs,
+  measuredOnly,
+  ratePerSec,
+  residentMiB,
+  sessionTimesOf,
+  steadyOf,
+} from './step-figures.ts';
 
 /** The slowest way of filling a backlog, and about what it takes. Three servers on a busy machine have taken 1 ms per message. */
 const fillMsPerMessageMax = { embedded: 0.1, server: 2 };
@@ -49,6 +58,7 @@ export const standingBacklog: Program = {
     return fixedBytes + 2 * backlog * (payloadBytes + 64);
   },
   trialLoad: (combination) => ({ ...loadOf(combination), isPaced: false }),
+  contradiction: ({ figures }) => timeContradiction([figures.timeAccounted?.value ?? []].flat()),
   run(options) {
     const params = standingBacklogParamsOf(options.trial.params);
     const { backlog } = params;
@@ -67,6 +77,7 @@ export const standingBacklog: Program = {
         throw new Error(`Only ${standing} of ${backlog} messages were enqueued within ${withinMs} ms`);
       // What remains is counted, not drained.
       const { results, integrity } = await trial.step({ backlogMax: backlogMaxBeside(backlog), drainMs: 0 });
+      const { figures: timeFigures, waits } = sessionTimesOf(results);
       return measuredOutcome({
         figures: measuredOnly({
           dequeuePerSec: ratePerSec(results, 'consumed'),
@@ -74,7 +85,9 @@ export const standingBacklog: Program = {
           readyAfterKillMs: kind === 'server' ? undefined : Math.max(...results.map(({ openMs }) => openMs)),
           cpuUsPerMessage: cpuUsPer(results, 'consumed'),
           residentMiB: residentMiB(results),
+          ...timeFigures,
         }),
+        waits,
         integrity,
         stated: results[0]!.stated,
         measuredMs: measuredMs(results),

@@ -2,6 +2,8 @@
 import { repeatLimits, type Steadiness } from '@shardlab/contract';
 import { type Histogram, latencyOf, mergeHistograms } from '../../meters/latency.ts';
 import { steadinessOf } from '../../meters/steadiness.ts';
+import { mergeWaits } from '../../meters/wait-totals.ts';
+import { timeFigures } from '../queue/trial/time-figures.ts';
 import type { LoadResult, LoadWindow } from './load-job.ts';
 
 type Results = readonly LoadResult[];
@@ -27,6 +29,12 @@ function cpuPer(
   const messages = sum(results.map(({ window }) => window[count]));
   return cpuUs.includes(null) || messages === 0 ? undefined : sum(cpuUs as number[]) / messages;
 }
+
+/** What the sessions waited for, and shares of their time. */
+export const sessionTimesOf = (results: Results) => ({
+  figures: timeFigures(results.map(({ window }) => window)),
+  waits: mergeWaits(results.map(({ window }) => window.waits)),
+});
 
 export const residentMiB = (results: Results): number =>
   Math.max(...results.map(({ residentBytesMax }) => residentBytesMax)) / 2 ** 20;

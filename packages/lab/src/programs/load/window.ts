@@ -1,7 +1,8 @@
 /** The measured window of a job: the work of its process and its server between two readings, and at its middle. */
-
+import type { WaitLog } from '@shardlab/engine';
 import type { Clock } from '../../meters/clock.ts';
 import { createHistogram } from '../../meters/latency.ts';
+import { SessionWindow } from '../../meters/session-window.ts';
 import { cpuUsOfTrees } from '../../systems/driver/process-cpu.ts';
 import type { LoadWindow } from './load-job.ts';
 
@@ -22,6 +23,7 @@ export class Window {
   readonly #clock: Clock;
   readonly #serverPids: readonly number[];
   readonly #counts: () => { enqueued: number; consumed: number };
+  readonly #sessions: SessionWindow;
   #from: ReadingWithCpu | undefined;
   #middle: Reading | undefined;
   #to: ReadingWithCpu | undefined;
@@ -30,15 +32,19 @@ export class Window {
     clock: Clock;
     serverPids: readonly number[];
     counts: () => { enqueued: number; consumed: number };
+    /** Of the sessions of this process. */
+    waits: WaitLog;
   }) {
     this.#clock = options.clock;
     this.#serverPids = options.serverPids;
     this.#counts = options.counts;
+    this.#sessions = new SessionWindow(options.waits);
   }
 
   /** May be called again, which restarts the window. */
   open(): void {
     this.#from = this.#readWithCpu();
+    this.#sessions.open();
     this.#middle = undefined;
   }
 
@@ -48,6 +54,7 @@ export class Window {
 
   close(): void {
     this.#to = this.#readWithCpu();
+    this.#sessions.close();
   }
 
   get isOpen(): boolean {
@@ -79,6 +86,7 @@ export class Window {
         enqueued: middle.enqueued - from.enqueued,
         consumed: middle.consumed - from.consumed,
       },
+      ...this.#sessions.result(),
     };
   }
 

@@ -3,7 +3,10 @@
  * has one, is started for the trial (`server.ts`). Payloads are bytes; everything else is up to the driver.
  */
 
+import type { SessionTime, WaitEvent, WaitLog, WaitRecorder } from '@shardlab/engine';
+import type { Interval } from '../../integrity/delivery-spans.ts';
 import type { PayloadIdentity } from '../../integrity/payload.ts';
+import { serverCall } from '../../meters/load-waits.ts';
 import type { TracedQueue } from '../../meters/trace-sampler.ts';
 
 export interface ClientOptions {
@@ -41,8 +44,10 @@ export interface QueueClient {
   readonly stated: string;
   /** The queue, or the first of several, where the system traces its messages and this process sees all of their events. */
   readonly traced?: TracedQueue;
-  /** The `i`-th call returns producer `i`, from 0. */
-  openProducer(): Promise<Producer>;
+  /** The waits and times of all its sessions, where the system keeps them: our engine in this process. Otherwise they are in `book`s. */
+  readonly waits?: WaitLog;
+  /** The `i`-th call returns producer `i`, from 0. `book`: for the times of sessions. */
+  openProducer(book: WaitRecorder): Promise<Producer>;
   /** Starts the consumers of this process. They run until stopped; a failing consumer ends the process. */
   consume(options: ConsumeOptions): Promise<Consumption>;
   /** Messages in all queues, held ones included, while nothing is in progress; for a topic, those of one subscriber. */
@@ -51,12 +56,18 @@ export interface QueueClient {
 }
 
 export interface Producer {
+  /** The time book of its session, if calls are marked there by what they wait for. Otherwise each is a server call. */
+  readonly time?: SessionTime;
   /**
    * Runs one transaction; resolves when the system acknowledges it with its promised durability. Rejects with
    * `EnqueueRefused` if flow control refused it, so that nothing was enqueued.
    */
   send(payloads: readonly Buffer[]): Promise<void>;
 }
+
+/** What its session waits for in a call, if the driver does not mark that itself. */
+export const eventOfCalls = ({ time }: Producer): WaitEvent | undefined =>
+  time === undefined ? serverCall : undefined;
 
 /** The system has reached its limit of messages and refused the transaction. */
 export class EnqueueRefused extends Error {
@@ -75,12 +86,20 @@ export interface ConsumeOptions {
   /** Maximum messages per transaction of a consumer. */
   operations: number;
   deliveries: DeliverySink;
+  /** For the times of sessions. */
+  book: WaitRecorder;
 }
 
 /** Receives each delivery of a driver. Damaged messages are reported like all others. */
 export interface DeliverySink {
-  /** To be called once per delivery, as soon as the client has the bytes; pass the result to `consumed`. */
-  delivered(payload: Buffer, consumer: number): Delivery;
+  /**
+   * To be called once per delivery, as soon as the client has the bytes; pass the result to `consumed`. `deliveryCount`: 1 where the
+   * system does not tell. `call`: the dequeue that delivered it, on the monotonic clock of the machine, where the system promises the
+   * order of the queue.
+   */
+  delivered(payload: Buffer, consumer: number, deliveryCount?: number, call?: Interval): Delivery;
+  /** To be called with the deliveries of one call, in order, if some of them were delivered before. */
+  redelivered(deliveries: readonly Delivery[], consumer: number): void;
   /** To be called when the system has acknowledged the consumption. */
   consumed(deliveries: readonly Delivery[], consumer: number): void;
 }

@@ -7,9 +7,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const turnMs = 8;
 let lastTurnMs = 0;
 
-/** Yields to the event loop if that has not happened for a while; otherwise only reads the clock. */
+/** Whether the event loop has had no turn for a while: then `yieldToEventLoop` is due. */
+export const isTurnDue = (): boolean => performance.now() - lastTurnMs >= turnMs;
+
+/** Yields to the event loop if that is due; otherwise only reads the clock. */
 export async function yieldToEventLoop(): Promise<void> {
-  if (performance.now() - lastTurnMs < turnMs) return;
+  if (!isTurnDue()) return;
   await nextTurn();
   lastTurnMs = performance.now();
 }

@@ -1,4 +1,5 @@
 /** BullMQ on Redis: enqueues with its bulk call, dequeues with its worker, which has no batch call. */
+import { serverCall, waitingForMessages } from '../../meters/load-waits.ts';
 import type { Delivery, OpenClient } from '../driver/driver.ts';
 import { clientPackage } from './client-packages.ts';
 
@@ -64,24 +65,38 @@ export const open: OpenClient = async ({ endpoints: [endpoint] }) => {
         },
       };
     },
-    async consume({ consumers, deliveries }) {
+    async consume({ consumers, deliveries, book }) {
       const underWay = new Map<string, Delivery>();
+      // One session: the worker does not tell for which of its consumers it calls.
+      const time = book.openSession();
+      time.resume();
+      const suspend = () => time.suspend(undefined, underWay.size > 0 ? serverCall : waitingForMessages);
       const worker = new Worker(
         name,
         async ({ id, data }) => {
+          time.resume();
           underWay.set(id, deliveries.delivered(Buffer.from(data, 'base64'), 0));
+          suspend();
         },
         { connection: connect(), concurrency: consumers },
       );
       worker.on('completed', ({ id }) => {
+        time.resume();
         deliveries.consumed([underWay.get(id)!], 0);
         underWay.delete(id);
+        suspend();
       });
       worker.on('error', (error) => {
         throw error;
       });
+      suspend();
       await worker.waitUntilReady();
-      return { stop: () => worker.close() };
+      return {
+        async stop() {
+          await worker.close();
+          time.close();
+        },
+      };
     },
     async depth() {
       const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized', 'failed');

@@ -3,6 +3,7 @@
  * fetches through its local queue and completes in batches, which share a sync; its `job:complete` may precede that sync.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { serverCall, waitingForMessages } from '../../meters/load-waits.ts';
 import type { Delivery, OpenClient } from '../driver/driver.ts';
 import { clientPackage } from './client-packages.ts';
 import { openPostgres, postgresAddress } from './postgres-client.ts';
@@ -73,8 +74,13 @@ export const open: OpenClient = async ({ endpoints: [endpoint], enqueuers, deque
         },
       };
     },
-    async consume({ consumers, operations, deliveries }) {
+    async consume({ consumers, operations, deliveries, book }) {
       const underWay = new Map<string, Delivery>();
+      // One session: the runner does not tell for which of its consumers it calls.
+      const time = book.openSession();
+      time.resume();
+      const suspend = () => time.suspend(undefined, underWay.size > 0 ? serverCall : waitingForMessages);
+      suspend();
       const batching =
         operations > 1
           ? { localQueue: { size: Math.max(consumers, operations) }, completeJobBatchDelay: 0 }
@@ -86,21 +92,26 @@ export const open: OpenClient = async ({ endpoints: [endpoint], enqueuers, deque
         parsedCronItems: [],
         taskList: {
           async [task](payload, { job }) {
+            time.resume();
             underWay.set(job.id, deliveries.delivered(Buffer.from(payload.payload, 'base64'), 0));
+            suspend();
           },
         },
         preset: { worker: { concurrentJobs: consumers, pollInterval: 100, ...batching } },
       });
       runner.events.on('job:complete', ({ job, error }) => {
         if (error) throw error;
+        time.resume();
         deliveries.consumed([underWay.get(job.id)!], 0);
         underWay.delete(job.id);
+        suspend();
       });
       return {
         async stop() {
           await runner.stop();
           // Jobs reported as complete may not be deleted from the table yet.
           while ((await count(`${countJobs} WHERE locked_at IS NOT NULL`)) > 0) await pause(10);
+          time.close();
         },
       };
     },

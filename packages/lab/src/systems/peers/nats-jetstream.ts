@@ -2,12 +2,14 @@
  * NATS JetStream: a work-queue stream in files and one shared durable consumer. There are no batch calls, so the publishes
  * of a transaction are in flight together, as are confirmed acknowledgements.
  */
+import { serverCall, waitingForMessages } from '../../meters/load-waits.ts';
 import type { OpenClient } from '../driver/driver.ts';
 import { settledCount } from '../driver/settled-count.ts';
 import { clientPackage } from './client-packages.ts';
 
 interface Message {
   data: Uint8Array;
+  info: { deliveryCount: number };
   ackAck(): Promise<boolean>;
 }
 interface Messages extends AsyncIterable<Message> {
@@ -62,23 +64,36 @@ export const open: OpenClient = async ({ endpoints: [endpoint], createsQueue, du
         },
       };
     },
-    async consume({ consumers, operations, deliveries }) {
+    async consume({ consumers, operations, deliveries, book }) {
       const shared = await stream.consumers.get(name, name);
       const all = await Promise.all(
         Array.from({ length: consumers }, () => shared.consume({ max_messages: Math.max(operations, 1) })),
       );
       const working = all.map(async (messages, consumer) => {
         const underWay = new Set<Promise<void>>();
+        const time = book.openSession();
+        time.resume();
+        const suspend = () => time.suspend(undefined, underWay.size > 0 ? serverCall : waitingForMessages);
+        suspend();
         for await (const message of messages) {
-          const delivery = deliveries.delivered(Buffer.from(message.data), consumer);
+          time.resume();
+          const { deliveryCount } = message.info;
+          const delivery = deliveries.delivered(Buffer.from(message.data), consumer, deliveryCount);
           const acknowledged = message.ackAck().then(() => {
+            time.resume();
             deliveries.consumed([delivery], consumer);
             underWay.delete(acknowledged);
+            suspend();
           });
           underWay.add(acknowledged);
-          if (underWay.size >= operations) await Promise.race(underWay);
+          if (underWay.size >= operations) {
+            await time.suspend(Promise.race(underWay), serverCall);
+            time.resume();
+          }
+          suspend();
         }
         await Promise.all(underWay);
+        time.close();
       });
       return {
         async stop() {

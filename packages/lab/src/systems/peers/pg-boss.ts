@@ -2,6 +2,7 @@
  * pg-boss on PostgreSQL with its bulk calls: insert, fetch a batch, complete a batch. Its worker does the same at its
  * polling interval of at least half a second; here a consumer that found nothing fetches again at once.
  */
+import { serverCall } from '../../meters/load-waits.ts';
 import type { OpenClient } from '../driver/driver.ts';
 import { startPulling } from '../driver/pull-consumers.ts';
 import { clientPackage } from './client-packages.ts';
@@ -46,22 +47,23 @@ export const open: OpenClient = async ({ endpoints: [endpoint], createsQueue, en
         },
       };
     },
-    async consume({ consumers, operations, deliveries }) {
+    async consume({ consumers, operations, deliveries, book }) {
       return startPulling({
         consumers,
+        book,
         pauseMs,
-        async turn(consumer) {
-          const jobs = await boss.fetch(queue, { batchSize: operations });
-          if (jobs.length === 0) return false;
+        async turn(consumer, time) {
+          const jobs = await time.suspend(boss.fetch(queue, { batchSize: operations }), serverCall);
+          time.resume();
+          if (jobs.length === 0) return time.yield(false);
           const taken = jobs.map(({ data }) =>
             deliveries.delivered(Buffer.from(data.payload, 'base64'), consumer),
           );
-          await boss.complete(
-            queue,
-            jobs.map(({ id }) => id),
-          );
+          const ids = jobs.map(({ id }) => id);
+          await time.suspend(boss.complete(queue, ids), serverCall);
+          time.resume();
           deliveries.consumed(taken, consumer);
-          return true;
+          return time.yield(true);
         },
       });
     },

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { better, defineQueue, JobStatus } from 'plainjob';
+import { libraryCall } from '../../meters/load-waits.ts';
 import type { OpenClient } from '../driver/driver.ts';
 import { startPulling } from '../driver/pull-consumers.ts';
 
@@ -22,27 +23,36 @@ export const open: OpenClient = async ({ dir, durability }) => {
   const stated = `PRAGMA synchronous = ${String(file.pragma('synchronous', { simple: true }))}`;
   return {
     stated,
-    async openProducer() {
+    async openProducer(book) {
+      const time = book.openSession();
       return {
+        time,
         async send(payloads) {
           const data = payloads.map((payload) => payload.toString('base64'));
+          time.begin(libraryCall);
           if (data.length === 1) queue.add(jobType, data[0]);
           else queue.addMany(jobType, data);
+          time.end();
         },
       };
     },
-    async consume({ consumers, deliveries }) {
+    async consume({ consumers, deliveries, book }) {
       return startPulling({
         consumers,
+        book,
         pauseMs: 1,
-        async turn(consumer) {
+        async turn(consumer, time) {
+          time.begin(libraryCall);
           const job = queue.getAndMarkJobAsProcessing(jobType);
-          if (job === undefined) return false;
-          const { data } = queue.getJobById(job.id)!;
+          const data = job === undefined ? undefined : queue.getJobById(job.id)!.data;
+          time.resume();
+          if (job === undefined || data === undefined) return time.yield(false);
           const delivery = deliveries.delivered(Buffer.from(data, 'base64'), consumer);
+          time.begin(libraryCall);
           queue.markJobAsDone(job.id);
+          time.resume();
           deliveries.consumed([delivery], consumer);
-          return true;
+          return time.yield(true);
         },
       });
     },

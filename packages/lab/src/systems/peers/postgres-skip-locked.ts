@@ -2,6 +2,7 @@
  * A job table in PostgreSQL, as one writes it by hand: a transaction inserts rows; another takes the oldest rows that no
  * other transaction has locked, and deletes them when their messages are finished.
  */
+import { serverCall } from '../../meters/load-waits.ts';
 import type { OpenClient } from '../driver/driver.ts';
 import { startPulling } from '../driver/pull-consumers.ts';
 import { type Connection, openPostgres } from './postgres-client.ts';
@@ -31,21 +32,28 @@ export const open: OpenClient = async ({ endpoints: [endpoint], createsQueue }) 
         },
       };
     },
-    async consume({ consumers, operations, deliveries }) {
+    async consume({ consumers, operations, deliveries, book }) {
       const connections = await Promise.all(Array.from({ length: consumers }, connect));
       return startPulling({
         consumers,
+        book,
         pauseMs,
-        async turn(consumer) {
+        async turn(consumer, time) {
           const connection = connections[consumer]!;
-          await connection.query('BEGIN');
-          const rows = await takeRows(connection, operations);
+          await time.suspend(connection.query('BEGIN'), serverCall);
+          time.resume();
+          const rows = await time.suspend(takeRows(connection, operations), serverCall);
+          time.resume();
           const taken = rows.map(({ body }) => deliveries.delivered(body, consumer));
-          if (rows.length > 0)
-            await connection.query({ name: 'remove', text: remove, values: [rows.map(({ id }) => id)] });
-          await connection.query('COMMIT');
+          if (rows.length > 0) {
+            const values = [rows.map(({ id }) => id)];
+            await time.suspend(connection.query({ name: 'remove', text: remove, values }), serverCall);
+            time.resume();
+          }
+          await time.suspend(connection.query('COMMIT'), serverCall);
+          time.resume();
           deliveries.consumed(taken, consumer);
-          return rows.length > 0;
+          return time.yield(rows.length > 0);
         },
       });
     },

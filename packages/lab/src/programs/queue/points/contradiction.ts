@@ -112,11 +112,19 @@ export function contradictionOf(point: QueuePoint, cores: number | null): string
 const sessionsOf = ({ threads, subscribers = 1, rows }: QueuePoint['params']): number =>
   threads * (1 + subscribers + (rows === 'separate' ? 1 : 0));
 
+/** Of the shares of their time that sessions' time books explain; null if they explain it, or there are none. */
+export function timeContradiction(timeAccounted: readonly number[]): string | null {
+  const wrong = timeAccounted.find((share) => Math.abs(share - 1) > unaccountedShareMax);
+  return wrong === undefined
+    ? null
+    : `the time books of its sessions explain ${percent(wrong)} of their time`;
+}
+
 /** Of the sessions' time books, with the time that elapsed and with the CPU that the kernel counted of their threads. */
 function bookContradiction(point: QueuePoint, cores: number | null): string | null {
   const { timeAccounted, sessionCpuOfThread = 0, kernel, params, repeats } = point;
-  const wrong = timeAccounted.find((share) => Math.abs(share - 1) > unaccountedShareMax);
-  if (wrong !== undefined) return `the time books of its sessions explain ${percent(wrong)} of their time`;
+  const unaccounted = timeContradiction(timeAccounted);
+  if (unaccounted !== null) return unaccounted;
   // Remote sessions are in other processes than those that the kernel's counts are of.
   if (cores === null || kernel === null || params.sessions === 'remote') return null;
   const isUndisturbed = repeats.every(({ disturbance }) => disturbance?.isDisturbed === false);

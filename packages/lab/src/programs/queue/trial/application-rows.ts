@@ -6,8 +6,8 @@ import type { Session, SessionTime } from '@shardlab/engine';
 import type { LedgerReport } from '../../../integrity/ledger.ts';
 import type { PayloadIdentity } from '../../../integrity/payload.ts';
 import { countShared } from '../../../integrity/sequence-set.ts';
-import type { Host } from './host.ts';
 import { waitingForWork } from '../../../meters/load-waits.ts';
+import type { Host } from './host.ts';
 import type { Workload } from './workload.ts';
 
 export interface ApplicationRows {
