@@ -1,6 +1,6 @@
 /** Where sessions wait on a real instance, and that their time adds up. */
 import { describe, expect, it } from 'vitest';
-import type { QueueKind } from '../src/index.ts';
+import { payloadRead, type QueueKind } from '../src/index.ts';
 import { makeFolder, openTestInstance } from './folder.ts';
 
 const kinds: QueueKind[] = ['sharded', 'unsharded', 'unsharded-grouped'];
@@ -36,6 +36,62 @@ describe.each(kinds)('the sessions of a %s queue', (kind) => {
     expect(waitMs).toBeGreaterThan(0);
     await instance.close();
   });
+});
+
+it('a session that streams a payload is on CPU, or waits for its source and for chunks to be written, and reads them in named waits', async () => {
+  const instance = await openTestInstance({ dir: makeFolder() });
+  await instance.createQueue({ name: 'q' });
+  const session = instance.openSession();
+  const time = session.time!;
+  async function* pieces() {
+    for (let piece = 0; piece < 8; piece += 1) yield Buffer.alloc(256 * 1024, piece);
+  }
+  time.resume();
+  await time.suspend(session.enqueueStream('q', { payload: pieces() }));
+  time.resume();
+  await time.suspend(session.commit());
+  time.resume();
+  const [message] = await time.suspend(session.dequeue('q', { max: 1 }));
+  time.resume();
+  let bytes = 0;
+  time.suspend(undefined, payloadRead);
+  for await (const piece of message!.payloadStream()) {
+    time.resume();
+    bytes += piece.length;
+    time.suspend(undefined, payloadRead);
+  }
+  time.resume();
+  await time.suspend(session.commit());
+  time.resume();
+  const { elapsedMs, cpuMs, waitMs, idleMs, runnableMs, unnamedMs } = instance.waits.sessionTimes();
+  const waited = instance.waits.snapshot().filter(({ waits }) => waits > 0);
+  time.yield(undefined);
+  expect(bytes).toBe(2 * 1024 ** 2);
+  expect(cpuMs + waitMs + idleMs + runnableMs + unnamedMs).toBeCloseTo(elapsedMs, 3);
+  expect(unnamedMs).toBe(0);
+  expect(waited.map(({ event }) => event)).toEqual(
+    expect.arrayContaining(['payload source', 'payload write', 'payload read']),
+  );
+  // Nothing is counted for the session and once more for its chunks.
+  expect(waited.reduce((sum, { totalMs }) => sum + totalMs, 0)).toBeLessThanOrEqual(elapsedMs);
+  await session.close();
+  await instance.close();
+});
+
+it('chunks of a program that marks no time are counted one by one', async () => {
+  const instance = await openTestInstance({ dir: makeFolder() });
+  await instance.createQueue({ name: 'q' });
+  const session = instance.openSession();
+  async function* pieces() {
+    for (let piece = 0; piece < 4; piece += 1) yield Buffer.alloc(256 * 1024, piece);
+  }
+  await session.enqueueStream('q', { payload: pieces() });
+  await session.commit();
+  const [message] = await session.dequeue('q');
+  for await (const piece of message!.payloadStream()) expect(piece.length).toBeGreaterThan(0);
+  const counted = (event: string) => instance.waits.snapshot().find((each) => each.event === event)!.waits;
+  expect([counted('payload write'), counted('payload read'), counted('payload source')]).toEqual([4, 4, 0]);
+  await instance.close();
 });
 
 it('a thread syncs for one session at a time: their log file syncs are no longer than the time', async () => {

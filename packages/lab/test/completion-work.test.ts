@@ -1,14 +1,19 @@
 /** What the work of a client finds in systems that do not do as they should. */
 import { WaitRecorder } from '@shardlab/engine';
 import { describe, expect, it } from 'vitest';
+import type { Interval } from '../src/integrity/delivery-spans.ts';
+import { mergeLedgers } from '../src/integrity/ledger.ts';
 import { PayloadCodec } from '../src/integrity/payload.ts';
 import { CheckedDeliveries } from '../src/programs/completion/checked-deliveries.ts';
 import { runCompletion } from '../src/programs/completion/completion-work.ts';
 import { Enqueuers } from '../src/programs/completion/enqueuers.ts';
 import { runFlowControl } from '../src/programs/completion/flow-control-work.ts';
 import { integrityOf } from '../src/programs/counted-integrity.ts';
+import { timeContradiction } from '../src/programs/queue/points/contradiction.ts';
+import { sessionTimeFigures } from '../src/programs/session-time-figures.ts';
 import { EnqueueRefused, type Producer, type QueueClient } from '../src/systems/driver/driver.ts';
 import { open } from '../src/systems/null-system.ts';
+import type { System } from '../src/systems/system.ts';
 
 const whole = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
 const codec = new PayloadCodec({ bytes: 64, seed: 1, nonce: 1 });
@@ -72,6 +77,7 @@ describe('run to completion', () => {
         'elapsedMs',
         'enqueuePerSec',
         'serverCpuUsPerMessage',
+        ...sessionTimeFigures.map(({ name }) => name).sort(),
       ]);
       expect(figures.enqueuePerSec).toBeGreaterThan(0);
     },
@@ -132,13 +138,13 @@ describe('flow control', () => {
       },
     }));
     const flow = { kind: 'flow-control', attempts: 30 } as const;
-    expect((await runFlowControl(flow, context)).figures).toEqual({
+    expect((await runFlowControl(flow, context)).figures).toMatchObject({
       accepted: 30,
       refused: 0,
       delivered: 30,
       acceptedAfterDrain: 1,
     });
-    expect((await runFlowControl(flow, limited)).figures).toEqual({
+    expect((await runFlowControl(flow, limited)).figures).toMatchObject({
       accepted: 20,
       refused: 10,
       delivered: 20,
@@ -150,5 +156,66 @@ describe('flow control', () => {
   it('fails on any error that is no refusal', async () => {
     const context = await contextOf(() => ({ send: () => Promise.reject(new Error('disk')) }));
     await expect(runFlowControl({ kind: 'flow-control', attempts: 3 }, context)).rejects.toThrow('disk');
+  });
+});
+
+describe('the order of deliveries', () => {
+  const deliver = (deliveries: CheckedDeliveries, consumer: number, sequence: number, call: Interval) =>
+    deliveries.delivered(codec.make({ enqueuer: 0, sequence, sentAtMs: 1 }), consumer, 1, call);
+
+  it('of an unsharded queue is that of the queue, whichever consumer asks', () => {
+    const outOfOrder = (order: System['order']) => {
+      const deliveries = new CheckedDeliveries(codec, 2, order);
+      deliver(deliveries, 0, 1, { fromMs: 1, toMs: 2 });
+      deliver(deliveries, 1, 0, { fromMs: 3, toMs: 4 }); // was ready when the later one was delivered
+      deliver(deliveries, 0, 2, { fromMs: 5, toMs: 6 });
+      return mergeLedgers([deliveries.ledger.report()]).outOfOrder;
+    };
+    expect(outOfOrder('queue')).toBe(1);
+    expect(outOfOrder('consumer')).toBe(0);
+  });
+
+  it('is not that of the queue for calls at the same time, which have no order', () => {
+    const deliveries = new CheckedDeliveries(codec, 2, 'queue');
+    deliver(deliveries, 0, 1, { fromMs: 1, toMs: 3 });
+    deliver(deliveries, 1, 0, { fromMs: 2, toMs: 4 });
+    expect(mergeLedgers([deliveries.ledger.report()]).outOfOrder).toBe(0);
+  });
+
+  it('is kept by what comes back in one call, and by nothing else that comes back', () => {
+    const deliveries = new CheckedDeliveries(codec, 1, 'consumer');
+    const again = (sequence: number) =>
+      deliveries.delivered(codec.make({ enqueuer: 0, sequence, sentAtMs: 1 }), 0, 2);
+    for (const sequence of [0, 1, 2]) deliver(deliveries, 0, sequence, { fromMs: 1, toMs: 2 });
+    deliveries.redelivered([again(1)]);
+    deliveries.redelivered([again(0)]);
+    expect(deliveries.ledger.report().outOfOrder).toBe(0);
+    deliveries.redelivered([again(2), again(0)]);
+    expect(deliveries.ledger.report().outOfOrder).toBe(1);
+  });
+});
+
+describe('the time of sessions', () => {
+  const late = () => new Promise<void>((resolve) => setTimeout(resolve, 2));
+
+  it('is in a server call from sending to the answer, and waits for work while others have it', async () => {
+    const context = await contextOf((producer) => ({
+      send: (payloads) => late().then(() => producer.send(payloads)),
+    }));
+    const { figures, waits } = await runCompletion({ ...work, messages: 20 }, context);
+    const waited = (event: string) => waits.find((each) => each.event === event)!;
+    expect(waited('server call').waits).toBe(20);
+    expect(waited('waiting for work').totalMs).toBeGreaterThan(0);
+    expect(Math.abs(figures.timeAccounted! - 1)).toBeLessThan(0.05);
+  });
+
+  it('is not explained for a driver that awaits what it does not name', async () => {
+    const context = await contextOf((producer) => ({
+      ...producer,
+      send: (payloads) => late().then(() => producer.send(payloads)),
+    }));
+    const { figures } = await runCompletion({ ...work, messages: 20 }, context);
+    expect(figures.timeAccounted).toBeLessThan(0.95);
+    expect(timeContradiction([figures.timeAccounted!])).toMatch(/time books of its sessions explain/);
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { closedLoop } from '../src/programs/load/closed-loop-program.ts';
 import { openLoop } from '../src/programs/load/open-loop-program.ts';
 import { standingBacklog } from '../src/programs/load/standing-backlog-program.ts';
-import { programScenario, runPoints, whole, wholeAndDrained } from './program-runs.ts';
+import { expectTimeExplained, programScenario, runPoints, whole, wholeAndDrained } from './program-runs.ts';
 import { measuredOnceMs } from './support.ts';
 
 const scenario = (changes: Partial<Scenario> & { parameters: Params }): Scenario =>
@@ -38,10 +38,17 @@ describe('a closed loop', () => {
     const points = await runPoints(scenario({ systems, parameters: { enqueuers: 3, dequeuers: 2 } }));
     expect(points.map(({ system }) => system)).toEqual(systems);
     const expected = ['enqueuePerSec', 'dequeuePerSec', 'eventLoopDelayP99Ms', 'residentMiB'];
-    for (const { system, figures, integrity } of points) {
+    for (const point of points) {
+      const { system, figures, integrity } = point;
       expect(integrity, system).toMatchObject(whole);
       expect(Object.keys(figures), system).toEqual(expect.arrayContaining(expected));
+      expectTimeExplained(point);
     }
+    const eventsOf = (system: string) =>
+      points.find((point) => point.system === system)!.waits.map(({ event }) => event);
+    expect(eventsOf('sharded')).toContain('log file sync');
+    expect(eventsOf('sharded-prefetch')).toContain('server call');
+    expect(eventsOf('plainjob')).toContain('library call');
     expect(traced(points)).toEqual(['sharded', 'sharded-2', 'sharded-prefetch']);
   }, 120_000);
 
@@ -114,6 +121,7 @@ describe('REST', () => {
       ...(await loaded(['rest-2'], 'at-once')),
     ];
     for (const { system, integrity } of points) expect(integrity, system).toMatchObject(whole);
+    for (const point of points) expectTimeExplained(point);
   }, 90_000);
 
   it('that only validates has nothing to dequeue', () => {
@@ -133,9 +141,12 @@ describe('an open loop', () => {
         parameters: { operationsPerTransaction: 1, messagesPerSec: 200, enqueuers: 4, dequeuers: 2 },
       }),
     );
-    for (const { system, figures, integrity } of points) {
+    for (const point of points) {
+      const { system, figures, integrity } = point;
       expect(integrity, system).toMatchObject(whole);
       expect(figures.offeredPerSec!.value).toBe(200);
+      expectTimeExplained(point);
+      expect(point.waits.map(({ event }) => event)).toContain('waiting for work');
       const others = openLoop.figures.map(({ name }) => name).filter((name) => !needsMessages.includes(name));
       expect(Object.keys(figures), system).toEqual(expect.arrayContaining(others));
     }
@@ -173,6 +184,7 @@ describe('a standing backlog', () => {
     );
     expect(point!.integrity).toMatchObject(whole);
     expect(point!.integrity.left).toBeGreaterThanOrEqual(2_000);
+    expectTimeExplained(point!);
     const others = standingBacklog.figures
       .map(({ name }) => name)
       .filter((name) => name !== 'cpuUsPerMessage');

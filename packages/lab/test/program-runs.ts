@@ -11,6 +11,17 @@ import type { TrialOutcome } from '../src/trial/trial.ts';
 export const whole = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 };
 export const wholeAndDrained = { ...whole, left: 0 };
 
+/** The parts of the sessions' time, each measured on its own, are within 5 % of what elapsed. */
+export function expectTimeExplained({ system, figures, waits }: Point): void {
+  const [cpu, waiting, idle, runnable] = ['timeOnCpu', 'timeWaiting', 'timeIdle', 'timeRunnable'].map(
+    (name) => figures[name]!.value,
+  ) as [number, number, number, number];
+  expect(Math.abs(cpu + waiting + idle + runnable - 1), system).toBeLessThan(0.05);
+  expect(Math.abs(figures.timeAccounted!.value - 1), system).toBeLessThan(0.05);
+  expect(figures.sessionCpuOfThread!.value, system).toBeGreaterThan(0);
+  expect(waits.length, system).toBeGreaterThan(0);
+}
+
 type Varying = 'study' | 'program' | 'systems' | 'parameters' | 'phases';
 
 /** A scenario of one repeat, without claims or a sweep unless it is given one. */

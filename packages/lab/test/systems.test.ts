@@ -11,6 +11,7 @@ import { isRootOnDebian } from '../src/systems/debian-packages.ts';
 import { missingOf } from '../src/systems/missing.ts';
 import { redis } from '../src/systems/redis-server.ts';
 import { systemOf, systems } from '../src/systems/systems.ts';
+import { expectTimeExplained } from './program-runs.ts';
 
 const scenario = (changes: Partial<Scenario> & { parameters: Params }): Scenario => ({
   version: 2,
@@ -74,7 +75,9 @@ describe('a run to completion', () => {
       });
       expect(run.error).toBeNull();
       expect(run.points.map(({ system }) => system)).toEqual(measured);
-      for (const { system, integrity, figures, stated: said } of run.points) {
+      for (const point of run.points) {
+        const { system, integrity, figures, stated: said } = point;
+        expectTimeExplained(point);
         expect(integrity, system).toMatchObject({
           lost: 0,
           duplicated: 0,
