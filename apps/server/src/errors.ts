@@ -127,7 +127,7 @@ const table = {
     retryable: true,
     message: `Too many connections are enqueuing at the same time ${limitOf(limits.sessionsMax)}`,
   },
-  INSTANCE_INLINE: {
+  INSTANCE_IN_SERVER: {
     status: 409,
     retryable: false,
     message: 'The only instance runs inside the server; with two or more, each has a process of its own',

@@ -55,7 +55,7 @@ describe('with one instance', () => {
     });
     for (const action of ['kill', 'stop', 'start']) {
       const answer = await test.post(`/api/cluster/instances/1/${action}`);
-      expect(answer).toMatchObject({ status: 409, body: { code: 'INSTANCE_INLINE', retryable: false } });
+      expect(answer).toMatchObject({ status: 409, body: { code: 'INSTANCE_IN_SERVER', retryable: false } });
     }
     expect(await resize(test, 1)).toMatchObject({ placement: 'local' });
   });

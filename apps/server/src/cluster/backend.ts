@@ -95,7 +95,7 @@ export interface Backend {
   /** How often the process of an instance was started again since the server started, by instance. */
   restarts(): ReadonlyMap<number, number>;
   events(): ClusterEvent[];
-  /** `kill`, `stop` and `start` throw `INSTANCE_INLINE` and what the engine's cluster throws. */
+  /** `kill`, `stop` and `start` throw `INSTANCE_IN_SERVER` and what the engine's cluster throws. */
   kill(instance: number, signal: ProcessSignal): void;
   stop(instance: number): Promise<void>;
   start(instance: number): Promise<void>;

@@ -90,15 +90,15 @@ export class LocalBackend implements Backend {
   }
 
   kill(): void {
-    throw new ServerError('INSTANCE_INLINE');
+    throw new ServerError('INSTANCE_IN_SERVER');
   }
 
   async stop(): Promise<void> {
-    throw new ServerError('INSTANCE_INLINE');
+    throw new ServerError('INSTANCE_IN_SERVER');
   }
 
   async start(): Promise<void> {
-    throw new ServerError('INSTANCE_INLINE');
+    throw new ServerError('INSTANCE_IN_SERVER');
   }
 
   async resize(instances: number): Promise<boolean> {

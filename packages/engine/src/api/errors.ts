@@ -93,11 +93,11 @@ const definitions = {
     'unavailable',
     'The transaction is committed, and the results of its statements are no longer known',
   ),
-  SQL_HOLD_EXPIRED: retryable(
+  WRITER_RESERVATION_EXPIRED: retryable(
     'conflict',
     'The transaction kept the writer reserved past the time limit and was rolled back',
   ),
-  SQL_HOLDS_WRITER: final(
+  WRITER_RESERVED: final(
     'conflict',
     'The call may need the writer, which this transaction has reserved since its first query',
   ),

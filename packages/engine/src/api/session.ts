@@ -132,8 +132,8 @@ export interface Session {
    *
    * The first query reserves the instance's writer: until this commit or rollback, every other commit of the instance
    * waits (wait event `writer reservation`). The reservation lasts `writerReservationMsMax`; past it the statements are undone,
-   * and query and commit reject with `SQL_HOLD_EXPIRED`. Calls that may wait for the writer are refused meanwhile
-   * (`SQL_HOLDS_WRITER`), so dequeue before the first query. Only for sessions in the process of their instance
+   * and query and commit reject with `WRITER_RESERVATION_EXPIRED`. Calls that may wait for the writer are refused meanwhile
+   * (`WRITER_RESERVED`), so dequeue before the first query. Only for sessions in the process of their instance
    * (`QUERY_UNSUPPORTED`). Where no statement depends on another's result, `execute` delays nobody. The same statements
    * are allowed as there.
    */

@@ -34,7 +34,7 @@ export class WriterReservation {
   startExpiry(msMax: number): void {
     // Keeps the process alive: other sessions wait for their commits meanwhile.
     this.#expiry = this.#options.timers.deadline(msMax, () =>
-      this.#invalidate(new QueueError('SQL_HOLD_EXPIRED', { details: { msMax } })),
+      this.#invalidate(new QueueError('WRITER_RESERVATION_EXPIRED', { details: { msMax } })),
     );
   }
 
@@ -63,7 +63,7 @@ export class WriterReservation {
     }
   }
 
-  /** Throws `SQL_HOLD_EXPIRED`, or the storage failure that undid the statements. */
+  /** Throws `WRITER_RESERVATION_EXPIRED`, or the storage failure that undid the statements. */
   assertHeld(): void {
     if (this.#lostError !== undefined) throw this.#lostError;
   }

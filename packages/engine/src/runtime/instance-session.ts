@@ -367,7 +367,7 @@ export class InstanceSession implements Session {
   /** A call that may need the writer would wait for a reservation that this session itself has. */
   #assertWriterFree(call: string): void {
     this.#guard.assertFree();
-    if (this.#transaction?.hasReservedWriter) throw new QueueError('SQL_HOLDS_WRITER', { details: { call } });
+    if (this.#transaction?.hasReservedWriter) throw new QueueError('WRITER_RESERVED', { details: { call } });
   }
 
   /** `home`: of a tightly coupled branch, which can have its statements run there. */

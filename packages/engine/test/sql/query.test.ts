@@ -104,13 +104,13 @@ describe('a transaction with queries', () => {
   it('refuses calls that would wait for its own reservation, and staged statements', async () => {
     const { session } = await open();
     await session.query('SELECT 1');
-    await expect(session.dequeue('q')).rejects.toThrow(code('SQL_HOLDS_WRITER', { call: 'dequeue' }));
-    await expect(session.receive('q')).rejects.toThrow(code('SQL_HOLDS_WRITER'));
-    await expect(session.release('q', [])).rejects.toThrow(code('SQL_HOLDS_WRITER'));
+    await expect(session.dequeue('q')).rejects.toThrow(code('WRITER_RESERVED', { call: 'dequeue' }));
+    await expect(session.receive('q')).rejects.toThrow(code('WRITER_RESERVED'));
+    await expect(session.release('q', [])).rejects.toThrow(code('WRITER_RESERVED'));
     await expect(session.enqueueStream('q', { payload: Readable.from([]) })).rejects.toThrow(
-      code('SQL_HOLDS_WRITER'),
+      code('WRITER_RESERVED'),
     );
-    expect(() => session.execute('SELECT 1')).toThrow(code('SQL_HOLDS_WRITER'));
+    expect(() => session.execute('SELECT 1')).toThrow(code('WRITER_RESERVED'));
     await session.rollback();
     session.execute('SELECT 1');
     await expect(session.query('SELECT 1')).rejects.toThrow(code('SQL_REFUSED'));
@@ -174,9 +174,9 @@ describe('while a session has reserved the writer', () => {
     await session.dequeue('q');
     await session.query(insert, [1, 1]).catch(() => undefined); // on a busy machine it may run out here
     await commitOf(instance.openSession(), 'other'); // waits for the end of the reservation
-    await expect(session.query(insert, [2, 1])).rejects.toThrow(code('SQL_HOLD_EXPIRED', { msMax: 200 }));
+    await expect(session.query(insert, [2, 1])).rejects.toThrow(code('WRITER_RESERVATION_EXPIRED', { msMax: 200 }));
     session.enqueue('q', { payload: 'never' });
-    await expect(session.commit()).rejects.toThrow(code('SQL_HOLD_EXPIRED'));
+    await expect(session.commit()).rejects.toThrow(code('WRITER_RESERVATION_EXPIRED'));
     expect(await rowsOf(instance)).toEqual([]);
     expect(instance.queue('q')).toMatchObject({ ready: 2, held: 0 });
     session.execute(insert, [3, 1]);

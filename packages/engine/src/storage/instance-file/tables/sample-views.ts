@@ -77,7 +77,7 @@ const subscribersView = `
     s.held, s.paused, s.dequeued, s.last_dequeue_ms, s.oldest_ready_ms, ${rateColumns('s')}, ${asOfColumns('s')}
   FROM sample_subscriber AS s JOIN sample_queue USING (queue_id);`;
 
-/** The owner of a partition is read from the pool, so that figures of an earlier owner are never shpool. */
+/** The owner of a partition is read from the pool, so that figures of an earlier owner are never shown. */
 const partitionsView = `
   CREATE VIEW shardlab_partitions AS
   WITH pool AS (
