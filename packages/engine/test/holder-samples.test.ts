@@ -36,12 +36,12 @@ describe('samples of holders', () => {
     const { waits, slot, pass } = book();
     const [first, second] = [waits.openSession(1), waits.openSession(2)];
     const end = waits.sampleHolders({ inMs: 0 });
-    slot.hold(7);
+    slot.setHolder(7);
     first.begin(writeLock);
     pass(2.5 * everyMs); // due at 10 and 20 ms, when only the first waited
     second.begin(writeLock);
     pass(everyMs);
-    slot.hold(undefined);
+    slot.setHolder(undefined);
     first.end();
     pass(everyMs);
     expect(of(end(), writeLock).samples).toEqual([
@@ -68,17 +68,17 @@ describe('samples of holders', () => {
   it('are of their window only, and so are the holds that are counted', () => {
     const { waits, slot, pass } = book();
     const end = waits.sampleHolders({ inMs: 100, forMs: 5 * everyMs });
-    slot.hold(1); // began before the window
+    slot.setHolder(1); // began before the window
     pass(101);
-    slot.hold(2);
+    slot.setHolder(2);
     pass(3);
-    slot.hold(undefined);
+    slot.setHolder(undefined);
     pass(6);
-    slot.hold(3);
+    slot.setHolder(3);
     pass(11);
-    slot.hold('a group'); // takes it over
+    slot.setHolder('a group'); // takes it over
     pass(1_000); // and has it beyond the window
-    slot.hold(undefined);
+    slot.setHolder(undefined);
     const { samples, holds, heldMs } = of(end(), writeLock);
     expect(samples.map(({ holder }) => holder)).toEqual([1, null, 3, 'a group', 'a group']);
     expect({ holds, heldMs }).toEqual({ holds: 2, heldMs: 14 });
@@ -88,7 +88,7 @@ describe('samples of holders', () => {
     const { waits, slot, pass } = book();
     const end = waits.sampleHolders({ inMs: 0 });
     for (let index = 0; index < 5.5 * limits.holderSamplesMax; index += 1) {
-      slot.hold(index);
+      slot.setHolder(index);
       pass(everyMs);
     }
     const { samples, everyMs: between } = of(end(), writeLock);
@@ -118,8 +118,8 @@ describe('samples of holders', () => {
     const { waits, slot, reads } = book();
     const holdTwice = () => {
       const before = reads();
-      slot.hold(1);
-      slot.hold(undefined);
+      slot.setHolder(1);
+      slot.setHolder(undefined);
       return reads() - before;
     };
     expect(holdTwice()).toBe(0);
@@ -134,8 +134,8 @@ describe('samples of holders', () => {
     const groups = waits.openHolderSlot(logFileSync, (group: string) => group);
     const writing = waits.openSession(1);
     const end = waits.sampleHolders({ inMs: 5 });
-    slot.hold(writing.number);
-    groups.hold('a group');
+    slot.setHolder(writing.number);
+    groups.setHolder('a group');
     writing.begin(logFileSync); // of its own write
     waits.openSession(2).begin(logFileSync);
     pass(6);
@@ -145,7 +145,7 @@ describe('samples of holders', () => {
   it('show who waits for what it holds: a contradiction', () => {
     const { waits, slot, pass } = book();
     const end = waits.sampleHolders({ inMs: 5 });
-    slot.hold(1);
+    slot.setHolder(1);
     waits.openSession(1).begin(writeLock);
     pass(6);
     expect(of(end(), writeLock).samples).toEqual([{ holder: 1, waiters: 1, waiting: [1] }]);

@@ -25,7 +25,7 @@ interface Hosted {
   membership: Membership;
   file: LeaseFile;
   setClock(ms: number): void;
-  setIll(reason: string | undefined): void;
+  setUnhealthy(reason: string | undefined): void;
   /** Reasons for which the lease was renewed no more. */
   unhealthy: string[];
 }
@@ -34,7 +34,7 @@ interface Hosted {
 async function host(): Promise<Hosted> {
   const dir = makeFolder();
   let nowMs = 1_000_000;
-  let ill: string | undefined;
+  let unhealthyReason: string | undefined;
   const unhealthy: string[] = [];
   const membership = new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
   const file = new LeaseFile(dir);
@@ -45,7 +45,9 @@ async function host(): Promise<Hosted> {
     leaseFile: file,
     ports: { ...nodeClusterPorts, machineClock: { nowMs: () => nowMs } },
     unhealthyReason: () =>
-      ill === undefined ? undefined : new QueueError('WRITER_SILENT', { message: ill }),
+      unhealthyReason === undefined
+        ? undefined
+        : new QueueError('WRITER_SILENT', { message: unhealthyReason }),
     onUnhealthy: (reason) => void unhealthy.push(reason.message),
     onFenced: (error) => instance.fence(error),
     onReacquired: () => instance.onLeaseRegained(),
@@ -72,8 +74,8 @@ async function host(): Promise<Hosted> {
     setClock: (ms) => {
       nowMs = 1_000_000 + ms;
     },
-    setIll: (reason) => {
-      ill = reason;
+    setUnhealthy: (reason) => {
+      unhealthyReason = reason;
     },
   };
 }
@@ -107,30 +109,30 @@ describe('a lease', () => {
   });
 
   it('that lapsed and cannot be renewed refuses deliveries, and says why', async () => {
-    const { instance, setClock, setIll } = await host();
+    const { instance, setClock, setUnhealthy } = await host();
     await enqueue(instance, 'm');
     setClock(60_000);
-    setIll('the writer thread has not answered');
+    setUnhealthy('the writer thread has not answered');
     const session = instance.openSession();
     await expect(session.dequeue('q')).rejects.toMatchObject({
       code: 'LEASE_LAPSED',
       retryable: true,
       details: { instance: 1, reason: 'the writer thread has not answered' },
     });
-    setIll(undefined);
+    setUnhealthy(undefined);
     expect(text(await session.dequeue('q'))).toEqual(['m']);
   });
 
   it('is renewed no more while its instance is unhealthy, and says so once', async () => {
-    const { lease, file, setClock, setIll, unhealthy } = await host();
-    setIll('the writer thread has not answered');
+    const { lease, file, setClock, setUnhealthy, unhealthy } = await host();
+    setUnhealthy('the writer thread has not answered');
     for (const ms of [250, 500]) {
       setClock(ms);
       await lease.renew();
     }
     expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_000 }]);
     expect(unhealthy).toEqual(['the writer thread has not answered']);
-    setIll(undefined);
+    setUnhealthy(undefined);
     await lease.renew();
     expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_500 }]);
   });

@@ -55,7 +55,7 @@ export class Model {
     return [...this.live].filter(([, { heldBy }]) => heldBy === 'nobody').map(([payload]) => payload);
   }
 
-  giveBack(payloads: readonly number[]): void {
+  makeReady(payloads: readonly number[]): void {
     for (const payload of payloads) this.live.get(payload)!.heldBy = 'nobody';
   }
 
@@ -187,7 +187,7 @@ const release = (pick: number) =>
     await real.sessions[0]!.release(queue, [held.receipt]);
     reach('release');
     model.received.splice(model.received.indexOf(held), 1);
-    model.giveBack([held.payload]);
+    model.makeReady([held.payload]);
     await expect(real.sessions[0]!.release(queue, [held.receipt])).rejects.toThrow(
       expect.objectContaining({ code: 'RECEIPT_STALE' }),
     );
@@ -219,7 +219,7 @@ const rollback = (session: number) =>
     reach('rollback: enqueued', model.staged[session]!.length > 0);
     reach('rollback: dequeued', model.taken[session]!.length > 0);
     reach('rollback: acknowledged', model.acknowledged[session]!.length > 0);
-    model.giveBack(model.taken[session]!);
+    model.makeReady(model.taken[session]!);
     model.received.push(...model.acknowledged[session]!);
     model.endTransaction(session);
   });
@@ -233,7 +233,7 @@ const reopen = command('reopen', async (model, real) => {
   model.opened += 1;
   for (const session of sessionNumbers) model.endTransaction(session);
   model.received = [];
-  model.giveBack([...model.live.keys()]);
+  model.makeReady([...model.live.keys()]);
 });
 
 const browse = command('browse', async (model, real) => {

@@ -145,12 +145,12 @@ const settle = (name: Name, how: 'commit' | 'rollback') =>
     await real.consumers.get(name)![how]();
     const held = model.held.get(name);
     if (held === undefined) return;
-    if (how === 'rollback') giveBack(model, name);
+    if (how === 'rollback') makeReady(model, name);
     held.length = 0;
   });
 
 /** Payloads are counted up as the commits are, but for those of a transaction that was open for long. */
-function giveBack(model: Model, name: Name): void {
+function makeReady(model: Model, name: Name): void {
   const ready = model.ready.get(name)!;
   ready.unshift(...model.held.get(name)!);
   model.held.set(name, []);
@@ -162,7 +162,7 @@ const reopen = command('reopen', async (model, real) => {
   await real.open();
   model.opened += 1;
   model.staged = [[], []];
-  for (const name of model.ready.keys()) giveBack(model, name);
+  for (const name of model.ready.keys()) makeReady(model, name);
 });
 
 const commands = [

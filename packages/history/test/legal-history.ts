@@ -205,7 +205,7 @@ export class LegalHistory {
     if (draw === 7) Object.assign(operation, { outcome: 'unknown', end: Number.POSITIVE_INFINITY });
     else if (!happens) operation.outcome = 'fail';
     if (happens) this.#apply(operation, held);
-    else if (held !== undefined) this.#giveBack(held);
+    else if (held !== undefined) this.#rollback(held);
   }
 
   #apply({ enqueues }: Transaction, held: Held | undefined): void {
@@ -219,7 +219,7 @@ export class LegalHistory {
     }
   }
 
-  #giveBack(held: Held): void {
+  #rollback(held: Held): void {
     this.#end(held);
     for (const stored of held.stored)
       if (stored.queue === 'poison' && stored.deliveries >= attemptsMax) stored.queue = 'poison.exceptions';

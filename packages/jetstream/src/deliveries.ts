@@ -126,7 +126,7 @@ export class Deliveries {
    * that a former leader delivered is ready when its time is up, or somebody else's already. Rejects with
    * `INSTANCE_UNREACHABLE` if no server confirms.
    */
-  async giveBack(deliveries: readonly Delivery[]): Promise<void> {
+  async nack(deliveries: readonly Delivery[]): Promise<void> {
     const leaders = new Map<string, string>();
     try {
       for (const { queue, subscriber } of deliveries) {
@@ -145,7 +145,7 @@ export class Deliveries {
       const isExhausted = row.attemptsMax !== null && deliveryCount >= row.attemptsMax;
       if (isExhausted && this.holds.isValid(hold)) return this.#moveToExceptions(row, delivery);
       const delayMs = row.retryDelayMs * 2 ** Math.min(deliveryCount - 1, 30);
-      return this.holds.giveBack(hold, Math.min(delayMs, retryDelayMsMax));
+      return this.holds.nack(hold, Math.min(delayMs, retryDelayMsMax));
     });
     const failed = (await Promise.allSettled(returns)).find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
@@ -176,7 +176,7 @@ export class Deliveries {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#pullers.values()].map((puller) => puller.giveBack()));
+    await Promise.all([...this.#pullers.values()].map((puller) => puller.releasePrefetched()));
     this.holds.close();
   }
 }

@@ -116,7 +116,7 @@ export class Holds {
    * Ends the hold: the message is ready again after `delayMs`. Resolves when the servers have confirmed that. Rejects with
    * `INSTANCE_UNREACHABLE` if they have not: then it is ready once its time is up.
    */
-  async giveBack(hold: Hold, delayMs: number): Promise<void> {
+  async nack(hold: Hold, delayMs: number): Promise<void> {
     const wasValid = this.isValid(hold);
     this.#live.delete(hold as LiveHold);
     if (!wasValid) return;

@@ -165,7 +165,7 @@ export class JetStreamSession implements ClientSession {
     const { deliveries, timedHolds } = this.#context;
     await this.#guard.run(
       (async () => {
-        await deliveries.giveBack(timedHolds.take(queue, receipts));
+        await deliveries.nack(timedHolds.take(queue, receipts));
       })(),
     );
   }
@@ -217,7 +217,7 @@ export class JetStreamSession implements ClientSession {
         );
       }
     } catch (error) {
-      await deliveries.giveBack(dequeued).catch(() => undefined); // they return when their time is up
+      await deliveries.nack(dequeued).catch(() => undefined); // they return when their time is up
       throw error;
     }
     const received = joined(acknowledged).flatMap(({ queue, receipts }) => timedHolds.take(queue, receipts));
@@ -301,7 +301,7 @@ export class JetStreamSession implements ClientSession {
   async #rollback(): Promise<void> {
     const dequeued = this.#dequeued;
     this.#reset();
-    await this.#context.deliveries.giveBack(dequeued).catch(() => undefined);
+    await this.#context.deliveries.nack(dequeued).catch(() => undefined);
   }
 
   #reset(): void {

@@ -183,7 +183,7 @@ export class MessagePuller {
     this.#prefetched.push(...surplus);
     clearTimeout(this.#returnTimer);
     if (this.#prefetched.length === 0) return;
-    this.#returnTimer = setTimeout(() => void this.giveBack(), storeLimits.prefetchIdleMs).unref();
+    this.#returnTimer = setTimeout(() => void this.releasePrefetched(), storeLimits.prefetchIdleMs).unref();
   }
 
   /** Reads who leads the consumer now. Throws `INSTANCE_UNREACHABLE`, and what `ServerLink.call` does. */
@@ -193,7 +193,7 @@ export class MessagePuller {
   }
 
   /** Prefetched messages become ready for others. */
-  async giveBack(): Promise<void> {
+  async releasePrefetched(): Promise<void> {
     clearTimeout(this.#returnTimer);
     await this.#return(this.#prefetched.splice(0));
   }

@@ -37,7 +37,7 @@ export class TimedHolds {
     if (held === undefined) return;
     this.#held.delete(receipt);
     // Without an answer the servers return it when its time with them is up.
-    this.#deliveries.giveBack([held.delivery]).catch(() => undefined);
+    this.#deliveries.nack([held.delivery]).catch(() => undefined);
   }
 
   /** The holds of these receipts. Throws `RECEIPT_STALE` if one has ended, is of another queue or is named twice. */
@@ -74,6 +74,6 @@ export class TimedHolds {
     const all = [...this.#held.values()];
     for (const { timer } of all) clearTimeout(timer);
     this.#held.clear();
-    await this.#deliveries.giveBack(all.map(({ delivery }) => delivery)).catch(() => undefined);
+    await this.#deliveries.nack(all.map(({ delivery }) => delivery)).catch(() => undefined);
   }
 }

@@ -10,7 +10,7 @@ const producer = { send: async () => {} };
 /** Runs until so many transactions began; `send` gets the number of each. */
 async function sentAt(
   transactions: number,
-  send: (no: number) => Promise<void>,
+  send: (transaction: number) => Promise<void>,
   producers = [producer],
 ): Promise<number[]> {
   const sent: number[] = [];
@@ -33,7 +33,8 @@ async function sentAt(
 
 describe('an open loop', () => {
   it('intends to send at equal distances, however long a transaction takes', async () => {
-    const stall = (no: number) => new Promise<void>((resolve) => setTimeout(resolve, no === 5 ? 60 : 0));
+    const stall = (transaction: number) =>
+      new Promise<void>((resolve) => setTimeout(resolve, transaction === 5 ? 60 : 0));
     const sent = await sentAt(60, stall);
     expect(sent).toHaveLength(60);
     const [first] = sent;
@@ -44,9 +45,9 @@ describe('an open loop', () => {
     const blocked = Promise.withResolvers<void>();
     const sent = await sentAt(
       10,
-      async (no) => {
-        if (no === 1) await blocked.promise;
-        if (no === 10) blocked.resolve();
+      async (transaction) => {
+        if (transaction === 1) await blocked.promise;
+        if (transaction === 10) blocked.resolve();
       },
       [producer, producer],
     );

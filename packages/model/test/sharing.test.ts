@@ -33,7 +33,7 @@ function orderOfBursts(options: { sliceUs: number; bursts: readonly number[] }):
     processors.releaseThread(processors.sessionThread(job));
     left[job] = left[job]! - 1;
     if (left[job]! > 0) request(job);
-    processors.settle();
+    processors.releaseKeptCore();
   }
   expect(kernel.now).toBe(100 * order.length);
   return order;

@@ -100,7 +100,7 @@ export class ConsumerStream {
   }
 
   /** The same as a request: resolves when the messages are consumed, and those that were ready have arrived. */
-  async settle(): Promise<void> {
+  async flushAndWait(): Promise<void> {
     const { acknowledged, credit } = this.#take();
     await this.#request(requests.consumerFlow, [acknowledged, credit]);
   }

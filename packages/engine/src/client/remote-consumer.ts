@@ -24,7 +24,7 @@ export interface ConsumerSession {
   readonly isInBranch: boolean;
   /** Opens the session on the current connection. Throws `INSTANCE_UNREACHABLE`, `TX_NOT_COMMITTED`. */
   attach(): Promise<void>;
-  /** A message that its transaction is to consume was handed out. */
+  /** The application was given a message that the session's transaction is to consume. */
   onTransacted(): void;
   dequeue(queue: string, options: DequeueOptions): Promise<Message[]>;
 }
@@ -148,7 +148,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
       for (let message = this.#shift(); message !== undefined; message = this.#shift()) {
         const stream = this.#stream;
         this.#unacknowledged += 1;
-        this.#onHandedOut(1);
+        this.#onDelivered(1);
         try {
           const pending = listener(message);
           if (pending !== undefined) await pending;
@@ -159,7 +159,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
           if (this.#stream === stream && this.#closing === undefined) await this.recover();
           continue;
         }
-        if (this.#stream === stream) this.#acknowledgeHandedOut();
+        if (this.#stream === stream) this.#acknowledgeDelivered();
       }
     } catch (error) {
       this.#onError(error);
@@ -176,7 +176,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     return this.ackMode === 'auto' || this.ackMode === 'dups-ok';
   }
 
-  #onHandedOut(count: number): void {
+  #onDelivered(count: number): void {
     if (this.#prefetching === true) this.#stream?.add({ acknowledged: 0, credit: count });
     if (this.ackMode === 'transacted') this.#host.session.onTransacted();
   }
@@ -185,7 +185,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
    * Acknowledges what the application was given, where the mode leaves that to the consumer. With `dups-ok` it waits until half of a
    * pipeline is unacknowledged or the buffer is empty.
    */
-  #acknowledgeHandedOut(): void {
+  #acknowledgeDelivered(): void {
     if (!this.#acknowledgesItself) return;
     const isLazy = this.ackMode === 'dups-ok' && this.#buffer.size > 0;
     if (isLazy && this.#unacknowledged < this.#settings.messagesMaximum / 2) return;
@@ -243,7 +243,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
           this.#prefetching === true
             ? await this.#takePushed(stream, max, leftMs, signal)
             : await this.#pull(stream, max, leftMs, signal);
-        if (messages !== undefined) return this.#handOut(messages);
+        if (messages !== undefined) return this.#deliver(messages);
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
       }
@@ -257,11 +257,11 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     if (this.#prefetching) this.#giveCredit(stream);
   }
 
-  #handOut(messages: Message[]): Message[] {
+  #deliver(messages: Message[]): Message[] {
     if (messages.length === 0) return messages;
     this.#unacknowledged += messages.length;
-    this.#onHandedOut(messages.length);
-    this.#acknowledgeHandedOut();
+    this.#onDelivered(messages.length);
+    this.#acknowledgeDelivered();
     return messages;
   }
 
@@ -273,7 +273,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     signal: AbortSignal | undefined,
   ): Promise<Message[] | undefined> {
     // What is ready may be on its way: the answer comes behind it.
-    if (this.#buffer.size === 0 && waitMs === 0) await stream.settle();
+    if (this.#buffer.size === 0 && waitMs === 0) await stream.flushAndWait();
     else if (this.#buffer.size === 0) await this.#whenChanged(waitMs, signal);
     if (this.#stream !== stream) {
       if (this.#failure !== undefined) throw this.#failure.error;
@@ -342,7 +342,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     stream.add({ acknowledged: this.#unacknowledged, credit: 0 });
     this.#unacknowledged = 0;
     try {
-      await stream.settle();
+      await stream.flushAndWait();
     } catch (error) {
       if (error instanceof ConnectionLost) throw new QueueError('COMMIT_OUTCOME_UNKNOWN', { cause: error });
       throw error;

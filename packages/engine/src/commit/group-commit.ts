@@ -277,7 +277,7 @@ export class GroupCommit {
       if (this.#pending.length === 0) this.#notifyIdle();
     } else {
       this.#inFlight.push(group);
-      if (this.#inFlight.length === 1) this.#written.hold(group);
+      if (this.#inFlight.length === 1) this.#written.setHolder(group);
       this.#options.writer.send({ kind: 'group', groupNumber, generation, ...built.message });
     }
     if (this.#pending.length > 0) this.schedule();
@@ -286,7 +286,7 @@ export class GroupCommit {
   /** The writer's answer to the oldest group in flight. */
   onResult(result: GroupResult): void {
     const group = this.#inFlight.shift();
-    this.#written.hold(this.#inFlight[0]);
+    this.#written.setHolder(this.#inFlight[0]);
     if (group === undefined || group.groupNumber !== result.groupNumber) {
       const message = `The writer answered group ${result.groupNumber} out of turn`;
       this.fail(new QueueError('INSTANCE_FAILED', { message }));
@@ -391,7 +391,7 @@ export class GroupCommit {
     this.#fatal = error;
     const lost = [...members, ...this.#inFlight.flatMap((group) => group.members), ...this.#pending];
     this.#inFlight.length = 0;
-    this.#written.hold(undefined);
+    this.#written.setHolder(undefined);
     this.#pending = [];
     for (const { reject } of lost) reject(error);
     this.#options.onFatal(error);

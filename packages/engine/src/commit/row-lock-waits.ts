@@ -93,7 +93,7 @@ export class RowLockWaits {
 
   #noteHolder(): void {
     const [longest] = this.#waiting;
-    this.#holder.hold(longest?.branch);
+    this.#holder.setHolder(longest?.branch);
   }
 
   /**

@@ -9,7 +9,7 @@ import { nodePorts } from '../node-ports.ts';
 import { openThreadClock } from '../node-thread-clock.ts';
 import { QueueMemory, sessionStates } from './queue-memory.ts';
 import { joinSharedMemory } from './session-parts.ts';
-import { SharedSession } from './thread-session.ts';
+import { ThreadSessionClient } from './thread-session-client.ts';
 
 /**
  * Returns once the instance answers. Each session has a connection of its own. Throws `SESSIONS_FULL`, `INSTANCE_UNREACHABLE`,
@@ -28,7 +28,7 @@ export async function openThreadSession(handle: SharedQueueHandle): Promise<Thre
       connectMs: limits.connectMsDefault,
       ports: nodePorts,
     });
-    return new SharedSession({ ...parts, queue: handle.queue, client, clock, thread });
+    return new ThreadSessionClient({ ...parts, queue: handle.queue, client, clock, thread });
   } catch (error) {
     parts.book.close();
     memory.store(memory.session(session, 'state'), sessionStates.indexOf('closed'));

@@ -65,7 +65,7 @@ export class QueueObject {
   }
 
   /** Access with a lock. `read` runs under the mutex. Throws `INSTANCE_CLOSED`, and what `read` throws. */
-  look<T>(read: (table: SubscriberTable) => T): T {
+  readLocked<T>(read: (table: SubscriberTable) => T): T {
     this.#lock();
     try {
       this.#pin();

@@ -23,7 +23,7 @@ export type HomeCall =
   /** Leaves a copy of the branch's work at the home instance, for the first of its own branches that prepares. */
   | ({ call: 'ship'; work: ShippedWork; holdMs: number } & UnderLock)
   /** The branch prepares: whether a branch of the home instance answers for the work that was shipped. */
-  | ({ call: 'settle' } & UnderLock)
+  | ({ call: 'prepareShipped' } & UnderLock)
   /** Takes the shipped copy back. */
   | ({ call: 'withdraw' } & UnderLock);
 
@@ -57,9 +57,9 @@ export type ShipAnswer = 'accepted' | 'refused';
  * `taken`: a branch of the home instance commits the work with its own. `not taken`: none does, and none will. `unknown`: the home
  * instance has lost it, or had it in a branch that has ended.
  */
-export type SettleAnswer = 'taken' | 'not taken' | 'unknown';
+export type PrepareShippedAnswer = 'taken' | 'not taken' | 'unknown';
 
 /** `absorbed`: a branch that is prepared has the work. */
 export type WithdrawAnswer = 'withdrawn' | 'absorbed';
 
-export type HomeAnswer = null | ShipAnswer | SettleAnswer | WithdrawAnswer;
+export type HomeAnswer = null | ShipAnswer | PrepareShippedAnswer | WithdrawAnswer;

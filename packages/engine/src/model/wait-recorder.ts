@@ -230,8 +230,8 @@ export class HolderSlot<T> {
     return this.#holder === undefined ? null : this.#idOf(this.#holder);
   }
 
-  /** A hold begins, and the one before ends. Undefined: from now on nobody has it. */
-  hold(holder: T | undefined): void {
+  /** Ends the hold of the former holder. Undefined: nothing is held from now on. */
+  setHolder(holder: T | undefined): void {
     if (this.#book.sampler !== undefined) this.#tell(this.#book.sampler, holder);
     this.#holder = holder;
   }

@@ -98,7 +98,7 @@ export class BacklogReader {
     }
     const runs = blocks.map(toRun);
     const whole = runsBeforeMissing(runs, { fromSeq, endSeq: more ? undefined : rangeEnd, consumption });
-    if (whole.holed) partition.apply('damage');
+    if (whole.hasMissing) partition.apply('damage');
     return whole;
   }
 
@@ -182,17 +182,17 @@ function isTruncated({ partitions }: MessageLog, partition: Partition): boolean 
 function runsBeforeMissing(
   runs: CachedRun[],
   { fromSeq, endSeq, consumption }: { fromSeq: Seq; endSeq: Seq | undefined; consumption: Consumption },
-): { runs: CachedRun[]; readEnd: Seq; holed: boolean } {
+): { runs: CachedRun[]; readEnd: Seq; hasMissing: boolean } {
   const isTerminal = (start: Seq, end: Seq) =>
     end <= start || consumption.terminalCountBetween(start, end) === end - start;
   let readEnd = fromSeq;
   for (const [index, { firstSeq, count }] of runs.entries()) {
-    if (!isTerminal(readEnd, firstSeq)) return { runs: runs.slice(0, index), readEnd, holed: true };
+    if (!isTerminal(readEnd, firstSeq)) return { runs: runs.slice(0, index), readEnd, hasMissing: true };
     readEnd = firstSeq + count;
   }
-  if (endSeq === undefined) return { runs, readEnd, holed: false };
-  const holed = !isTerminal(readEnd, endSeq);
-  return { runs, readEnd: holed ? readEnd : Math.max(readEnd, endSeq), holed };
+  if (endSeq === undefined) return { runs, readEnd, hasMissing: false };
+  const hasMissing = !isTerminal(readEnd, endSeq);
+  return { runs, readEnd: hasMissing ? readEnd : Math.max(readEnd, endSeq), hasMissing };
 }
 
 function toRun({ firstSeq, count, body }: ReadBlock): CachedRun {

@@ -22,7 +22,7 @@ import { AdaptiveCommitPlacement, type CommitPlacement } from '../storage/thread
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import { passedOnCall } from '../xa/passed-on-calls.ts';
-import { globalTransactionLock } from '../xa/tight/homes.ts';
+import { globalTransactionLock } from '../xa/tight/home-instances.ts';
 import { LocalInstance } from './local-instance.ts';
 import { openSharded } from './open-sharded.ts';
 import { Scrubber } from './scrubber.ts';

@@ -53,7 +53,7 @@ import { TurnBudget } from '../queues/turn-budget.ts';
 import { Branches } from '../xa/branches.ts';
 import { Decisions } from '../xa/coordinator/decisions.ts';
 import { PassedOnCalls } from '../xa/passed-on-calls.ts';
-import { Homes } from '../xa/tight/homes.ts';
+import { HomeInstances } from '../xa/tight/home-instances.ts';
 import { ShippedBranches } from '../xa/tight/shipped-branches.ts';
 
 export interface ShardedOptions {
@@ -297,7 +297,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     assertHasTables,
     branchesOf: (transactionKey) => branches.ofTransaction(transactionKey),
   });
-  const homes = new Homes({ instance, shipped, waits, ports });
+  const homeInstances = new HomeInstances({ instance, shipped, waits, ports });
   const passedOn = new PassedOnCalls({ instance, waits, ports });
   const branches = new Branches({
     groupCommit,
@@ -306,7 +306,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     delayed,
     transactions,
     rowLockWaits,
-    homes,
+    homeInstances,
     passedOn,
     ports,
     assertHasTables,
@@ -351,7 +351,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   const close = async () => {
     queues.rejectWaiters('INSTANCE_CLOSED');
     branches.close();
-    homes.end(new QueueError('INSTANCE_CLOSED', { details: { instance } }));
+    homeInstances.end(new QueueError('INSTANCE_CLOSED', { details: { instance } }));
     holds.close();
     await forwarding.close();
     payloads.close();
@@ -382,7 +382,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     delayed,
     branches,
     rowLockWaits,
-    homes,
+    homeInstances,
     passedOn,
     decisions,
     forwarding,

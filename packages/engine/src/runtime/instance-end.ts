@@ -53,7 +53,7 @@ export class InstanceEnd {
     void services.stop(); // never rejects
     sharded.queues.rejectWaiters(error);
     sharded.rowLockWaits.close(error);
-    sharded.homes.end(error);
+    sharded.homeInstances.end(error);
     unsharded.rejectWaiters(error);
     grouped.rejectWaiters(error);
     onEnded?.(error);

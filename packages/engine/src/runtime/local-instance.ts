@@ -155,7 +155,7 @@ export class LocalInstance implements Instance {
   set acceptsMessages(accepts: boolean) {
     this.#queues.acceptsMessages = accepts;
     this.#sharded.forwarding.acceptsMessages = accepts;
-    this.#sharded.homes.shipped.acceptsMessages = accepts;
+    this.#sharded.homeInstances.shipped.acceptsMessages = accepts;
   }
 
   get forwarding(): InstanceForwarding {
@@ -174,7 +174,7 @@ export class LocalInstance implements Instance {
 
   /** Answers calls of one connection about tightly coupled transactions that have this instance as their home. */
   openHomeCaller(): HomeCaller {
-    return this.#sharded.homes.openCaller();
+    return this.#sharded.homeInstances.openCaller();
   }
 
   /** From now on messages can come from the other instances and go to them; so can calls about branches. */

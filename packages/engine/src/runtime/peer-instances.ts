@@ -4,7 +4,7 @@ import type { Interconnect } from '../forwarding/interconnect.ts';
 import type { InstanceId } from '../model/ids.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
 import type { BranchPeers } from '../xa/passed-on-calls.ts';
-import type { HomePeers } from '../xa/tight/homes.ts';
+import type { HomePeers } from '../xa/tight/home-instances.ts';
 import type { ShardedParts } from './assemble-sharded.ts';
 
 /** Requests to the other instances: forwarded messages, and calls about branches of distributed transactions. */
@@ -32,18 +32,18 @@ export class PeerInstances {
 
   /** From now on messages can come from the other instances and go to them; so can calls about branches. */
   connect(interconnect: PeerInterconnect): void {
-    const { homes, passedOn, forwarding } = this.#options.sharded;
+    const { homeInstances, passedOn, forwarding } = this.#options.sharded;
     this.#interconnect = interconnect;
-    homes.peers = interconnect;
+    homeInstances.peers = interconnect;
     passedOn.peers = interconnect;
     forwarding.connect(interconnect);
   }
 
   /** Starts nothing more with the others, and gives what is under way a bounded time to end. */
   async disconnect(): Promise<void> {
-    const { homes, passedOn, forwarding } = this.#options.sharded;
+    const { homeInstances, passedOn, forwarding } = this.#options.sharded;
     this.#interconnect = undefined;
-    homes.peers = undefined;
+    homeInstances.peers = undefined;
     passedOn.peers = undefined;
     await forwarding.disconnect();
   }

@@ -123,12 +123,12 @@ export class WriteLock implements SharedFileLock {
         run: () => {
           try {
             time?.end();
-            holder?.hold(time ?? instanceItself);
+            holder?.setHolder(time ?? instanceItself);
             resolveCall(work());
           } catch (error) {
             reject(error);
           } finally {
-            holder?.hold(undefined);
+            holder?.setHolder(undefined);
           }
         },
       });

@@ -20,12 +20,12 @@ import type { ShardedTransaction } from '../queues/sharded-transaction.ts';
 import { Branch, type BranchWork } from './branch.ts';
 import { BranchWrites, type BranchWritesOptions } from './branch-writes.ts';
 import type { PassedOnCalls } from './passed-on-calls.ts';
-import type { Homes } from './tight/homes.ts';
-import { type LockWaiter, noSession, tightBranchOf } from './tight/tight-branch.ts';
+import type { HomeInstances } from './tight/home-instances.ts';
+import { createTightBranch, type LockWaiter, noSession } from './tight/tight-branch.ts';
 
 export interface BranchesOptions extends Omit<BranchWritesOptions, 'clock' | 'preparedBytes'> {
   rowLockWaits: RowLockWaits;
-  homes: Homes;
+  homeInstances: HomeInstances;
   passedOn: PassedOnCalls;
   ports: Pick<Ports, 'clock' | 'timers'>;
   /** Throws `SQL_ELSEWHERE` unless the application's tables are in this instance's file. */
@@ -90,7 +90,7 @@ export class Branches implements XaResource {
     const { branchesMax } = limits;
     if (this.#branches.size >= branchesMax) throw new QueueError('XAER_RMERR', { details: { branchesMax } });
     branch.timeoutMs = timeoutMs;
-    branch.tight = tightBranchOf(branch, this.#options.homes, options);
+    branch.tight = createTightBranch(branch, this.#options.homeInstances, options);
     branch.apply('start');
     this.#branches.set(branch.key, branch);
     this.#startTimer(branch);
@@ -172,7 +172,7 @@ export class Branches implements XaResource {
     branch.timer?.cancel();
     const work = branch.work!;
     try {
-      if (branch.tight?.isShipped === true && (await branch.tight.settle(waiter))) {
+      if (branch.tight?.isShipped === true && (await branch.tight.prepareShipped(waiter))) {
         this.#finish(branch);
         return 'read-only';
       }
@@ -189,7 +189,7 @@ export class Branches implements XaResource {
     branch.work = undefined;
     if (transaction.hasStatements) this.#options.assertHasTables(); // they were to be shipped, and are not
     stageAcknowledged(work);
-    this.#options.homes.shipped.giveTo(branch, transaction);
+    this.#options.homeInstances.shipped.giveTo(branch, transaction);
     if (transaction.isEmpty || this.#giveToAnother(branch, transaction)) {
       time?.answer();
       this.#finish(branch);
@@ -255,7 +255,7 @@ export class Branches implements XaResource {
       await underLock(branch, waiter, async () => {
         if (transaction.hasStatements) this.#options.assertHasTables();
         stageAcknowledged(work);
-        this.#options.homes.shipped.giveTo(branch, transaction);
+        this.#options.homeInstances.shipped.giveTo(branch, transaction);
         isStaged = true;
         await transaction.commit();
       });

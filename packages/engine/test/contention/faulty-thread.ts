@@ -13,7 +13,7 @@ import { QueueObject } from '../../src/contention/queue-object.ts';
 import { noThreadClock } from '../../src/contention/session-book.ts';
 import { joinSharedMemory } from '../../src/contention/session-parts.ts';
 import { SubscriberTable } from '../../src/contention/subscriber-table.ts';
-import { SharedSession } from '../../src/contention/thread-session.ts';
+import { ThreadSessionClient } from '../../src/contention/thread-session-client.ts';
 import type { SharedQueueHandle } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 
@@ -79,7 +79,7 @@ async function moveMessages(received: string[]): Promise<void> {
     connectMs: limits.connectMsDefault,
     ports: nodePorts,
   });
-  const shared = new SharedSession({
+  const shared = new ThreadSessionClient({
     ...joined,
     object,
     channel,

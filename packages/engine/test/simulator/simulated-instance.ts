@@ -117,14 +117,14 @@ export class SimulatedInstance {
       },
     };
     const parts = assembleParts(options, { writer, reader, recovered });
-    const { forwarding, homes, branches, passedOn } = parts;
-    const end: NetworkEnd = { instance, forwarding, homes, branches, alive: true };
+    const { forwarding, homeInstances, branches, passedOn } = parts;
+    const end: NetworkEnd = { instance, forwarding, homeInstances, branches, alive: true };
     const opening: Opening = { parts, ports, end, waits, lease, failed: undefined, hasSubscribers: false };
     writer.attach(parts.groupCommit);
     recoverSharded(parts, options, recovered);
     network.attach(end);
     const interconnect = network.interconnectOf(end, instances, this.#options.consumerIdleMs);
-    homes.peers = interconnect;
+    homeInstances.peers = interconnect;
     passedOn.peers = interconnect;
     if (instances.length > 1) forwarding.connect(interconnect);
     this.opening = opening;

@@ -6,14 +6,14 @@ import type { BatchSender } from '../../src/model/forwarded-batch.ts';
 import type { Branches } from '../../src/xa/branches.ts';
 import type { BranchPeers } from '../../src/xa/passed-on-calls.ts';
 import type { HomeCaller } from '../../src/xa/tight/home-caller.ts';
-import type { HomePeers, Homes } from '../../src/xa/tight/homes.ts';
+import type { HomeInstances, HomePeers } from '../../src/xa/tight/home-instances.ts';
 import type { Chance, Scheduler } from './scheduler.ts';
 
 /** One opening of an instance, as the network sees it. */
 export interface NetworkEnd {
   instance: number;
   forwarding: InstanceForwarding;
-  homes: Homes;
+  homeInstances: HomeInstances;
   branches: Pick<Branches, 'answer'>;
   alive: boolean;
 }
@@ -38,7 +38,7 @@ class Connection {
     this.from = from;
     this.to = to;
     this.number = from.forwarding.nextConnectionNumber();
-    this.home = to.homes.openCaller();
+    this.home = to.homeInstances.openCaller();
   }
 }
 

@@ -79,14 +79,14 @@ export class Node {
 
   open(): void {
     this.simulated.open();
-    const { shipped } = this.opening.parts.homes;
+    const { shipped } = this.opening.parts.homeInstances;
     if (this.#bug === 'the home instance leaves out what was shipped') shipped.giveTo = () => undefined;
     if (this.#bug === 'shipped work counts as taken and is dropped')
-      shipped.settle = (...branch) => {
+      shipped.prepareShipped = (...branch) => {
         shipped.withdraw(...branch);
         return 'taken';
       };
-    if (this.#bug === 'shipped work is kept by both instances') shipped.settle = () => 'not taken';
+    if (this.#bug === 'shipped work is kept by both instances') shipped.prepareShipped = () => 'not taken';
   }
 
   /** A call that ends with the opening that it was made in. */

@@ -279,7 +279,7 @@ export class CrashRun {
     }
     if (isWritten) return 'before the sync of the prepare';
     if (this.#wasDecided) return 'after the commit';
-    if (opening!.parts.homes.shipped.size === 0) return 'before the shipping';
+    if (opening!.parts.homeInstances.shipped.size === 0) return 'before the shipping';
     const { branches } = this.#nodes.second.opening.parts;
     return branches.size > 0 ? 'after the shipping' : 'after the read-only answer, before the prepare';
   }
@@ -314,7 +314,10 @@ export class CrashRun {
       simulated: { file, instance },
       opening: { parts },
     } of Object.values(this.#nodes)) {
-      expectThat(parts.homes.shipped.size === 0, () => `shipped work is left on instance ${instance}`);
+      expectThat(
+        parts.homeInstances.shipped.size === 0,
+        () => `shipped work is left on instance ${instance}`,
+      );
       expectThat(parts.branches.size === 0, () => `a branch is left on instance ${instance}`);
       const { preparedBranches, decisions } = file.tables;
       expectThat(preparedBranches.size === 0, () => `a branch is in doubt on instance ${instance}`);

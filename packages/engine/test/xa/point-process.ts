@@ -76,8 +76,8 @@ function watch<Name extends string>(
 
 watch(TightBranch, 'leave', () => 'shipping');
 watch(ShippedBranches, 'ship', () => 'taking what is shipped');
-watch(TightBranch, 'settle', () => 'asking who commits');
-watch(ShippedBranches, 'settle', () => 'saying who commits');
+watch(TightBranch, 'prepareShipped', () => 'asking who commits');
+watch(ShippedBranches, 'prepareShipped', () => 'saying who commits');
 watch(ShippedBranches, 'giveTo', () => 'adding what was shipped to its own branch');
 watch(BranchWrites, 'prepare', () => 'writing the prepared branch');
 watch(BranchWrites, 'commit', () => 'writing the commit');

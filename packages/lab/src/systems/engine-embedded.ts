@@ -34,8 +34,8 @@ export function openEmbedded(spec: EngineQueue): OpenClient {
           return instance.subscribers(queueName(0)).find((each) => each.name === name)!.backlog;
         }
         let depth = 0;
-        for (let no = 0; no < queues; no += 1) {
-          const { ready, held } = instance.queue(queueName(no));
+        for (let index = 0; index < queues; index += 1) {
+          const { ready, held } = instance.queue(queueName(index));
           depth += ready + held;
         }
         return depth;

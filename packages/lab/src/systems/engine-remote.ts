@@ -44,7 +44,7 @@ export function openRemote(spec: EngineQueue, sessions: 'plain' | 'prefetching')
           const named = all.flat().filter(({ name }) => name === subscriberName(subscriber));
           return named.reduce((sum, { backlog }) => sum + backlog, 0);
         }
-        const names = Array.from({ length: queues }, (_, no) => queueName(no));
+        const names = Array.from({ length: queues }, (_, index) => queueName(index));
         const infos = await Promise.all(
           instances.flatMap((instance) => names.map((name) => instance.queue(name))),
         );

@@ -17,8 +17,8 @@ import { startPulling } from './driver/pull-consumers.ts';
 /** Which of the engine's queues: its kind, how it keeps messages, when they are visible. */
 export type EngineQueue = Pick<QueueSpec, 'kind' | 'durability' | 'visibility'>;
 
-export const queueName = (no: number) => `queue-${no}`;
-export const subscriberName = (no: number) => `subscriber-${no}`;
+export const queueName = (index: number) => `queue-${index}`;
+export const subscriberName = (index: number) => `subscriber-${index}`;
 
 /** How long a dequeue waits before the session commits what it has and dequeues again. */
 const waitMs = 100;
@@ -30,16 +30,16 @@ export async function createQueues(
   { queues = 1, subscribers, messagesMax }: Pick<ClientOptions, 'queues' | 'subscribers' | 'messagesMax'>,
 ): Promise<void> {
   const isBuffered = spec.visibility === 'immediate';
-  for (let no = 0; no < queues; no += 1) {
+  for (let index = 0; index < queues; index += 1) {
     await instance.createQueue({
       ...spec,
-      name: queueName(no),
+      name: queueName(index),
       type: subscribers > 0 ? 'topic' : 'queue',
       ...(isBuffered && messagesMax !== undefined ? { messagesMax } : {}),
     });
   }
-  for (let no = 0; no < subscribers; no += 1) {
-    await instance.subscribe(queueName(0), { name: subscriberName(no) });
+  for (let index = 0; index < subscribers; index += 1) {
+    await instance.subscribe(queueName(0), { name: subscriberName(index) });
   }
 }
 

@@ -10,7 +10,7 @@ import { serverCall } from '../meters/load-waits.ts';
 import type { ConsumeOptions, OpenClient } from './driver/driver.ts';
 import { startPulling } from './driver/pull-consumers.ts';
 
-const queueList = (no: number) => `queue:${no}`;
+const queueList = (index: number) => `queue:${index}`;
 const heldList = (consumer: number | '*') => `held:${consumer}`;
 /** How long a consumer waits for a message before it checks whether it must stop. */
 const waitSeconds = 0.1;
@@ -69,7 +69,7 @@ export const openRedisList =
         };
       },
       async depth() {
-        const queueLists = Array.from({ length: queues }, (_, no) => queueList(no));
+        const queueLists = Array.from({ length: queues }, (_, index) => queueList(index));
         const lists = [...queueLists, ...(await control.keys(heldList('*')))];
         const lengths = await Promise.all(lists.map((list) => control.llen(list)));
         return lengths.reduce((sum, length) => sum + length, 0);

@@ -10,7 +10,7 @@ import { HttpConnection, type HttpResponse } from './http-connection.ts';
 
 /** How long a dequeue waits for a message before its consumer asks whether it must stop, milliseconds. */
 const waitMs = 100;
-const queuePath = (no: number) => `/api/queues/queue-${no}`;
+const queuePath = (index: number) => `/api/queues/queue-${index}`;
 
 interface Delivered {
   messages: { payloadBase64: string; receipt: string; deliveryCount: number }[];
@@ -27,13 +27,13 @@ export function openRest({ creates }: { creates: boolean }): OpenClient {
     };
     const control = await connect();
     if (creates && createsQueue) {
-      for (let no = 0; no < queues; no += 1) {
-        const queue = JSON.stringify({ name: `queue-${no}`, durability: 'durable' });
+      for (let index = 0; index < queues; index += 1) {
+        const queue = JSON.stringify({ name: `queue-${index}`, durability: 'durable' });
         expectStatus(await control.request('POST', '/api/queues', queue), 201);
       }
     }
-    const infoOf = async (no: number) => {
-      const { body } = expectStatus(await control.request('GET', queuePath(no)), 200);
+    const infoOf = async (index: number) => {
+      const { body } = expectStatus(await control.request('GET', queuePath(index)), 200);
       return JSON.parse(body.toString()) as { durability?: string; ready: number; held: number };
     };
     const { durability } = await infoOf(0);
@@ -82,8 +82,8 @@ export function openRest({ creates }: { creates: boolean }): OpenClient {
       },
       async depth() {
         let sum = 0;
-        for (let no = 0; no < queues; no += 1) {
-          const { ready, held } = await infoOf(no);
+        for (let index = 0; index < queues; index += 1) {
+          const { ready, held } = await infoOf(index);
           sum += ready + held;
         }
         return sum;

@@ -47,7 +47,7 @@ export class Processors {
   readonly #sliceUs: number;
   /** When each thread last got a core. */
   readonly #sliceSince: Float64Array;
-  /** The thread whose burst ended in this event and that has its core until `settle`, or `noThread`. */
+  /** The thread whose burst ended in this event and that has its core until `releaseKeptCore`, or `noThread`. */
   #keeping = noThread;
   #keepingNode = 0;
 
@@ -146,7 +146,7 @@ export class Processors {
     this.cpuUs[instance] = this.cpuUs[instance]! + us;
   }
 
-  /** To be called first when a burst has ended; `settle` after what follows from it. */
+  /** To be called first when a burst has ended; `releaseKeptCore` after what follows from it. */
   releaseCore(job: number): void {
     this.#account(job);
     this.#runningSince[job] = notRunning;
@@ -159,7 +159,7 @@ export class Processors {
   }
 
   /** To be called when all is done that follows from a burst's end: a thread without further work gives up its core. */
-  settle(): void {
+  releaseKeptCore(): void {
     if (this.#keeping === noThread) return;
     this.#keeping = noThread;
     this.#giveCore(this.#keepingNode);

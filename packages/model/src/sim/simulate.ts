@@ -172,7 +172,7 @@ class Simulation {
     else if (job < firstForwarder) this.#groupCommit.burstEnded(job);
     else if (job < firstTransfer) this.#forwarding.burstEnded(job);
     else this.#blocks.burstEnded(job);
-    this.#processors.settle();
+    this.#processors.releaseKeptCore();
   }
 
   #demandOf(job: number): number {

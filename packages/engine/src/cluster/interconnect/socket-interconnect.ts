@@ -7,7 +7,7 @@ import type { PassedOnAnswer, PassedOnCall } from '../../model/passed-on-call.ts
 import type { InstancePorts } from '../../model/ports.ts';
 import type { LocalInstance } from '../../runtime/local-instance.ts';
 import type { BranchPeers } from '../../xa/passed-on-calls.ts';
-import type { HomePeers } from '../../xa/tight/homes.ts';
+import type { HomePeers } from '../../xa/tight/home-instances.ts';
 import { PeerLink } from './peer-link.ts';
 
 export class SocketInterconnect implements Interconnect, HomePeers, BranchPeers {

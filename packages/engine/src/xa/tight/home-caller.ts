@@ -9,7 +9,7 @@ import type { LockToken } from '../../model/ids.ts';
 import type { ShippedBranches } from './shipped-branches.ts';
 import type { LockRequest, TransactionLocks } from './transaction-locks.ts';
 
-type CallUnderLock = Extract<HomeCall, { call: 'ship' | 'settle' | 'withdraw' }>;
+type CallUnderLock = Extract<HomeCall, { call: 'ship' | 'prepareShipped' | 'withdraw' }>;
 
 export class HomeCaller {
   readonly #locks: TransactionLocks;

@@ -1,11 +1,16 @@
 /**
  * Work that branches on other instances have shipped to this one, their home, as copies in memory. The first branch of this
  * instance that prepares takes it over, and its prepared row has all of it. The other instance keeps its own work until
- * `settle` has answered who commits it, so a crash of either loses nothing and nothing is done twice.
+ * `prepareShipped` has answered who commits it, so a crash of either loses nothing and nothing is done twice.
  */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
-import type { SettleAnswer, ShipAnswer, ShippedWork, WithdrawAnswer } from '../../model/home-calls.ts';
+import type {
+  PrepareShippedAnswer,
+  ShipAnswer,
+  ShippedWork,
+  WithdrawAnswer,
+} from '../../model/home-calls.ts';
 import type { QueueId } from '../../model/ids.ts';
 import { hasNoRoutingFields } from '../../model/inspect-record.ts';
 import { readRecord, recordEnd } from '../../model/message-record.ts';
@@ -102,7 +107,7 @@ export class ShippedBranches {
     else for (const start of starts) transaction.enqueue(row, readRecord(source, start));
   }
 
-  settle(transactionKey: string, key: string): SettleAnswer {
+  prepareShipped(transactionKey: string, key: string): PrepareShippedAnswer {
     const branches = this.#options.branchesOf(transactionKey);
     if (branches.some(({ absorbed }) => absorbed.has(key))) return 'taken';
     const shipped = this.#shipped.get(key);

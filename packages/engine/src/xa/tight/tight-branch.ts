@@ -6,12 +6,12 @@
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { XaStartOptions } from '../../api/xa.ts';
-import type { SettleAnswer, ShipAnswer, UnderLock, WithdrawAnswer } from '../../model/home-calls.ts';
+import type { PrepareShippedAnswer, ShipAnswer, UnderLock, WithdrawAnswer } from '../../model/home-calls.ts';
 import type { InstanceId, LockToken, SessionNumber } from '../../model/ids.ts';
 import type { RecordedTime } from '../../model/wait-recorder.ts';
 import type { ShardedTransaction } from '../../queues/sharded-transaction.ts';
 import { contentToShip } from './content-to-ship.ts';
-import type { Homes } from './homes.ts';
+import type { HomeInstances } from './home-instances.ts';
 
 /** On whose account a branch waits for its lock. */
 export interface LockWaiter {
@@ -25,7 +25,7 @@ export interface LockWaiter {
 export const noSession: LockWaiter = { time: undefined, mayWaitFor: () => true };
 
 export interface TightBranchOptions {
-  homes: Homes;
+  homeInstances: HomeInstances;
   branch: { key: string; transactionKey: string; timeoutMs: number };
   home: InstanceId;
   lockWaitMs: number;
@@ -34,12 +34,12 @@ export interface TightBranchOptions {
 }
 
 /** Of a new branch; undefined if it is loosely coupled. Throws `XAER_INVAL`. */
-export function tightBranchOf(
+export function createTightBranch(
   branch: TightBranchOptions['branch'],
-  homes: Homes,
+  homeInstances: HomeInstances,
   options: XaStartOptions,
 ): TightBranch | undefined {
-  const { coupling = 'loose', home = homes.instance, lock = 'call' } = options;
+  const { coupling = 'loose', home = homeInstances.instance, lock = 'call' } = options;
   const { lockWaitMs = limits.xaLockWaitMsDefault } = options;
   const assert = (isValid: boolean, message: string) => {
     if (!isValid) throw new QueueError('XAER_INVAL', { message });
@@ -58,7 +58,7 @@ export function tightBranchOf(
     `lockWaitMs must be 1 to ${xaLockWaitMsMax}`,
   );
   return isTight
-    ? new TightBranch({ homes, branch, home, lockWaitMs, keepsLock: lock === 'branch' })
+    ? new TightBranch({ homeInstances, branch, home, lockWaitMs, keepsLock: lock === 'branch' })
     : undefined;
 }
 
@@ -110,12 +110,12 @@ export class TightBranch {
   }
 
   async #lock({ time, mayWaitFor }: LockWaiter): Promise<number> {
-    const { homes, branch, lockWaitMs } = this.#options;
-    const token = homes.nextToken();
+    const { homeInstances, branch, lockWaitMs } = this.#options;
+    const token = homeInstances.nextToken();
     const { transactionKey: transaction, timeoutMs: holdMs } = branch;
     const mayWait = mayWaitFor(transaction);
     try {
-      await homes.call(
+      await homeInstances.call(
         this.home,
         { call: 'lock', transaction, token, waitMs: lockWaitMs, holdMs, mayWait },
         time,
@@ -128,7 +128,7 @@ export class TightBranch {
   }
 
   #unlock(token: LockToken): void {
-    this.#options.homes.notify(this.home, { call: 'unlock', token });
+    this.#options.homeInstances.notify(this.home, { call: 'unlock', token });
   }
 
   /**
@@ -143,16 +143,16 @@ export class TightBranch {
       acknowledged,
     }: { session: SessionNumber; transaction: ShardedTransaction; acknowledged: readonly unknown[] },
   ): Promise<void> {
-    const { homes, branch } = this.#options;
+    const { homeInstances, branch } = this.#options;
     const work =
-      this.home === homes.instance || acknowledged.length > 0
+      this.home === homeInstances.instance || acknowledged.length > 0
         ? undefined
-        : contentToShip(transaction, { instance: homes.instance, session });
+        : contentToShip(transaction, { instance: homeInstances.instance, session });
     try {
       if (work !== undefined) {
         const call = { call: 'ship', work, holdMs: branch.timeoutMs, ...this.#underLock(waiter) } as const;
         this.#isShipped = true; // it may be, also if no answer comes
-        this.#isShipped = (await homes.call<ShipAnswer>(this.home, call, waiter.time)) === 'accepted';
+        this.#isShipped = (await homeInstances.call<ShipAnswer>(this.home, call, waiter.time)) === 'accepted';
       } else if (this.keepsLock)
         await this.withdraw(waiter); // nothing is shipped: asks whether it still has the lock
       else await this.run(waiter, async () => undefined);
@@ -180,11 +180,11 @@ export class TightBranch {
    * The branch prepares. Resolves to true if the home instance has taken over its work. Rejects as `run` does, and with
    * `XA_RBCOMMFAIL` if the home instance has lost the work.
    */
-  async settle(waiter: LockWaiter): Promise<boolean> {
-    const call = { call: 'settle', ...this.#underLock(waiter) } as const;
-    let answer: SettleAnswer;
+  async prepareShipped(waiter: LockWaiter): Promise<boolean> {
+    const call = { call: 'prepareShipped', ...this.#underLock(waiter) } as const;
+    let answer: PrepareShippedAnswer;
     try {
-      answer = await this.#options.homes.call<SettleAnswer>(this.home, call, waiter.time);
+      answer = await this.#options.homeInstances.call<PrepareShippedAnswer>(this.home, call, waiter.time);
     } catch (error) {
       throw lockFailure(error);
     }
@@ -205,7 +205,7 @@ export class TightBranch {
     const call = { call: 'withdraw', ...this.#underLock(waiter) } as const;
     let answer: WithdrawAnswer;
     try {
-      answer = await this.#options.homes.call<WithdrawAnswer>(this.home, call, waiter.time);
+      answer = await this.#options.homeInstances.call<WithdrawAnswer>(this.home, call, waiter.time);
     } catch (error) {
       throw lockFailure(error);
     }
@@ -221,7 +221,7 @@ export class TightBranch {
     this.#giveUpLock();
     if (!this.#isShipped) return;
     this.#isShipped = false;
-    this.#options.homes.notify(this.home, { call: 'withdraw', ...this.#underLock(noSession) });
+    this.#options.homeInstances.notify(this.home, { call: 'withdraw', ...this.#underLock(noSession) });
   }
 
   #giveUpLock(): void {

@@ -105,7 +105,9 @@ export class LoadTrial {
     const { operationsPerTransaction: operations, payloadBytes, subscribers = 0 } = params;
     const { enqueuers, dequeuers } = sessionsOf(params, system);
     const share = (sessions: number) =>
-      Array.from({ length: sessions }, (_, no) => no).filter((no) => no % this.processes === index);
+      Array.from({ length: sessions }, (_, session) => session).filter(
+        (session) => session % this.processes === index,
+      );
     const own = share(enqueuers);
     return {
       driver: system.driver,

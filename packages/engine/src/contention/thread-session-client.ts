@@ -21,7 +21,7 @@ import type { SessionCounts } from './session-counts.ts';
 import type { EventKind, SessionTrace } from './session-trace.ts';
 import { assertNameFits } from './subscriber-table.ts';
 
-export interface SharedSessionParts {
+export interface ThreadSessionParts {
   queue: string;
   /** Number of the session in the shared memory. */
   session: ThreadSessionNumber;
@@ -37,9 +37,9 @@ export interface SharedSessionParts {
   thread: CallingThread;
 }
 
-export class SharedSession implements ThreadSession {
+export class ThreadSessionClient implements ThreadSession {
   readonly id: ThreadSessionNumber;
-  readonly #parts: SharedSessionParts;
+  readonly #parts: ThreadSessionParts;
   /** The session's transaction, and one that commits each call by itself. */
   readonly #transaction: Session;
   readonly #autonomous: Session;
@@ -49,7 +49,7 @@ export class SharedSession implements ThreadSession {
   #dequeuedFor: string[] = [];
   readonly #guard: SessionGuard;
 
-  constructor(parts: SharedSessionParts) {
+  constructor(parts: ThreadSessionParts) {
     this.id = parts.session;
     this.#parts = parts;
     this.#guard = new SessionGuard(this.id);
@@ -136,15 +136,15 @@ export class SharedSession implements ThreadSession {
     if (subscribers.length === 0 || subscribers.length > subscribersMax)
       throw new QueueError('OPTIONS_INVALID', { message: `listen takes 1 to ${subscribersMax} subscribers` });
     const untilMs = clock.nowMs() + validWaitMs(waitMs);
-    const resolve = () => object.look((table) => subscribers.map((name) => table.slotOf(name)));
-    const look = () =>
-      object.look((table) => subscribers.find((name) => table.ready(table.slotOf(name)) > 0));
+    const resolve = () => object.readLocked((table) => subscribers.map((name) => table.slotOf(name)));
+    const findReady = () =>
+      object.readLocked((table) => subscribers.find((name) => table.ready(table.slotOf(name)) > 0));
     resolve();
     channel.subscribe();
     let isMember = true;
     try {
       for (let isWoken = false; ; isWoken = true) {
-        const found = look();
+        const found = findReady();
         if (isWoken) this.#trace(found === undefined ? 'found nothing' : 'found');
         if (found !== undefined) {
           counts.add('listens');
@@ -292,7 +292,7 @@ export class SharedSession implements ThreadSession {
    */
   #announceReturned(subscribers: readonly string[]): void {
     if (subscribers.length === 0) return;
-    const slots = this.#parts.object.look((table) =>
+    const slots = this.#parts.object.readLocked((table) =>
       subscribers.map((name) => table.slotOf(name)).filter((slot) => table.ready(slot) > 0),
     );
     if (slots.length > 0) this.#announce(slots);

@@ -29,25 +29,25 @@ export interface HomePeers {
   callHome(home: InstanceId, call: HomeCall): Promise<HomeAnswer>;
 }
 
-export interface HomesOptions {
+export interface HomeInstancesOptions {
   instance: InstanceId;
   shipped: ShippedBranches;
   waits: Pick<WaitRecorder, 'record'>;
   ports: Pick<Ports, 'clock' | 'timers'>;
 }
 
-export class Homes {
+export class HomeInstances {
   readonly instance: InstanceId;
   readonly shipped: ShippedBranches;
   readonly #locks: TransactionLocks;
   readonly #own: HomeCaller;
-  readonly #waits: HomesOptions['waits'];
-  readonly #ports: HomesOptions['ports'];
+  readonly #waits: HomeInstancesOptions['waits'];
+  readonly #ports: HomeInstancesOptions['ports'];
   #peers: HomePeers | undefined;
   #lastToken: LockToken = 0;
   #endReason: QueueError | undefined;
 
-  constructor({ instance, shipped, waits, ports }: HomesOptions) {
+  constructor({ instance, shipped, waits, ports }: HomeInstancesOptions) {
     this.instance = instance;
     this.shipped = shipped;
     this.#waits = waits;
