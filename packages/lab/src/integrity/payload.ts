@@ -29,16 +29,19 @@ export interface PayloadIdentity {
 
 /** Creates and checks the payloads of one trial, which all have the same size. */
 export class PayloadCodec {
-  /** A payload whose header is of the trial only. */
+  /** A payload whose header has the trial's nonce, and zeroes where the message is identified. */
   readonly #template: Buffer;
-  /** Of the template, and what the words that say which message it is add to it. */
+  /**
+   * The CRC-32 is linear: a payload's is that of the template XOR the contribution of each header word that identifies the
+   * message.
+   */
   readonly #templateCrc: number;
   readonly #crcOfEnqueuer: WordCrc;
   readonly #crcOfSequence: WordCrc;
   readonly #crcOfSentAt: readonly [WordCrc, WordCrc];
   readonly #sentAt = new Float64Array(1);
   readonly #sentAtWords = new Uint32Array(this.#sentAt.buffer);
-  /** What the payload under check should be. */
+  /** The payload that the header under check describes. */
   readonly #expected: Buffer;
   readonly #expectedView: DataView;
   #slab = Buffer.alloc(0);

@@ -6,7 +6,7 @@ import { isPowerCut } from './failover-job.ts';
 
 export const serverCount = 3;
 export const healthyMsMax = 60_000;
-/** Enqueues by which servers show that they serve: more than were under way. */
+/** Number of acknowledged enqueues that proves that servers serve again: more than could have been in flight before. */
 const servedMessages = 100;
 const servedMsMax = 30_000;
 const servers = Array.from({ length: serverCount }, (_, server) => server);
@@ -18,7 +18,7 @@ export async function makeFaults(
   acknowledged: () => number,
 ): Promise<void> {
   if (isPowerCut(fault)) {
-    // The queue itself is older than what is lost.
+    // Writes back what exists so far, so that a power cut does not lose the queue itself.
     cluster.writeBack();
     await powerCuts[fault](cluster, faultMs, acknowledged);
     await untilHealthy(cluster);
@@ -60,7 +60,8 @@ const powerCuts: Readonly<Record<PowerCut, CutPower>> = {
 
   /**
    * The first server is cut off, so that the others have what is acknowledged. Then the second loses power, and the third is cut
-   * off instead of the first: the first and the second go on with what they have, and the third joins them when they do.
+   * off instead of the first: the first and the second continue with the messages that they have, and the third joins once they
+   * serve.
    */
   async 'power-cut-one'(cluster, partMs, acknowledged) {
     const [behind, unpowered, ahead] = servers as [number, number, number];
@@ -76,7 +77,10 @@ const powerCuts: Readonly<Record<PowerCut, CutPower>> = {
   },
 };
 
-/** Resolves when further enqueues are acknowledged, or not for so long that these two servers may never serve. */
+/**
+ * Resolves when `servedMessages` further enqueues are acknowledged, or after `servedMsMax`: then the two servers may never serve
+ * again.
+ */
 async function servedAgain(acknowledged: () => number): Promise<void> {
   const until = performance.now() + servedMsMax;
   const wanted = acknowledged() + servedMessages;

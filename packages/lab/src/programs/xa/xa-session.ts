@@ -34,7 +34,7 @@ export class XaClientSession {
   readonly instance: number;
   readonly trace: SessionTrace;
   readonly #options: XaClientOptions;
-  /** By instance: its own, and those where it prepares branches because its own instance cannot pass the calls on. */
+  /** By instance: its own, and the others where it prepares branches itself because its own instance cannot pass the calls on. */
   readonly #sessions = new Map<number, Session>();
   /** The one of them that it made its last call with. */
   #used: Session | undefined;
@@ -59,7 +59,7 @@ export class XaClientSession {
     return session;
   }
 
-  /** The session at an instance, which the next call is made with. The one before is told to wait. */
+  /** Returns the session at an instance for the next call. The session that was used before is marked as waiting. */
   #use(instance: number): Session {
     const { instances } = this.#options;
     const session = this.#sessionAt(instance);
@@ -69,7 +69,7 @@ export class XaClientSession {
       this.awaitOther();
     }
     const time = instances.timeOf(session);
-    time.resume(); // what it was in meanwhile is nothing that this session waited for
+    time.resume(); // its state while another session was used must not count as a wait
     this.trace.follow(time);
     this.#used = session;
     return session;
@@ -95,21 +95,21 @@ export class XaClientSession {
     this.calls += 1;
     const fromMs = performance.now();
     const made = make(session);
-    // What is only staged waits for nothing.
+    // A call that only stages returns at once and has no wait.
     const result = await (made instanceof Promise ? time.suspend(made, event) : time.yield(made));
     this.trace.onCall(name, fromMs, performance.now());
     return result;
   }
 
   /**
-   * Its program runs, until its next call. To be said where it does, and not where a call ends: between the two others may run,
-   * which would be time that nobody explains.
+   * Marks the program as on CPU until its next call. Call it where the program continues, not where a call ends: other sessions
+   * may run in between, and that time would be booked to this one.
    */
   resume(): void {
     this.#options.instances.timeOf(this.#used!).resume();
   }
 
-  /** Its program lets others run before its next call. */
+  /** Marks the session as runnable: its program lets others run before its next call. */
   yield(): void {
     this.#options.instances.timeOf(this.#used!).yield(undefined);
   }

@@ -37,11 +37,11 @@ export const notMeasured: readonly NotMeasured[] = [
   {
     statement: 'The queue is sorted by priority, then by the time of the enqueue',
     reason:
-      'the topic has priorities, and no message of the load has one, as in the document. It is sharded: messages of one session are in its order, and each subscriber has one enqueuer. By time over several sessions is the order of an unsharded topic',
+      'the topic has priorities, and no message of the load has one, as in the document. The topic is sharded: it keeps the order of the messages of each session, and each subscriber has one enqueuer. Only an unsharded topic orders messages of several sessions by time',
   },
   {
     statement: '100 durable and 1,024 temporary subscribers are listed at the same time',
     reason:
-      'there the limit is not of both kinds together. Here all share the 1,024 places: the case begins with no subscriber, so that as many temporary ones stay, and one more is refused',
+      'in Oracle the limit does not count both kinds together. Here durable and temporary subscribers share 1,024 slots: the case begins without subscribers, so 1,024 temporary ones fit and one more is refused',
   },
 ];

@@ -81,7 +81,9 @@ async function untilRestarted(cluster: Cluster, instances: ReadonlySet<number>):
   }
 }
 
-/** Either the lease lapses and a survivor kills the process and consumes over, or it resumes in time, or at the same moment. */
+/**
+ * The paused process resumes before its lease lapses, at the same moment, or later: then a survivor has killed it and taken over.
+ */
 const stopOne: Fault = async (cluster, random, onKill) => {
   const instance = randomInstance(random);
   if (!(await ifRunning(() => cluster.pause(instance)))) return;
