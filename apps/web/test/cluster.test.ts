@@ -207,11 +207,11 @@ describe('a cluster event', () => {
       event('instance:failed', { code: 'STORAGE_FULL', message: 'The disk is full' }),
     ],
     [
-      'Instance 2 is unhealthy in the process of instance 1, which renews its lease no more: It does not answer (WRITER_SILENT).',
+      'Instance 2 is unhealthy in the process of instance 1, which no longer renews its lease: It does not answer (WRITER_SILENT).',
       event('instance:unhealthy', { code: 'WRITER_SILENT', message: 'It does not answer' }),
     ],
     [
-      'The process of instance 2 starts again at once, since nobody asked for its end: The process was ended by SIGKILL (PROCESS_NOT_RUNNING).',
+      'The process of instance 2 exited unexpectedly and restarts now: The process was ended by SIGKILL (PROCESS_NOT_RUNNING).',
       event('process:restarting', {
         inMs: 0,
         attempts: 0,

@@ -118,7 +118,7 @@ export class CalibrationService {
     this.#latest = { ...this.#latest!, ...change, endedAtMs: this.#options.now() };
   }
 
-  /** From the expected time at first; the more is done, the more from the time that this took. */
+  /** Blends the expected duration with the one extrapolated from the progress so far, weighted by the share that is done. */
   #etaMs({ state, startedAtMs, share }: Omit<Calibration, 'etaMs'>): number | null {
     if (state !== 'running') return null;
     const elapsedMs = Math.max(0, this.#options.now() - startedAtMs);

@@ -198,7 +198,8 @@ export class QueueService {
       );
       await session.commit();
     } catch (error) {
-      // Apart, because a commit whose answer was lost may have consumed the whole ones, whose receipts are stale then.
+      // Two calls: a commit whose answer was lost may have consumed the whole messages. Their receipts are then stale, and one
+      // call for all would release none.
       await Promise.all([this.#nack(queue, whole), this.#nack(queue, streamed)]);
       throw error;
     }

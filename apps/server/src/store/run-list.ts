@@ -68,7 +68,7 @@ function formatPage(
   return `${run_number}.${Buffer.from(String(sort_key)).toString('base64url')}`;
 }
 
-/** A page of another order names no place in this one: what follows it is arbitrary, as is said of `after`. */
+/** A page token of another sort order is accepted: the position that it gives is arbitrary, as the description of `after` says. */
 function parsePage(after: string, sort: RunSort): { runNumber: number; key: string | number } {
   const [number, encoded = ''] = after.split('.');
   const runNumber = Number(number);

@@ -66,7 +66,7 @@ export function toRun(row: RunRow, points: Run['points']): Run {
   };
 }
 
-/** Nothing of a run of which nobody said anything. */
+/** The labels and origin of a run; empty if the run has none. */
 function ofUser({
   name,
   note,

@@ -39,7 +39,7 @@ export function eventSentence(event: ClusterEvent, names: ProcessNames): string 
     case 'instance:failed':
       return `Instance ${instance} failed in ${nameOf(pid)}: ${reasonOf(event)}.`;
     case 'instance:unhealthy':
-      return `Instance ${instance} is unhealthy in ${nameOf(pid)}, which renews its lease no more: ${reasonOf(event)}.`;
+      return `Instance ${instance} is unhealthy in ${nameOf(pid)}, which no longer renews its lease: ${reasonOf(event)}.`;
     case 'instance:damaged':
       return `Stored data of instance ${instance} is damaged: ${event.message ?? 'no details given'}.`;
     case 'messages:lost':
@@ -59,7 +59,7 @@ export function eventSentence(event: ClusterEvent, names: ProcessNames): string 
         ? `Process ${pid} of instance ${instance} exited ${event.exitCode === 0 ? 'cleanly' : `with code ${event.exitCode}`}.`
         : `Process ${pid} of instance ${instance} killed by ${event.signal}.`;
     case 'process:restarting':
-      return `The process of instance ${instance} starts again ${event.inMs ? `in ${formatMs(event.inMs)}` : 'at once'}, since nobody asked for its end: ${reasonOf(event)}.`;
+      return `The process of instance ${instance} exited unexpectedly and restarts ${event.inMs ? `in ${formatMs(event.inMs)}` : 'now'}: ${reasonOf(event)}.`;
     case 'process:given-up':
       return `The process of instance ${instance} is given up after ${event.attempts} attempts: ${reasonOf(event)}.`;
     case 'process:hung':

@@ -10,7 +10,7 @@ import type { CommitResult, DequeueOptions, Session } from './session.ts';
  * When a message that the consumer was given is consumed.
  *
  * - `auto`: once `receive` has returned it, or the listener has returned. The acknowledgement leaves in the same turn of the
- *   event loop; what is lost with the connection is delivered again.
+ *   event loop; messages whose acknowledgement is lost with the connection are delivered again.
  * - `dups-ok`: the same, but acknowledged several at a time, so that more of them are delivered again after a failure.
  * - `client`: with `acknowledge()`, which covers all that this consumer was given.
  * - `transacted`: with the session's `commit()`; its `rollback()` delivers them again.
@@ -36,16 +36,20 @@ export interface ConsumerOptions {
   prefetch?: boolean;
   /** Called with one message after the other; the next one comes when it has returned or resolved. */
   listener?: (message: Message) => void | Promise<void>;
-  /** Called with what a listener throws, and why its consumer ended (`CONSUMER_STALLED`, `INSTANCE_UNREACHABLE`, …). */
+  /**
+   * Called with the error that a listener throws, and with the reason why its consumer ended (`CONSUMER_STALLED`,
+   * `INSTANCE_UNREACHABLE`, …).
+   */
   onError?: (error: unknown) => void;
   /**
-   * Default true: the pipeline holds what the consumer takes in about 100 ms, 10 messages at least, however many
-   * `messagesMaximum` allows, so that a slow consumer keeps no messages from others. False: all that it may.
+   * Default true: the pipeline holds as many messages as the consumer takes in about 100 ms, at least 10, even if
+   * `messagesMaximum` allows more, so that a slow consumer keeps no messages from others. False: the pipeline is filled up to
+   * `messagesMaximum`.
    */
   fair?: boolean;
   /**
-   * Visibility timeout, ms, 10 to 7 days, default 30,000: a consumer that holds messages and takes or acknowledges none for
-   * so long ends with `CONSUMER_STALLED`, and its messages return to the queue.
+   * Visibility timeout: 10 ms to 7 days, in ms, default 30,000. A consumer that holds messages and takes or acknowledges none for
+   * this long ends with `CONSUMER_STALLED`, and its messages return to the queue.
    */
   holdMs?: number;
 }
@@ -63,18 +67,18 @@ export interface Consumer {
   readonly prefetching: boolean | undefined;
   /** Resolves with the next message, or without one after `waitMs`. Rejects with `TX_NOT_COMMITTED` as a dequeue does. */
   receive(options?: ReceiveMessageOptions): Promise<Message | undefined>;
-  /** The next message, if one is ready. */
+  /** Resolves with the next message if one is ready. */
   receiveNoWait(): Promise<Message | undefined>;
-  /** Up to `max` of the messages that are there, once there is one. Default `max`: `messagesMaximum`. */
+  /** Waits for a first message, then resolves with up to `max` of the ready ones. Default `max`: `messagesMaximum`. */
   receiveBatch(options?: ReceiveMessageOptions & { max?: number }): Promise<Message[]>;
   /**
    * In mode `client`: consumes all messages that were received; durable when it resolves. Rejects with `RECEIPT_STALE` if the
    * connection was lost since: they are delivered again.
    */
   acknowledge(): Promise<void>;
-  /** Returns all that was received and not acknowledged; delivery starts again with the oldest of it. */
+  /** Returns all received messages that are not acknowledged; delivery restarts with the oldest of them. */
   recover(): Promise<void>;
-  /** Returns what is not acknowledged. What the application has not been given does not count as delivered. */
+  /** Returns all messages that are not acknowledged. Those that the application has not been given do not count as delivered. */
   close(): Promise<void>;
 }
 
@@ -85,8 +89,8 @@ export interface ProducerOptions {
    */
   oneWay?: { windowMessages: number };
   /**
-   * How long a send waits for room when the queue has reached its quota (`messagesMax`, or `cacheBytesMax` in bytes), ms;
-   * default 0: it fails at once with `ENQUEUE_RATE_TOO_HIGH` or `BACKLOG_FULL`, and else with these after that time.
+   * How long a send waits for room in a queue that has reached its quota (`messagesMax`, or `cacheBytesMax` in bytes), ms;
+   * default 0. After this time, with 0 at once, it fails with `ENQUEUE_RATE_TOO_HIGH` or `BACKLOG_FULL`.
    */
   blockMs?: number;
 }
@@ -94,8 +98,8 @@ export interface ProducerOptions {
 /** Sends to one queue or topic with immediate visibility. Messages of one producer keep their order. */
 export interface Producer {
   /**
-   * Resolves when the message is in the queue, or with one-way sends when it may leave. What a one-way send came to is
-   * reported by a later `send`, `flush` or `close`: messages behind a refused one of its window are not enqueued.
+   * Resolves when the message is in the queue; a one-way send resolves when the message may leave. A later `send`, `flush` or
+   * `close` reports the failure of a one-way send. Messages behind a refused one in its window are not enqueued.
    */
   send(message: NewMessage): Promise<void>;
   /** Resolves when all that was sent is in the queue. */
@@ -105,15 +109,16 @@ export interface Producer {
 
 export interface ClientSessionOptions {
   /**
-   * Messages that may come with a commit, ahead of the next dequeues, 0 (the default) to 10,000: those of the queue and subscriber
-   * of the session's first dequeue, while no other call waits for them, one transaction's or up to 64 of small ones. A dequeue
-   * that finds some takes up to `max` of these, and no round trip. They are held as what was dequeued: what the session leaves
-   * for a second, and what it has not taken at its rollback or close, goes back in order and does not count as delivered; of a
-   * lost connection all counts. Meanwhile other sessions do not find them, and more urgent ones that are enqueued come after them.
+   * Messages that may arrive with a commit, ahead of the next dequeues, 0 (the default) to 10,000. They come from the queue and
+   * subscriber of the session's first dequeue, while no other call waits for them: as many as one transaction took, or up to 64
+   * if transactions are small. A dequeue that finds prefetched messages takes up to `max` of them, without a round trip.
+   * Prefetched messages are held like dequeued ones: other sessions do not find them, and more urgent ones that are enqueued
+   * later come after them. Those that the session does not take within a second, or has not taken at its rollback or close,
+   * return in order and do not count as delivered; those that were on a lost connection count.
    *
    * For sharded queues and topics without `attemptsMax` whose visibility is `commit`; on others, in a branch of a distributed
-   * transaction and in a session that has a consumer by then, each dequeue is a round trip. Once the session prefetches, starting a
-   * branch and opening a consumer fail with `PREFETCH_ACTIVE`.
+   * transaction and in a session that has a consumer by then, each dequeue is a round trip. Once the session prefetches, starting
+   * a branch and opening a consumer fail with `PREFETCH_ACTIVE`.
    */
   prefetch?: number;
 }

@@ -17,8 +17,8 @@ export interface WaitEventInfo {
   /** Whether the program waits by its own choice: for messages, or for an emulated round trip. Default: true if its class is idle. */
   isIdle?: boolean;
   /**
-   * Where what sessions wait for has one holder at a time: in each instance, or in the cluster as a whole. Null: nobody holds it.
-   * Default: null.
+   * Where the resource that sessions wait for has one holder at a time: in each instance, or in the cluster as a whole. Null (the
+   * default): it has no holder.
    */
   oneHolderIn?: 'instance' | 'cluster' | null;
 }
@@ -63,7 +63,7 @@ export interface WaitStats {
   emulated: boolean;
   waits: number;
   totalMs: number;
-  /** Counts by duration: bucket `i` counts waits from the bound of bucket `i - 1` up to `waitBucketMsMax(i)`. */
+  /** Number of waits by duration: bucket `i` has the waits longer than the bound of bucket `i - 1`, up to `waitBucketMsMax(i)`. */
   buckets: number[];
 }
 
@@ -106,27 +106,30 @@ export function quantileBucket(buckets: readonly number[], quantile: number): nu
  * A session whose program never does that is in no state but its waits.
  */
 export interface SessionTime {
-  /** Of its session, among those of its instance. */
+  /** Number of the session within its instance. */
   readonly number: number;
-  /** The program runs. At most one session of a recorder is on CPU: if another was and did not suspend, that one is unnamed from now on. */
+  /**
+   * Marks the session as on CPU. Only one session of a recorder is on CPU at a time: another that was, and did not call
+   * `suspend`, becomes unnamed.
+   */
   resume(): void;
   /**
-   * The program will await `call`, which has just been made. Returns it. `event`: what it waits for, where the engine of this
-   * process does not mark that.
+   * To be called right after making `call`, which the program then awaits: ends the CPU time. Returns `call`. `event` names the
+   * wait if the engine in this process does not mark it.
    */
   suspend<T>(call: T, event?: WaitEvent): T;
-  /** As `suspend` for a call that only lets other work of the thread run: the session is runnable. */
+  /** As `suspend`, for a call that only lets other work of the thread run: marks the session as runnable. */
   yield<T>(call: T): T;
-  /** A wait begins; it ends with `end`, or when another begins. */
+  /** Begins a wait, which ends with `end` or with the next `begin`. */
   begin(event: WaitEvent): void;
-  /** The wait has ended: the session is runnable. Does nothing without a wait. */
+  /** Ends the wait: the session becomes runnable. Does nothing without a wait. */
   end(): void;
   /**
    * Calls the observer whenever a state ends, with the name of a wait event or one of `sessionStates`, and the state's beginning and end
    * on the monotonic clock of the process. One observer at a time; undefined removes it. For traces of single sessions.
    */
   observe(observer: StateObserver | undefined): void;
-  /** The session has ended, and its time with it. */
+  /** Ends the time book, because the session has ended. */
   close(): void;
 }
 
@@ -137,7 +140,7 @@ export type StateObserver = (state: string, fromMs: number, toMs: number) => voi
 
 /** The times of the sessions whose programs mark when they run, summed, milliseconds. */
 export interface SessionTimes {
-  /** From their first `resume` to their `close`: measured on its own, not summed from the others. */
+  /** Time from their first `resume` to their `close`, measured separately and not summed from the other values. */
   elapsedMs: number;
   cpuMs: number;
   /** In wait events that are not idle. */
@@ -148,7 +151,7 @@ export interface SessionTimes {
   unnamedMs: number;
 }
 
-/** Who had what the sessions in a wait event wait for, and who waited, at moments of a window. */
+/** Who held the resource of a wait event and who waited for it, sampled over a window. */
 export interface HolderSamples {
   /** Its name. */
   event: string;
@@ -161,7 +164,7 @@ export interface HolderSamples {
 }
 
 export interface HolderSample {
-  /** Number of a session, or in words what else holds it; null: nobody. */
+  /** Number of a session, or a phrase for another kind of holder; null if it was free. */
   holder: number | string | null;
   /** How many sessions wait. */
   waiters: number;
@@ -171,7 +174,7 @@ export interface HolderSample {
 
 /** The wait events of one instance. Callers may record their own waits too, such as one for flow control. */
 export interface WaitLog {
-  /** A wait that has ended, of no session. */
+  /** Records a wait that has ended and belongs to no session. */
   record(event: WaitEvent, ms: number): void;
   /**
    * Totals since the instance opened, with the part of the waits under way; take the difference of two snapshots for an
@@ -181,8 +184,9 @@ export interface WaitLog {
   /** Totals since the instance opened, up to now. */
   sessionTimes(): SessionTimes;
   /**
-   * Samples the holders and waiters of all events that have holders, over a window that begins in `inMs` and lasts `forMs`; without
-   * `forMs`, until the call of what it returns, which tells the samples. Another call ends the sampling before.
+   * Samples the holders and waiters of all events that have holders, over a window that begins in `inMs` and lasts `forMs`;
+   * without `forMs` it lasts until the returned function is called, which returns the samples. A later call ends an earlier
+   * sampling.
    */
   sampleHolders(window: { inMs: number; forMs?: number }): () => HolderSamples[];
   /** Values of all registered counters since the instance opened, by name. */

@@ -155,8 +155,8 @@ export class ClientLink {
   }
 
   /**
-   * Sends the request that opens a consumer. `opened` resolves when it is open; its messages come until `close`, or until it
-   * is told that it has ended. The link must be open.
+   * Sends the request that opens a consumer. `opened` resolves when it is open; its messages arrive until `close`, or until its
+   * `onEnded` is called. The link must be open.
    */
   openConsumer(
     consumer: PushedMessages,

@@ -91,7 +91,7 @@ export class ClusterBranches implements XaSession {
     });
   }
 
-  /** A suspended branch may have been ended, beside the one that the session works in. */
+  /** The branch that was ended may be a suspended one, not the one that the session works in. */
   #leaveIfEnded(): void {
     if (this.#active !== undefined && !this.#host.branchesOn(this.#active).isActive) this.#leave();
   }
@@ -137,8 +137,8 @@ export class ClusterBranches implements XaSession {
   }
 
   /**
-   * Calls the instance that has the branch, so that none passes the call on. Rejects with `XAER_NOTA` only if every member does,
-   * since that tells a commit that the branch is committed already.
+   * Calls the instance that has the branch, so that no instance has to pass the call on. Rejects with `XAER_NOTA` only if every
+   * member does: to a commit that code means that the branch is already committed.
    */
   async #atBranch<T>(
     xid: Xid,

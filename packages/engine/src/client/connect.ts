@@ -110,7 +110,7 @@ export class LinkedRemoteInstance implements RemoteInstance {
     try {
       return await this.#call('callService', args);
     } catch (error) {
-      // The request was sent. Before that the link says that the instance cannot be reached.
+      // The request was sent; otherwise the link itself throws INSTANCE_UNREACHABLE.
       if (error instanceof ConnectionLost)
         throw new QueueError('SERVICE_CALL_UNKNOWN', { details: { service: args[0] }, cause: error });
       throw error;

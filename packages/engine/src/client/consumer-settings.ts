@@ -1,4 +1,4 @@
-/** What a consumer is opened with at the instance. */
+/** The settings with which a consumer is opened at the instance. */
 import type { AckMode, ConsumerOptions } from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';

@@ -99,7 +99,7 @@ export class ConsumerStream {
     return taken;
   }
 
-  /** The same as a request: resolves when the messages are consumed, and those that were ready have arrived. */
+  /** As `flush`, but waits for the answer: resolves when the messages are consumed and all ready messages have arrived. */
   async flushAndWait(): Promise<void> {
     const { acknowledged, credit } = this.#take();
     await this.#request(requests.consumerFlow, [acknowledged, credit]);
@@ -118,14 +118,14 @@ export class ConsumerStream {
     });
   }
 
-  /** Returns all that is not acknowledged; the application was given the first `seen`. None of it comes after that. */
+  /** Returns all unacknowledged messages to the queue. The application has seen the first `seen` of them. None arrives afterwards. */
   async recover(seen: number): Promise<void> {
     this.#credit = 0;
     this.flush();
     await this.#request(requests.recoverConsumer, [seen]);
   }
 
-  /** Returns what the application was not given: all behind the first `seen`. */
+  /** Returns the messages that the application has not seen: all behind the first `seen`. */
   async returnUnseen(seen: number): Promise<void> {
     await this.#request(requests.returnUnseen, [seen]);
   }

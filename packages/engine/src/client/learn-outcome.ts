@@ -1,6 +1,6 @@
 /**
- * Learns how a commit ended whose answer was lost with the connection. The instance stores with each commit which
- * transaction of which session it was (`commit/commit-outcomes.ts`), so it can tell after a reconnect or a recovery.
+ * Finds out how a commit ended whose answer was lost with the connection. Each commit is stored with its session and transaction
+ * number (`commit/commit-outcomes.ts`), so the instance can answer after a reconnect or a recovery.
  */
 
 import { QueueError } from '../api/errors.ts';

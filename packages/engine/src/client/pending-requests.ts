@@ -18,7 +18,7 @@ interface PendingRequest {
   messages?: Message[];
 }
 
-/** What an instance pushes to a consumer, under the number of the request that opened it. */
+/** Receives the messages that an instance pushes to a consumer, under the number of the request that opened it. */
 export interface PushedMessages {
   /** Throws nothing. */
   onMessages(messages: Message[]): void;

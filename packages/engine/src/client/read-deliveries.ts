@@ -37,7 +37,7 @@ export function readDeliveries(body: BodyReader, out: Message[], readChunk: Read
   }
 }
 
-/** What the messages of one run have in common. */
+/** The values that all messages of one run share. */
 interface ReceivedDelivery {
   readChunk: ReadChunk;
   idPrefix: string;

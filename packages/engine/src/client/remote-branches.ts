@@ -70,13 +70,13 @@ export interface RemoteBranchHost {
   readonly hasWork: boolean;
   /** Throws what keeps the session from starting a branch. */
   beforeStart(): void;
-  /** Sends a call, with what is staged where that is to go along. */
+  /** Sends a call, together with the staged operations if they belong to it. */
   send(json: string, options: { withStaged: boolean }): Promise<void>;
-  /** What is dequeued from now on is lost with the connection. */
+  /** Messages that are dequeued from now on are lost with the connection. */
   onStarted(): void;
-  /** What was staged is at the instance. */
+  /** The staged operations have reached the instance. */
   onFlushed(): void;
-  /** The session has no work any more. */
+  /** The session has no work left. */
   onEnded(): void;
 }
 
@@ -84,7 +84,7 @@ export class RemoteBranches implements XaSession {
   readonly #resource: XaResource;
   readonly #link: Requester;
   readonly #host: RemoteBranchHost;
-  /** Of the branch that the session works in. */
+  /** Key of the branch that the session works in. */
   #activeKey: string | undefined;
   #home: InstanceId | undefined;
 
@@ -122,7 +122,7 @@ export class RemoteBranches implements XaSession {
     try {
       await this.#send(xaCallToJson({ call: 'end', xid, how }), { withStaged: isActive && how !== 'fail' });
     } finally {
-      // Refused or not, it has ended at the instance, or is not there any more.
+      // Even if the call is refused, the branch has ended at the instance, or no longer exists there.
       if (isActive) this.#leave();
     }
   }

@@ -1,7 +1,7 @@
 /**
  * A consumer of a remote session. Messages that came ahead of its calls are in `#buffer`, in the order in which they left the
- * instance. The instance keeps all messages that are not acknowledged, so what this process has of them can be dropped at any
- * time: at `recover` and with the connection they come again.
+ * instance. The instance keeps all messages that are not acknowledged, so this process can drop its copies at any time: after
+ * `recover` or a lost connection they are delivered again.
  */
 
 import type { AckMode, Consumer, ConsumerOptions, ReceiveMessageOptions } from '../api/consumer.ts';
@@ -45,7 +45,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   readonly #isPrefetchWanted: boolean;
   readonly #listener: ConsumerOptions['listener'];
   readonly #onError: (error: unknown) => void;
-  /** While it is open at the instance. */
+  /** Set while the consumer is open at the instance. */
   #stream: ConsumerStream | undefined;
   #prefetching: boolean | undefined;
   readonly #buffer = new MessageBuffer();
@@ -53,7 +53,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   #unacknowledged = 0;
   /** Set if such messages were lost with a connection: they are delivered again. */
   #hasLostMessages = false;
-  /** A recovery is under way: messages that arrive were returned to the queue before. */
+  /** A recovery is under way: arriving messages were already returned to the queue, and are dropped. */
   #isRecovering = false;
   #isReceiving = false;
   #isDispatching = false;
@@ -182,8 +182,8 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   }
 
   /**
-   * Acknowledges what the application was given, where the mode leaves that to the consumer. With `dups-ok` it waits until half of a
-   * pipeline is unacknowledged or the buffer is empty.
+   * Acknowledges delivered messages if the mode leaves that to the consumer. With `dups-ok` it waits until half of a pipeline is
+   * unacknowledged or the buffer is empty.
    */
   #acknowledgeDelivered(): void {
     if (!this.#acknowledgesItself) return;
@@ -230,7 +230,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     });
   }
 
-  /** Waits again over the next connection if one is lost meanwhile. */
+  /** If the connection is lost, waits again over the next one. */
   async #receiveSome(max: number, waitMs: number, signal: AbortSignal | undefined): Promise<Message[]> {
     const { clock } = this.#host.session.attachment.link.ports;
     const untilMs = clock.monotonicMs() + waitMs;
@@ -272,7 +272,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     waitMs: number,
     signal: AbortSignal | undefined,
   ): Promise<Message[] | undefined> {
-    // What is ready may be on its way: the answer comes behind it.
+    // Ready messages may be in flight; the answer arrives after them.
     if (this.#buffer.size === 0 && waitMs === 0) await stream.flushAndWait();
     else if (this.#buffer.size === 0) await this.#whenChanged(waitMs, signal);
     if (this.#stream !== stream) {

@@ -31,13 +31,13 @@ export class RemoteProducer implements Producer {
   readonly #blockMs: number;
   readonly #staged: StagedOperations;
   #isScheduled = false;
-  /** Sends since the last answer, those that have not left included. */
+  /** Number of sends since the last answer, including those not yet sent. */
   #unanswered = 0;
   /** Generation of the connection on which they were sent. */
   #generation: LinkGeneration = 0;
   /** The last of the sends that wait to leave, one after the other. */
   #lastWaiting: Promise<void> | undefined;
-  /** Under way while the answer to a window is awaited. */
+  /** Set while the answer to a window is awaited. */
   #answer: Promise<void> | undefined;
   #isClosed = false;
 

@@ -326,7 +326,10 @@ export class RemoteSession implements ClientSession {
     }
   }
 
-  /** The dequeue is refused together with the commit, unless it came later: then its messages go back. */
+  /**
+   * If the commit is refused, the instance refuses the dequeue as well. A dequeue that arrives later is carried out, and its
+   * messages are returned.
+   */
   async #afterRefusal(error: unknown, dequeuing: Promise<Message[]>): Promise<never> {
     const returned = dequeuing.then(
       (messages) => (messages.length > 0 ? this.#transaction.endAtServer(requests.rollback) : undefined),
@@ -336,7 +339,7 @@ export class RemoteSession implements ClientSession {
     throw error;
   }
 
-  /** The messages of a request that was sent behind the commit are those of the next transaction. */
+  /** Adds the messages of a request that was sent behind the commit to the next transaction. */
   async #ofTransaction(dequeuing: Promise<Message[]>): Promise<Message[]> {
     this.#guard.begin(dequeuing);
     try {

@@ -1,6 +1,7 @@
 /**
- * The open transaction of a remote session: what is staged here, and whether the instance has a part of it. That part is lost
- * with the connection; what is staged is not. The outcome of a commit whose answer was lost is learned over the next connection.
+ * The open transaction of a remote session: the operations staged here, and whether the instance has a part of it. That part is
+ * lost with the connection; the staged operations are not. The outcome of a commit whose answer was lost is learned over the next
+ * connection.
  */
 
 import { QueueError } from '../api/errors.ts';
@@ -15,12 +16,12 @@ import { StagedOperations, writeIdempotencyKey } from './staged-operations.ts';
 
 export class RemoteTransaction {
   readonly #attachment: SessionAttachment;
-  /** Of its session. */
+  /** The guard of the session. */
   readonly #guard: SessionGuard;
   #staged: StagedOperations;
   /** Whether it has dequeued or uploaded: then a part of it is at the instance, on this connection only. */
   #isStartedAtServer = false;
-  /** Whether that part has messages or payloads, which are lost to the transaction if the connection is. */
+  /** Whether that part has messages or payloads. The transaction loses them if the connection is lost. */
   #hasServerState = false;
   #lastNumber: TransactionNumber = 0;
 
@@ -34,7 +35,7 @@ export class RemoteTransaction {
     return this.#staged;
   }
 
-  /** Nothing is to be committed. */
+  /** There is nothing to commit. */
   get isEmpty(): boolean {
     return this.#staged.count === 0 && !this.#isStartedAtServer;
   }
@@ -67,7 +68,7 @@ export class RemoteTransaction {
     this.#hasServerState = false;
   }
 
-  /** Continues that of another session, which has staged enqueues and nothing else. */
+  /** Continues the transaction of another session, which has only staged enqueues. */
   takeStagedFrom(other: RemoteTransaction): void {
     this.end();
     [this.#staged, other.#staged] = [other.#staged, this.#staged];

@@ -1,15 +1,15 @@
 /**
  * Messages of one queue that a remote session has received ahead of its dequeues. The instance holds them in a pipeline, in the
- * order of their delivery and outside the session's transaction. A dequeue that finds messages here needs no round trip; the commit
- * says how many of them it consumes.
+ * order of their delivery and outside the session's transaction. A dequeue that finds messages here needs no round trip; the
+ * commit says how many of them it consumes.
  *
  * A dequeue that finds none here is a round trip like any other: it waits, and gets at most what it asks for. More messages are
  * requested together with a commit, so that they are on their way while the commit is written. Such a request gets only messages
  * that are ready and that no other call waits for, and no more than the session takes in about `pipelineTargetMs`: those of one
  * transaction, or up to `prefetchWindowMax` where transactions are small.
  *
- * Messages that the session leaves here for `prefetchIdleMs` go back to the queue, and so do those that it had not taken at a
- * rollback. Neither counts as a delivery. When the connection is lost the instance cannot know what was taken, so all count.
+ * Messages that the session does not take within `prefetchIdleMs`, or has not taken at a rollback, return to the queue and do not
+ * count as delivered. When the connection is lost the instance cannot know which were taken, so all count.
  */
 
 import { QueueError } from '../api/errors.ts';
@@ -26,7 +26,10 @@ import { MessageBuffer } from './message-buffer.ts';
 import { ConnectionLost } from './pending-requests.ts';
 import type { SessionAttachment } from './session-attachment.ts';
 
-/** Most commits in a row without a request. Where consumers are faster than producers, it keeps requests that find nothing rare. */
+/**
+ * Maximum number of consecutive commits without a request. Skipping keeps fruitless requests rare if consumers are faster than
+ * producers.
+ */
 const skippedCommitsMax = 15;
 
 /** The session, as its prefetch needs it. */
@@ -51,7 +54,7 @@ export interface PrefetchOptions {
 
 /** The dequeue that a request is for. */
 export interface PrefetchedDequeue {
-  /** It must not wait any more: the session closes. */
+  /** True once it must stop waiting, because the session closes. */
   isEnded(): boolean;
   /** The same dequeue without a pipeline. */
   plain(): Promise<Message[]>;
@@ -63,17 +66,17 @@ export class SessionPrefetch implements TransactedPart {
   readonly #session: PrefetchSession;
   readonly #settings: ConsumerSettings;
   readonly #window: PipelineWindow;
-  /** While it is open at the instance. */
+  /** Set while the consumer is open at the instance. */
   #stream: ConsumerStream | undefined;
   readonly #buffer = new MessageBuffer();
   /** Messages of the open transaction that the instance has in the pipeline, in front of those in the buffer. */
   #taken = 0;
   #refilling: Promise<void> | undefined;
-  /** Raised when the pipeline is emptied: what an earlier request brings has been returned already, and is dropped. */
+  /** Raised when the pipeline is emptied. Messages of an earlier request have been returned already, and are dropped. */
   #generation = 0;
-  /** What the last dequeue asked for. */
+  /** The `max` of the last dequeue. */
   #lastMax = 1;
-  /** The last request got all that it asked for, so there may be more. */
+  /** The last request was filled completely, so more messages may be ready. */
   #isMoreLikely = false;
   /** Commits without a request behind them: twice as many after each one that found nothing. */
   #commitsToSkip = 0;
@@ -86,7 +89,7 @@ export class SessionPrefetch implements TransactedPart {
     this.queue = queue;
     this.subscriber = subscriber;
     const mode = consumerModes.session;
-    // No visibility timeout: as those of any dequeue, messages of an open transaction are held for as long as that is open.
+    // No visibility timeout: like all dequeued messages, they are held as long as the transaction is open.
     this.#settings = { queue, subscriber, messagesMaximum, mode, holdMs: limits.holdMsMax };
     const { clock } = session.attachment.link.ports;
     this.#window = new PipelineWindow({ messagesMaximum, fair: true, clock });
@@ -97,7 +100,7 @@ export class SessionPrefetch implements TransactedPart {
     return this.#taken;
   }
 
-  /** Up to `max` of the messages that are here; undefined if there are none. */
+  /** Takes up to `max` of the buffered messages; undefined if there are none. */
   take(max: number): Message[] | undefined {
     this.#lastMax = max;
     const messages = this.#buffer.take(max);

@@ -29,9 +29,9 @@ export type ClusterEventType =
   | 'process:started'
   /** `exitCode` or `signal`. */
   | 'process:ended'
-  /** Nobody asked for the end of the process, so another is started in `inMs`; `code` and `message` say why it ended. */
+  /** After an unrequested exit the process is restarted in `inMs`; `code` and `message` give the reason of the exit. */
   | 'process:restarting'
-  /** No process of the instance lasts, and no other process hosts it: `code`, `message`, `attempts`. */
+  /** The processes of the instance keep exiting, and no other process hosts it: `code`, `message`, `attempts`. */
   | 'process:given-up'
   /** The process did not renew its lease, or claimed no instance, and is killed by its supervisor: `code`, `message`. */
   | 'process:hung'
@@ -54,7 +54,7 @@ export interface ClusterEvent {
   tookMs?: number;
   code?: string;
   message?: string;
-  /** Processes in a row that did not last. */
+  /** Number of consecutive processes that exited soon. */
   attempts?: number;
   inMs?: number;
   exitCode?: number;

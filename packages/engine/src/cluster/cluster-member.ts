@@ -98,14 +98,14 @@ export class ClusterMember {
     return [...this.#hostings.values()].map((hosting) => hosting.instance);
   }
 
-  /** Those of them that accept messages: one that leaves the cluster does not. */
+  /** The hosted instances that accept messages: one that is leaving the cluster does not. */
   get acceptingInstances(): Instance[] {
     return [...this.#hostings.values()].flatMap(({ instance }) =>
       instance.acceptsMessages ? [instance] : [],
     );
   }
 
-  /** From now on takes over instances that nobody serves. Call it when all processes of a new cluster had time to start. */
+  /** Starts taking over instances that no process serves. Call it when all processes of a new cluster had time to start. */
   startFailover(): void {
     this.#scanTimer ??= this.#options.ports.timers.every(limits.leaseCheckMs, () => this.#scan());
   }
@@ -275,7 +275,7 @@ export class ClusterMember {
     });
   }
 
-  /** Takes over no more instances: the whole cluster is ending. */
+  /** Stops taking over instances, because the whole cluster is shutting down. */
   stopFailover(): void {
     this.#isFailoverStopped = true;
   }

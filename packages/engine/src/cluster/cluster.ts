@@ -19,24 +19,24 @@ export interface ClusterOptions extends Omit<InstanceOptions, 'instance'> {
   /** Node's flags for the processes of the instances; default none. */
   execArgv?: string[];
   /**
-   * Whether processes that end though nobody asked for it are started again, after a pause that doubles; default true.
-   * Where it is false, whoever kills processes decides which ones run.
+   * Whether processes are restarted after an unrequested exit, after a pause that doubles; default true. With false the caller
+   * decides which processes run.
    */
   restart?: boolean;
-  /** What each process runs beside its instance; default nothing. */
+  /** An extension that each process runs beside its instance; default none. */
   extension?: ProcessExtensionSpec;
   /** Receives the events of all processes. */
   onEvent?(event: ClusterEvent): void;
   /**
-   * The cluster cannot be kept up, and whoever started it should end: `PROCESS_RESTARTS_EXHAUSTED` if no process of an
-   * instance lasts and no other one hosts it, `CLUSTER_DEPOSED` if another process runs the cluster of this folder.
+   * Called when the cluster cannot be kept running, and the program should exit: `PROCESS_RESTARTS_EXHAUSTED` if the processes of
+   * an instance keep exiting and no other process hosts it, `CLUSTER_DEPOSED` if another process runs the cluster of this folder.
    */
   onUnrecoverable?(error: QueueError): void;
 }
 
 /**
- * The module is loaded before the process opens its instance, and the extension begins once that is served. A process where either
- * fails ends, as one that cannot open its instance.
+ * The module is loaded before the process opens its instance, and the extension starts once the instance is served. If either
+ * fails the process exits, like one that cannot open its instance.
  */
 export interface ProcessExtensionSpec {
   /** File URL of a module that exports `createExtension`. */
@@ -45,7 +45,7 @@ export interface ProcessExtensionSpec {
   options: Json;
 }
 
-/** What the module of an extension exports as `createExtension`. */
+/** The type of the function that an extension's module exports as `createExtension`. */
 export type CreateProcessExtension = (
   host: ProcessHost,
   options: Json,

@@ -37,8 +37,8 @@ export interface ConnectClusterOptions {
 }
 
 /**
- * Of a folder: connects to an instance when it is first needed; throws the storage errors if the folder cannot be read. Of
- * NATS servers: connects at once; throws `STORE_NOT_INSTALLED` and what the store throws.
+ * For a folder: connects to each instance when it is first needed; throws the storage errors if the folder cannot be read. For
+ * NATS servers: connects at once; throws `STORE_NOT_INSTALLED` and the errors of the store.
  */
 export function connectCluster(options: ConnectClusterOptions): ClusterClient;
 export function connectCluster(options: NatsOptions): Promise<QueueStore>;

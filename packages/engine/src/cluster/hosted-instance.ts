@@ -16,7 +16,7 @@ import { endClaim } from './change-membership.ts';
 import { Lease } from './lease.ts';
 import type { ClusterPorts } from './processes.ts';
 
-/** What serves a hosted instance to its clients. */
+/** The server of a hosted instance for its clients. */
 export interface ServingHandle {
   /** Ends the connections; clients then search for the next host. */
   close(): Promise<void>;
@@ -38,7 +38,7 @@ export interface HostedInstanceOptions {
   serve(instance: Instance): Promise<ServingHandle>;
   /** The instance failed or was fenced. */
   onEnded(error: QueueError): void;
-  /** The instance does not renew its lease any more. */
+  /** The instance has stopped renewing its lease. */
   onUnhealthy(reason: QueueError): void;
   onDamageFound(finding: DamageFinding): void;
 }
@@ -65,7 +65,7 @@ export class HostedInstance {
       ports: options.ports,
       unhealthyReason: () => opened.instance?.unhealthyReason(options.writerSilentMsMax),
       onUnhealthy: (reason) => {
-        // That it was closed, failed or was fenced is reported as that.
+        // A closed, failed or fenced instance is reported by its own event.
         if (opened.instance?.endReason === undefined) options.onUnhealthy(reason);
       },
       onFenced: (error) => opened.instance?.fence(error),
@@ -112,7 +112,7 @@ export class HostedInstance {
     this.#servingHandle = parts.serving;
   }
 
-  /** Finishes the commits under way, closes the files and ends the claim, in favour of the owner if that asked for it. */
+  /** Finishes the commits under way, closes the files and ends the claim, in favour of the owner if the owner requested that. */
   async close(): Promise<void> {
     await this.instance.stopServices(); // answers to their calls still reach the callers
     await this.#servingHandle.close();

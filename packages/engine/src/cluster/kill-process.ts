@@ -1,4 +1,4 @@
-/** Makes sure that a process which may have stopped for good can do nothing any more. */
+/** Makes sure that a process that may have hung or been stopped can do no more harm. */
 import { limits } from '../api/limits.ts';
 import { pause } from '../model/pause.ts';
 import type { ProcessIdentity } from '../model/ports.ts';
@@ -7,9 +7,9 @@ import type { ClusterPorts } from './processes.ts';
 const pollMs = 2;
 
 /**
- * Kills the process with SIGKILL, which ends a stopped process too, and resolves with true once it is gone. Resolves with
- * false if that is impossible: the target is this process or belongs to another user, it hangs in the kernel for seconds,
- * or the system does not tell when it started, so that the pid might be another process's.
+ * Kills the process with SIGKILL, which ends a stopped process too, and resolves with true once it is gone. Resolves with false
+ * if that is impossible: the target is this process or belongs to another user, it hangs in the kernel for seconds, or its start
+ * time is unknown, so that the pid might belong to another process.
  */
 export async function killProcess(
   target: ProcessIdentity,

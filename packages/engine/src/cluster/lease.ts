@@ -23,7 +23,7 @@ export interface LeaseOptions {
   ports: ClusterPorts;
   /** Why the instance is too unhealthy to keep its lease; undefined if it is healthy. */
   unhealthyReason(): QueueError | undefined;
-  /** The instance became unhealthy: the lease is renewed no more and will lapse. */
+  /** The instance became unhealthy: the lease is no longer renewed and will lapse. */
   onUnhealthy(reason: QueueError): void;
   /** Another process has claimed the instance. */
   onFenced(error: QueueError): void;
@@ -80,7 +80,7 @@ export class Lease implements DeliveryLease {
     if (!this.#ended && (this.isHeld() || this.#verifyClaim())) this.#renewSync();
   }
 
-  /** Called by the timer. Resolves when the renewal can be read by other processes, or when there is none. */
+  /** Called by the timer. Resolves when other processes can read the renewal, or when the lease was not renewed. */
   async renew(): Promise<void> {
     if (this.#pendingWrite !== undefined || this.#ended || !this.#checkHealth()) return;
     const lapsed = !this.isHeld();

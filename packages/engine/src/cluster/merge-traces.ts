@@ -1,7 +1,10 @@
-/** What the instances of a cluster recorded of the same message, as one. */
+/** Merges the traces that several instances of a cluster recorded of the same message. */
 import type { MessageTrace, SubscriberWhereabouts, TracedMessage } from '../api/message-trace.ts';
 
-/** At least one. An instance that knows where the message is takes precedence over one that only knows that it no longer has it. */
+/**
+ * Merges at least one trace. An instance that knows where the message is takes precedence over one that only knows that it no
+ * longer has it.
+ */
 export function mergeTraces(traces: readonly MessageTrace[]): MessageTrace {
   const { queue, id } = traces[0]!;
   const events = traces.flatMap((trace) => trace.events).sort((a, b) => a.atMs - b.atMs);
@@ -17,7 +20,7 @@ export function mergeTraces(traces: readonly MessageTrace[]): MessageTrace {
   };
 }
 
-/** Where it is alive; else where it was consumed. */
+/** Prefers an instance where the message is live to one where it was consumed. */
 function mostTelling(whereabouts: readonly SubscriberWhereabouts[]): SubscriberWhereabouts[] {
   const live = whereabouts.filter(({ state }) => state !== 'unknown' && state !== 'consumed');
   if (live.length > 0) return live;

@@ -1,10 +1,10 @@
 /**
- * The outcome of each remote session's last transaction, in memory; the commit itself makes it durable. A client whose
- * answer was lost reconnects and asks here whether its transaction committed.
+ * The outcome of each remote session's last transaction, in memory; the commit itself makes it durable. A client whose answer was
+ * lost reconnects and asks here whether its transaction committed.
  *
- * An entry is kept while its session is connected, and for `limits.outcomeRetentionMs` after the connection was lost; a
- * session that is closed in order takes its entry with it. At the bound new sessions are refused: forgetting an entry
- * early could make a client believe that its transaction was not committed.
+ * An entry is kept while its session is connected, and for `limits.outcomeRetentionMs` after the connection was lost; the entry
+ * of a session that is closed cleanly is removed at once. At the bound new sessions are refused: forgetting an entry early could
+ * make a client believe that its transaction was not committed.
  */
 
 import { QueueError } from '../api/errors.ts';
@@ -141,8 +141,8 @@ export class CommitOutcomes {
   }
 
   /**
-   * Lets a connection serve the session, instead of the one that it replaces. Throws `SESSIONS_FULL`, and `SESSION_CLOSED`
-   * if a later connection of the session has attached already.
+   * Attaches a connection to the session, replacing an earlier one. Throws `SESSIONS_FULL`, and `SESSION_CLOSED` if a later
+   * connection of the session has attached already.
    */
   attach(by: { session: Uint8Array; attachment: AttachmentNumber; owner: SessionConnection }): {
     entry: OutcomeEntry;
@@ -172,7 +172,7 @@ export class CommitOutcomes {
     entry.detachedAtMs = this.#clock.monotonicMs();
   }
 
-  /** The session was closed in order: nobody will ask for its outcome. */
+  /** Forgets the outcome of a session that was closed cleanly: no client will ask for it. */
   forget(entry: OutcomeEntry, owner: SessionConnection): void {
     if (entry.connection !== owner) return;
     this.detach(entry, owner);

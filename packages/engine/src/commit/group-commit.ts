@@ -1,10 +1,10 @@
 /**
- * Group commit: transactions that are ready together share one write and one sync. While a group syncs the next one
- * fills, so groups grow with the load and nobody waits for a timer. What a group changes becomes visible only when the
- * writer has made it durable.
+ * Group commit: transactions that are ready together share one write and one sync. While a group syncs the next one fills, so
+ * groups grow with the load and no commit waits for a timer. The changes of a group become visible only when the writer has made
+ * them durable.
  *
- * A group's life: its members wait in `#pending`; it closes (messages are numbered and encoded) and is in flight; the
- * writer's answer applies it, or undoes it, after which the groups behind it fail too and their numbers become gaps.
+ * A group's life: its members wait in `#pending`. It closes (messages are numbered and encoded) and is in flight. The writer's
+ * answer applies it or undoes it. If it is undone, the groups behind it fail too and their numbers become gaps.
  */
 
 import { QueueError } from '../api/errors.ts';
@@ -90,11 +90,11 @@ export class GroupCommit {
   #poolRetryPaused = false;
   #fatal: QueueError | undefined;
   #idleListeners: (() => void)[] = [];
-  /** Undefined while nobody needs to know. */
+  /** Undefined while there is no listener. */
   onConsumed: ConsumptionListener | undefined;
   /** Durable groups since the instance opened. */
   groups = 0;
-  /** Those of them that were written and synced: the others are relaxed, or had nothing to write. */
+  /** The groups that were written and synced: the others are relaxed, or had nothing to write. */
   syncs = 0;
 
   constructor(options: GroupCommitOptions) {

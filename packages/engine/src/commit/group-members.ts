@@ -1,8 +1,7 @@
 /**
- * The members of a group: which of the pending ones the next group takes, and how those of a durable group are told. Their waits
- * are recorded, and their callers resume in the order of their commits, a bounded number in each turn of the event loop:
- * after a slow sync hundreds have waited for the same group, and resuming all of them in one turn would keep timers and
- * sockets waiting for tens of milliseconds.
+ * The members of a group: chooses the pending ones for the next group, and resumes the callers of a durable group in the order of
+ * their commits, a bounded number in each turn of the event loop. After a slow sync hundreds of callers have waited for the same
+ * group; resuming all of them in one turn would keep timers and sockets waiting for tens of milliseconds.
  */
 import { limits } from '../api/limits.ts';
 import { logFileSync, partitionMaintenance, writerReservation } from '../model/commit-waits.ts';
@@ -12,7 +11,7 @@ import type { FailedMembers, PendingMember } from './group.ts';
 import type { GroupMember } from './system-write.ts';
 import type { WriterReservation } from './writer-reservation.ts';
 
-/** Takes as many of the pending members as one group may have: at least one, and an exclusive one alone. */
+/** Takes as many pending members as fit one group: at least one. An exclusive member gets a group of its own. */
 export function takeMembers(pending: PendingMember[]): PendingMember[] {
   let bytes = 0;
   let count = 0;
@@ -21,7 +20,7 @@ export function takeMembers(pending: PendingMember[]): PendingMember[] {
     const { content } = member;
     bytes += content.bytes;
     if (content.sql !== undefined) {
-      // A statement that is killed takes with it what was executed under the reservation, which nobody could repeat.
+      // Killing a statement also undoes the statements executed under the reservation, and those cannot be repeated.
       if (hasReservation(pending[0])) break;
       withStatements += 1;
     }
@@ -101,8 +100,8 @@ export class CallerResumption {
   }
 
   /**
-   * Tells the members of a durable group how it ended, and ends their waits; `start` resumes them, which is when they run.
-   * `maintenanceMs`: what the group spent on partitions; undefined if it had none to assign or truncate.
+   * Ends the waits of a durable group's members and sets their results; `start` then resumes the callers. `maintenanceMs`: what
+   * the group spent on partitions; undefined if it had none to assign or truncate.
    */
   settle(
     members: readonly PendingMember[],
@@ -149,7 +148,7 @@ export class CallerResumption {
     this.#waiting.push({ resume, operations });
   }
 
-  /** To be called once all callers of a group were added. */
+  /** Call it once all callers of a group are added. */
   start(): void {
     if (!this.#scheduled) this.#resumeSome();
   }
@@ -175,8 +174,8 @@ export class CallerResumption {
 }
 
 /**
- * Operations that the caller of a commit is likely to do next: as many as it has just done. For a remote session an answer is
- * written, so that all answers of a group leave in one turn, and thus in one write.
+ * Estimates how many operations the caller of a commit does next: as many as it has just committed. For a remote session only an
+ * answer is written, so all answers of a group leave in one turn and share one write.
  */
 function followUpWork(content: GroupMember): number {
   if (content.kind === 'transaction' && content.outcome !== undefined) return 1;

@@ -1,6 +1,6 @@
 /**
- * The outcomes that one group stores: those of its own transactions, and those in old rows that still count, which it
- * writes again so that the old rows can be removed. Made once the group's messages are numbered.
+ * The outcomes that one group stores: those of its own transactions, and those in old rows that are still needed, which it
+ * rewrites so that the old rows can be removed. Built once the group's messages are numbered.
  */
 
 import type { EncodedOutcomes } from '../model/group-message.ts';
@@ -25,7 +25,7 @@ export class GroupOutcomes {
   /** Those of the group's own transactions come first. */
   readonly #stored: StoredOutcome[] = [];
   readonly #ownCount: number;
-  /** Where the outcomes of transactions with statements were written. */
+  /** The positions of the outcomes of transactions with statements. */
   readonly #locations = new Map<GroupMember, { offset: number; length: number }>();
   readonly #retiredRows: StoredOutcomeRow[];
   readonly #outcomes: CommitOutcomes;
@@ -65,7 +65,7 @@ export class GroupOutcomes {
     return { offset, length: end - offset, retiredThroughGroup };
   }
 
-  /** Where the outcome of a transaction with statements was written; null if it has none. */
+  /** Returns the position of the outcome of a transaction with statements; null if it has none. */
   locationOf(member: GroupMember): { offset: number; length: number } | null {
     return this.#locations.get(member) ?? null;
   }

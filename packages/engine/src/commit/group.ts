@@ -44,7 +44,7 @@ export interface SqlTransactionPart {
   consumed: Map<SubscriberCursor, ConsumedByCursor>;
 }
 
-/** What a group consumes for one cursor: the deliveries, and the same as merged ranges. */
+/** The messages that a group consumes for one cursor: as deliveries, and as merged ranges. */
 export interface ConsumedByCursor {
   deliveries: Delivery[];
   ranges: SeqRange[];
@@ -56,7 +56,10 @@ export interface PendingMember {
   /** Set if the member is no commit but a session that waits to reserve the writer. */
   reservation: WriterReservation | undefined;
   submittedAtMs: number;
-  /** While it is pending, how long the writer had been reserved by then; once its group is closed, how long since then. */
+  /**
+   * While the member is pending: for how long the writer had been reserved when it arrived. Once its group is closed: for how
+   * long the writer was reserved since then.
+   */
   reservedMs: number;
   resolve(): void;
   reject(error: QueueError): void;
@@ -79,7 +82,7 @@ export const noneFailed: FailedMembers = new Map();
 /** Told of sequence numbers that became terminal for a cursor, once that is durable. */
 export type ConsumptionListener = (cursor: SubscriberCursor, ranges: readonly SeqRange[]) => void;
 
-/** What is known of a group once it is durable. */
+/** The result of a group once it is durable. */
 export interface DurableResult {
   failed: FailedMembers;
   /** How long it was written and synced; 0 if there was nothing to write. */
@@ -263,7 +266,7 @@ function addDeliveries(
   }
 }
 
-/** What becomes terminal for everyone if a transaction's statements fail: the numbers that its messages were given. */
+/** The numbers of a transaction's messages, as deltas: they become terminal for all subscribers if its statements fail. */
 function gapDeltasOf(runs: readonly StagedRun[]): ConsumptionDelta[] {
   const gaps: ConsumptionDelta[] = [];
   for (const { log, firstSeq, count } of runs) {
@@ -323,15 +326,15 @@ function packBlocks({ log, segments, sqlOfSegment, pool, target, offset, blocks 
 
 interface DeltasInput {
   consumed: ReadonlyMap<SubscriberCursor, ConsumedByCursor>;
-  /** What becomes terminal in its partition without being consumed. */
+  /** Ranges that become terminal in their partition without being consumed. */
   terminal?: ReadonlyMap<SubscriberCursor, readonly SeqRange[]>;
   gaps?: ReadonlyMap<MessageLog, SeqRange[]>;
   tableWrites: TableWrite[];
 }
 
 /**
- * What becomes terminal: consumed by a subscriber, or for everyone (subscriber 0) since no message has the number. One delta
- * for each partition and subscriber, which is a key of the table.
+ * Collects the ranges that become terminal: consumed by a subscriber, or for all (subscriber 0) because no message has the
+ * number. One delta for each partition and subscriber, which is the table's key.
  */
 function deltasOf({ consumed, terminal, gaps, tableWrites }: DeltasInput): ConsumptionDelta[] {
   const deltas: ConsumptionDelta[] = [];

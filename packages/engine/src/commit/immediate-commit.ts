@@ -1,8 +1,8 @@
 /**
- * Commits a transaction on nonpersistent logs at once. In one step it does what a group does between its closing and its
- * answer: numbers the messages and makes them visible, and what was delivered terminal. There is nothing to write, so
- * nobody waits for the writer or for the end of the turn. It must be the only one that appends to these logs, since a
- * group in flight would have numbered its messages already.
+ * Commits a transaction on nonpersistent logs at once. In one step it does what a group does between its closing and its answer:
+ * numbers the enqueued messages, makes them visible, and makes the dequeued ones terminal. There is nothing to write, so the call
+ * waits neither for the writer nor for the end of the turn. No group commit may append to these logs: a group in flight would
+ * have numbered its messages already.
  */
 import type { MessageLog } from '../log/message-log.ts';
 import type { GroupCommit } from './group-commit.ts';

@@ -8,7 +8,7 @@ export function stopReason(error: unknown): QueueError {
   return new QueueError('INSTANCE_FAILED', { cause: error });
 }
 
-/** What every later call gets, after this failure. */
+/** The error with which every later call rejects after this failure. */
 export function instanceFailed(cause: QueueError): QueueError {
   if (cause.code === 'INSTANCE_FAILED' || cause.code === 'INSTANCE_FENCED') return cause;
   if (cause.code === 'INVARIANT_BROKEN') return cause;

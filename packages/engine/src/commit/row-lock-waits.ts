@@ -27,7 +27,7 @@ export interface RowLockWaitsOptions {
 
 export interface LockWaiter {
   time: RecordedTime | undefined;
-  /** Of a branch that is being prepared: the key of its global transaction. */
+  /** Key of the global transaction, if the waiter is a branch that is being prepared. */
   transaction?: string;
 }
 
@@ -39,7 +39,7 @@ interface Waiting {
 export class RowLockWaits {
   readonly #options: RowLockWaitsOptions;
   readonly #waiting = new Set<Waiting>();
-  /** The branch for which somebody has waited longest. */
+  /** The branch that has been waited for longest. */
   readonly #holder: HolderSlot<string>;
   #closed: QueueError | undefined;
 

@@ -35,7 +35,7 @@ export interface StagedRun {
 
 /** The rows of payloads in chunks whose messages are part of a commit. */
 export interface PayloadHooks {
-  /** Called once the messages have numbers and partitions; nobody can see them yet. */
+  /** Called once the messages have numbers and partitions, before they are visible. */
   onNumbered(): TableWrite[];
   /** Called when the group is durable, before any caller is resumed. */
   onDurable(): void;
@@ -45,11 +45,11 @@ export interface PayloadHooks {
 export interface StagedSql {
   statements: SqlStatement[];
   results: readonly SqlResult[];
-  /** They are those of a branch of a distributed transaction, or the rows that they have left. */
+  /** Set if the statements, or the row changes that they made, belong to a branch of a distributed transaction. */
   branch?: SqlBranch;
 }
 
-/** What a session's transaction commits. What the engine writes on its own account is a `SystemWrite`. */
+/** The content of a session's commit. Writes of the engine itself are a `SystemWrite`. */
 export interface StagedTransaction {
   readonly kind: 'transaction';
   readonly runs: StagedRun[];
@@ -63,14 +63,14 @@ export interface StagedTransaction {
   payloads: PayloadHooks | undefined;
   /** Writes its idempotency key with it. Called once the messages have numbers. */
   keyWrite: (() => TableWrite) | undefined;
-  /** What a singleton service keeps. */
+  /** New state of a singleton service. */
   serviceState: ServiceStateRow | undefined;
   bytes: number;
   /** FULL if any of its queues is durable. */
   sync: SyncMode;
-  /** Of a remote session: under which its outcome is stored. */
+  /** The tag under which a remote session's outcome is stored. */
   outcome: TransactionOutcomeTag | undefined;
-  /** Of the session that commits it. */
+  /** Time book of the session that commits. */
   time: RecordedTime | undefined;
   /** Number of that session. */
   session: SessionNumber;

@@ -1,6 +1,6 @@
 /**
- * What the engine commits on its own account, in a group beside the sessions' transactions: rows of its tables (attempts,
- * subscriptions, samples, chunks of payloads), and messages that it moves (due, evacuated, forwarded, exhausted).
+ * A write of the engine itself, in a group with the sessions' transactions: rows of its tables (attempts, subscriptions, samples,
+ * chunks of payloads), and messages that it moves (due, evacuated, forwarded, exhausted).
  */
 import type { Delivery } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
@@ -18,7 +18,7 @@ export interface SystemWrite {
   readonly sync: SyncMode;
   /** Called when the group closes, before its messages are numbered: the rows to write. */
   readonly onClose: (() => readonly TableWrite[]) | undefined;
-  /** Called once the messages have numbers and partitions, while nobody can see them: further rows to write. */
+  /** Called once the messages have numbers and partitions, before they are visible; returns further rows to write. */
   readonly onNumbered: (() => readonly TableWrite[]) | undefined;
   /** Called when the group is durable, before any caller is resumed. */
   readonly onDurable: (() => void) | undefined;
@@ -30,7 +30,7 @@ export interface SystemWrite {
   readonly exclusive: boolean;
   /** No session waits for it: it counts neither as a commit nor as a wait. */
   readonly background: boolean;
-  /** Of the session that waits for it, if the wait is to be in its time. */
+  /** Time book of the session that waits for the write, if it is to record the wait. */
   readonly time: RecordedTime | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the trace records when a group closes. Only then does a message have its number, which decides whether it is traced, so
+ * Records trace events when a group closes. A message gets its number only then, and the number decides whether it is traced. So
  * its enqueue is recorded late, with the time stamp in its record.
  */
 import type { LogTrace } from '../log/log-trace.ts';

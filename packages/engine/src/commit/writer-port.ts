@@ -1,4 +1,4 @@
-/** What group commit needs of whatever writes groups: the writer thread, or a writer in memory. */
+/** The port through which group commit writes groups: to the writer thread, or to a writer in memory. */
 import type { Group, StatementAnswer } from '../model/group-message.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 

@@ -22,7 +22,7 @@ export interface WriterReservationOptions {
 export class WriterReservation {
   readonly #options: WriterReservationOptions;
   #expiry: Timer | undefined;
-  /** Why nothing done under the reservation can be committed any more. */
+  /** Why the work done under the reservation can no longer be committed. */
   #lostError: QueueError | undefined;
   #running = false;
 
@@ -32,7 +32,7 @@ export class WriterReservation {
 
   /** The reservation begins, and lasts `msMax` at the most. */
   startExpiry(msMax: number): void {
-    // Keeps the process alive: other sessions wait for their commits meanwhile.
+    // Keeps the process alive, because commits of other sessions are waiting.
     this.#expiry = this.#options.timers.deadline(msMax, () =>
       this.#invalidate(new QueueError('WRITER_RESERVATION_EXPIRED', { details: { msMax } })),
     );
@@ -68,7 +68,7 @@ export class WriterReservation {
     if (this.#lostError !== undefined) throw this.#lostError;
   }
 
-  /** To be called before the commit, which has no time limit. Throws as `assertHeld` does. */
+  /** Call it before the commit, which has no time limit. Throws as `assertHeld` does. */
   stopExpiry(): void {
     this.assertHeld();
     this.#expiry?.cancel();

@@ -6,7 +6,7 @@ import type { QueueMemory } from './queue-memory.ts';
 export interface AnnounceOptions {
   memory: QueueMemory;
   channel: BroadcastChannel;
-  /** Called between those who wait for a subscriber and those who listen. */
+  /** Called after waking the sessions that wait for a subscriber, before those that listen. */
   onPost?(): void;
 }
 

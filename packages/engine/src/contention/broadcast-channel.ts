@@ -1,10 +1,10 @@
 /**
- * The channel on which every commit is posted to every session that listens, whatever it listens for. Its list of members, their
- * unread posts and the totals are in shared memory under one latch.
+ * The channel on which every commit is posted to every listening session, regardless of its subscribers. Its list of members,
+ * their unread posts and the totals are in shared memory under one latch.
  *
- * A session is a member from before it first looks for messages until it has found one or gives up, so a post in between is not
- * missed. What a session does here costs as many gets as in the document's trace: joining one; reading posts three (take them,
- * acknowledge them, find that there are none left); leaving two (discard what came meanwhile, leave the list).
+ * A session joins before it first looks for messages and stays until it has found one or gives up, so it misses no post. Each
+ * step takes as many gets as in the document's trace: joining one; reading posts three (take them, acknowledge them, find none
+ * left); leaving two (discard later posts, leave the list).
  */
 import type { ThreadSessionNumber } from '../model/ids.ts';
 import type { Guard } from './latch.ts';
@@ -43,7 +43,10 @@ export class BroadcastChannel {
     return this.#memory.load(this.#memory.session(this.#session, 'unread')) > 0;
   }
 
-  /** Reads until no post is unread. Three gets, and two more each time that others came meanwhile. Returns how many it read. */
+  /**
+   * Reads posts until none is unread. Takes three gets, and two more each time that further posts have arrived. Returns how many
+   * it read.
+   */
   takePosts(): number {
     let taken = 0;
     for (;;) {
@@ -83,7 +86,7 @@ export class BroadcastChannel {
     memory.store(memory.member(index), moved);
     memory.store(memory.session(moved, 'memberAt'), index + 1);
     memory.store(ownAt, 0);
-    // Posts since the get before belong to nobody.
+    // Posts that arrived since the previous get are discarded.
     const unreadAt = memory.session(this.#session, 'unread');
     memory.change(memory.channel('unread'), -memory.load(unreadAt));
     memory.store(unreadAt, 0);
@@ -93,7 +96,7 @@ export class BroadcastChannel {
   /** Posts to all members and wakes them. Without any member no get. Returns how many it woke. */
   post(): number {
     const memory = this.#memory;
-    // Whoever joins later looks for messages after that, and finds what this post is about.
+    // A session that joins later looks for messages after that, and so finds this post's message.
     if (memory.load(memory.channel('members')) === 0) return 0;
     const woken = this.#latch.within(() => {
       const members = memory.load(memory.channel('members'));

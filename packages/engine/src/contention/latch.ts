@@ -87,7 +87,7 @@ export class Latch implements Guard {
       const slept = holder !== free && thread.wait(words, holderAt, holder, leftMs) !== 'not-equal';
       Atomics.sub(words, sleepersAt, 1);
       timer.end(slept);
-      if (!slept) continue; // the word has changed meanwhile, which is no sleep
+      if (!slept) continue; // the word had changed before the wait, so this does not count as a sleep
       counts.add('sleeps');
       if (sleeps > 0) counts.add('recurrentSleeps');
       sleeps += 1;

@@ -1,6 +1,6 @@
 /**
- * The shared memory of a queue: which words are where. All sessions of a process see the same words, so what several of them
- * change is changed under the latch or a mutex; the rest has one writer.
+ * The layout of a queue's shared memory. All sessions of a process see the same words: words with several writers are changed
+ * under the latch or a mutex, all others have one writer.
  */
 
 import type { SharedQueueHandle } from '../api/shared-queue.ts';

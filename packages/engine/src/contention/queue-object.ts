@@ -1,10 +1,11 @@
 /**
- * The metadata object of a shared queue as one session uses it: what Oracle keeps in its library cache. A _lock_ keeps the
- * object, a _pin_ keeps what it says; both are counted, and closing the queue waits until there are none. Each step below is one
- * get of the mutex, because between two steps another session may change what the step read.
+ * The metadata object of a shared queue as one session uses it: it stands for Oracle's object in the library cache. A _lock_
+ * keeps the object from being removed, a _pin_ keeps its content from changing; both are counted, and closing the queue waits
+ * until there are none. Each step below is one get of the mutex, because between two steps another session may change what the
+ * step read.
  *
  * An access with a lock takes six gets (lock; check, pin, read; unpin; unlock), an access by pin alone six or, if it changes
- * nothing, five (find; check, pin, pin the row; change; unpin). They are the steps that the document traces.
+ * nothing, five (find; check, pin, pin the row; change; unpin). The document traces the same steps.
  *
  * Where the object is hot it has copies, each with a mutex, locks, pins and ready counts of its own. A session uses one copy.
  */
@@ -28,9 +29,12 @@ export interface QueueObjectOptions {
 
 /** How counts of subscribers change, in messages. */
 export interface RowChange {
-  /** Messages that are ready: what sessions that listen look at. */
+  /** Messages that are ready. Listening sessions check this count. */
   ready?: number;
-  /** That will be ready: delayed, waiting for a retry, or on their way to the exception queue. They keep the row from being evicted. */
+  /**
+   * Messages that are not ready yet: delayed, waiting for a retry, or on their way to the exception queue. They keep the row from
+   * being evicted.
+   */
   later?: number;
 }
 
@@ -64,7 +68,7 @@ export class QueueObject {
     this.#mutex = mutexes[this.#copy]!;
   }
 
-  /** Access with a lock. `read` runs under the mutex. Throws `INSTANCE_CLOSED`, and what `read` throws. */
+  /** Reads the table under a lock and a pin. `read` runs under the mutex. Throws `INSTANCE_CLOSED`, and what `read` throws. */
   readLocked<T>(read: (table: SubscriberTable) => T): T {
     this.#lock();
     try {
@@ -88,7 +92,10 @@ export class QueueObject {
     this.#mutex.within(() => this.#memory.change(this.#memory.object(this.#copy, 'locks'), -1));
   }
 
-  /** A queue that is closing grants no pin, whoever has a lock; once there is one, it stays until that is gone. */
+  /**
+   * A closing queue grants no pin, not even to a session that has a lock. A granted pin delays the end of the closing until it is
+   * released.
+   */
   #pin(): void {
     this.#mutex.within(() => this.assertOpen());
     this.#mutex.within(() => this.#memory.change(this.#memory.object(this.#copy, 'pins'), 1));
@@ -104,7 +111,7 @@ export class QueueObject {
 
   /**
    * Begins an access by pin alone, which `unpin` ends. `waits`: the session is noted as one that waits for the subscriber, before
-   * the count is read, so that whoever raises the count later wakes it. Throws `INSTANCE_CLOSED`, `SUBSCRIBER_NOT_FOUND`.
+   * the count is read, so that a session that raises the count later wakes it. Throws `INSTANCE_CLOSED`, `SUBSCRIBER_NOT_FOUND`.
    */
   pinRow(name: string, { waits = false } = {}): PinnedRow {
     return this.#pinWith((table) => {
@@ -167,7 +174,7 @@ export class QueueObject {
     }
   }
 
-  /** Changes rows: no session reads any meanwhile. */
+  /** Changes rows under all mutexes, so that no session reads them at the same time. */
   changeRows<T>(change: (table: SubscriberTable) => T): T {
     const section = () => {
       this.assertOpen();

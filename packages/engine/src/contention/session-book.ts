@@ -1,14 +1,18 @@
 /**
- * The time book of a thread session, in its part of shared memory: in which wait it is, since when, and how long all waits took. The
- * thread writes it; any thread can read it at any moment, also while the session sleeps, with the part of the wait under way.
+ * The time book of a thread session, in its part of shared memory: in which wait the session is, since when, and how long all
+ * waits took. The session's thread writes it as a seqlock; any thread can read it at any moment, including the elapsed part of a
+ * wait while the session sleeps.
  *
- * The parts come from clocks of their own and are not made to add up. Waits are by the machine's clock, less what the scheduler says
- * of the thread meanwhile: the time in which it ran (a call to the instance encodes and decodes), and the time in which it was
- * runnable. CPU and runnable time are the scheduler's, over the life of the session. What is in none of them is unexplained.
+ * The parts are measured by different clocks and are not adjusted to add up. A wait is the time by the machine's clock, minus the
+ * thread's CPU time (a call to the instance encodes and decodes) and runnable time during the wait. CPU and runnable time come
+ * from the scheduler, over the life of the session. The remainder is unexplained time.
  */
 import type { MachineClock, ThreadClock, ThreadTimes } from '../model/ports.ts';
 
-/** The waits of a session: for the two guards, for messages in `listen` and in `dequeue`, and for answers of its instance. */
+/**
+ * The waits of a session: for the mutex and the latch, for messages in `listen` and in `dequeue`, and for answers of its
+ * instance.
+ */
 export const bookedWaits = ['mutex', 'latch', 'listen', 'dequeue', 'call', 'commit'] as const;
 export type BookedWait = (typeof bookedWaits)[number];
 
@@ -17,7 +21,7 @@ const fieldAt = Object.fromEntries(fields.map((name, at) => [name, at])) as Reco
   (typeof fields)[number],
   number
 >;
-/** The first is a counter of changes, which is odd while one is under way; only its first four bytes are used. */
+/** The first word is the seqlock's counter, which is odd while a change is under way; only its first four bytes are used. */
 const firstField = 1;
 /** For each wait its count, then its milliseconds. */
 const waitWords = 2;
@@ -30,26 +34,32 @@ export const noThreadClock: ThreadClock = {
 };
 
 export interface BookedTimes {
-  /** From the opening of the session up to now if it is in a wait, else up to the latest beginning or end of a wait; so are the others. */
+  /**
+   * Time since the session opened. If it is in a wait, up to now; otherwise up to the last start or end of a wait. All other
+   * values cover the same time.
+   */
   elapsedMs: number;
   cpuMs: number;
   runnableMs: number;
-  /** Of `runnableMs`: the thread lost its core while it was in no wait. */
+  /** The part of `runnableMs` after the thread lost its core while the session was in no wait. */
   preemptedMs: number;
   waits: Record<BookedWait, { waits: number; ms: number }>;
 }
 
-/** Whoever waits tells it before and after; `end` returns the milliseconds that count as waited. */
+/** To be called before and after a wait; `end` returns the milliseconds that count as waited. */
 export interface WaitTimer {
   begin(): void;
-  /** `counts`: whether it is one more wait; its time counts in any case. */
+  /** `counts` tells whether the number of waits grows by one; the time counts in any case. */
   end(counts: boolean): number;
 }
 
-/** Answers of the instance wake the event loop, whose work until the program continues is no wait. */
+/** An answer of the instance wakes the event loop. Its work until the program continues is CPU time, not a wait. */
 const runsMeanwhile: readonly BookedWait[] = ['call', 'commit'];
 
-/** Who reads during a change reads again, this often at most: the thread may have lost its core in the middle of it. */
+/**
+ * Reads of the seqlock before a reader settles for an inconsistent copy: the writing thread may have lost its core in the middle
+ * of a change.
+ */
 const readsMax = 10_000;
 
 export class SessionBook {
@@ -66,7 +76,6 @@ export class SessionBook {
     return new OpenBook(this.#words, this.#changes, clocks);
   }
 
-  /** Up to now. */
   read(nowMs: number): BookedTimes {
     return timesOf(this.#copy(), nowMs);
   }

@@ -49,7 +49,7 @@ export class SessionTrace {
     this.#words.fill(0);
   }
 
-  /** From the earliest that is kept. */
+  /** Returns the events, the earliest first. */
   read(): SessionEvent[] {
     const count = this.#words[0]!;
     const first = Math.max(0, count - this.#eventsMax);

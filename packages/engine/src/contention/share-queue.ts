@@ -100,7 +100,10 @@ class OwnedSharedQueue implements SharedQueue {
     this.#endFollowing = instance.followTopic(handle.queue, (change) => this.#onChange(change));
   }
 
-  /** What sessions cannot know, because it happens later: the owner counts it, and wakes who waits for it. */
+  /**
+   * Counts changes that happen later than the session call that caused them, so that only the owner sees them, and wakes the
+   * waiting sessions.
+   */
   #onChange(change: TopicChange): void {
     const { object, channel } = this.#own;
     const slots = object.count([countChangeOf(change)]);

@@ -1,11 +1,12 @@
 /**
  * The subscribers of a shared queue and how many messages each has ready, in shared memory. A slot keeps its subscriber while a
- * session has pinned it. Nothing here takes a guard: rows are read under any copy's mutex and changed under all of them; a ready
- * count is kept once for each copy of the metadata object, changed under that copy's mutex, and the sum of all is the count.
+ * session has pinned it. Nothing here takes a guard: rows are read under any copy's mutex and changed under all of them; each
+ * copy of the metadata object has its own part of a ready count, changed under that copy's mutex; the sum of the parts is the
+ * count.
  *
- * A ready count is raised after the commit that made the message visible and lowered after the one that consumed it, so a
- * message that is taken and not committed still counts. One that is to be ready later (delayed, waiting for a retry) is in a count
- * of its own, which only keeps its subscriber from being evicted.
+ * A ready count is raised after the commit that made the message visible and lowered after the one that consumed it, so a message
+ * that is taken and not committed still counts. A message that becomes ready later (delayed, waiting for a retry) is in a
+ * separate count, which only keeps its subscriber from being evicted.
  */
 
 import { QueueError } from '../api/errors.ts';

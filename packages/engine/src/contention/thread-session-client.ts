@@ -43,7 +43,7 @@ export class ThreadSessionClient implements ThreadSession {
   /** The session's transaction, and one that commits each call by itself. */
   readonly #transaction: Session;
   readonly #autonomous: Session;
-  /** What the transaction changes of the ready counts. */
+  /** Changes that the transaction will make to the ready counts. */
   #enqueued: CountChange[] = [];
   /** Subscribers of the messages that it has dequeued. */
   #dequeuedFor: string[] = [];
@@ -287,8 +287,8 @@ export class ThreadSessionClient implements ThreadSession {
   }
 
   /**
-   * Messages of these subscribers have been returned, whose counts never changed. Those that wait for a retry delay, or for the
-   * exception queue, are not counted any more: the owner announces them when they are ready.
+   * Announces returned messages of these subscribers, whose ready counts had not changed. Messages that wait for a retry delay or
+   * for the exception queue are no longer counted: the owner announces them when they are ready.
    */
   #announceReturned(subscribers: readonly string[]): void {
     if (subscribers.length === 0) return;
@@ -328,7 +328,7 @@ export class ThreadSessionClient implements ThreadSession {
   }
 }
 
-/** A delayed message for all subscribers is counted when it is due, for those that there are then. */
+/** A delayed message for all subscribers is counted when it is due, for the subscribers that exist then. */
 const enqueuedFor = (subscribers: readonly string[] | null, isDelayed: boolean): CountChange => ({
   subscribers,
   ...(isDelayed ? { later: subscribers === null ? 0 : 1 } : { ready: 1 }),

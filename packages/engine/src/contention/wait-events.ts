@@ -1,4 +1,4 @@
-/** Where sessions on threads wait for each other and for messages. */
+/** The wait events of sessions on threads: for each other and for messages. */
 import type { ThreadSessionStatistics } from '../api/shared-queue.ts';
 import { registerWaitEvent, type WaitEvent, type WaitStats, waitBucketCount } from '../api/waits.ts';
 import { waitingForMessages } from '../queues/waiters.ts';

@@ -1,8 +1,8 @@
 /**
- * Samples who has what sessions wait for. Nothing samples by a timer: a session thread that waits for a disk runs none, and one that
- * runs a timer is past the moment that matters. Instead whoever changes a state or a holder asks first (`sample`), and as
- * nothing has changed since the last time, the state of now is that of every moment that was due meanwhile. So the samples are
- * evenly spread over time, however long a hold is.
+ * Samples the holders that sessions wait for. A timer cannot take the samples: a session thread that is blocked by the disk runs
+ * no timers, and once it runs one the wait is over. Instead, every change of a state or a holder calls `sample` first. Nothing
+ * has changed since the previous call, so the current state is also the state at each sampling time that has passed since.
+ * Samples are therefore evenly spaced in time, however long a hold lasts.
  */
 
 import { limits } from '../api/limits.ts';

@@ -7,8 +7,8 @@ import type { SqlStatement } from './sql-statement.ts';
 
 export type HomeCall =
   /**
-   * Answered with null once the caller has the lock of the transaction, for `holdMs` at most: until then it is refused to others.
-   * Without `mayWait` a lock that another has is refused at once (`XA_RBDEADLOCK`).
+   * Requests the lock of the transaction. Answered with null once the caller has it. The lock expires after `holdMs`. Without
+   * `mayWait` the request is refused at once (`XA_RBDEADLOCK`) if another branch has the lock.
    */
   | {
       call: 'lock';
@@ -22,9 +22,9 @@ export type HomeCall =
   | { call: 'unlock'; token: LockToken }
   /** Leaves a copy of the branch's work at the home instance, for the first of its own branches that prepares. */
   | ({ call: 'ship'; work: ShippedWork; holdMs: number } & UnderLock)
-  /** The branch prepares: whether a branch of the home instance answers for the work that was shipped. */
+  /** Sent when the branch prepares: asks whether a branch of the home instance commits the shipped work. */
   | ({ call: 'prepareShipped' } & UnderLock)
-  /** Takes the shipped copy back. */
+  /** Discards the shipped copy. */
   | ({ call: 'withdraw' } & UnderLock);
 
 export interface UnderLock {
@@ -36,7 +36,10 @@ export interface UnderLock {
   mayWait: boolean;
 }
 
-/** Messages that a branch enqueues, and its statements: what it consumes is in the file of its own instance. */
+/**
+ * Messages that a branch enqueues, and its statements. Messages that it consumes are not shipped: they are in the file of its own
+ * instance.
+ */
 export interface ShippedWork {
   /** Of the session that enqueued them, at its instance. */
   session: SessionNumber;
@@ -46,7 +49,7 @@ export interface ShippedWork {
     count: number /** Records, one after the other, in base64. */;
     records: string;
   }[];
-  /** Of the application, to be run at the prepare; only to the instance that has its tables. */
+  /** Statements of the application, to be run at the prepare; shipped only to the instance that has the application's tables. */
   statements: readonly SqlStatement[];
 }
 

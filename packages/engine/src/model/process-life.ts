@@ -1,6 +1,6 @@
 /**
- * The life of an instance's process as its supervisor sees it, over all the processes that the instance has one after the
- * other. The states tell an end that somebody asked for from one that nobody did: only the second is mended.
+ * The life of an instance's process as its supervisor sees it, over all the processes that the instance has one after the other.
+ * The states distinguish a requested exit from an unrequested one. Only after an unrequested exit is the process restarted.
  *
  *     stopped     none, as asked; it stays so until it is started
  *     starting    a process opens the instance

@@ -1,7 +1,7 @@
 /**
- * How long to wait before the process of an instance is started again after it ended though nobody had asked for it, and
- * when to give up. Two counts, because they mean different things: a process that never opened its instance will probably
- * fail the same way again, while one that served for a moment may have been killed from outside and must be back soon.
+ * How long to wait before the process of an instance is restarted after an unrequested exit, and when to give up. Two counts,
+ * because they mean different things: a process that never opened its instance will probably fail the same way again, while one
+ * that served for a moment may have been killed from outside and must be back soon.
  */
 export interface RestartPolicyOptions {
   /** A process that served for this long was healthy: what ends it is a new failure. */

@@ -24,9 +24,9 @@ export const moveRetryMs = 1_000;
 type DeliveryRetry = Retry<ShardedQueue, Delivery>;
 
 /**
- * Of messages whose delivery has ended. `withheld`: they are not ready at once, but wait for a retry, or for their move to the
- * exception queue. `returned`: they are ready again after that. `moved`: they are in the exception queue, as durably as their queue
- * promises.
+ * A change of messages whose delivery has ended without consumption. `withheld`: they are not ready at once, but wait for their
+ * retry delay or their move to the exception queue. `returned`: they are ready again after that wait. `moved`: they are in the
+ * exception queue, as durable as their queue promises.
  */
 export type RetryChange = 'withheld' | 'returned' | 'moved';
 

@@ -60,8 +60,8 @@ export class SessionWrites implements UnshardedWrites {
   }
 
   /**
-   * The wait ends where the write returns, not where the caller continues: all calls of a turn continue after the last of
-   * them, so each would count the writes of those behind it.
+   * The wait ends when the write returns, not when the caller continues. Callers of one event-loop turn all continue after the
+   * last of their writes, so otherwise each would also count the writes of those after it.
    */
   async commit(change: UnshardedChange, time?: RecordedTime): Promise<IdRun[]> {
     const { waits, ports } = this.#options;

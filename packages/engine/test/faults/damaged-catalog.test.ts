@@ -36,7 +36,7 @@ describe.each([
     else statement.run();
     file.close();
     await expect(openInstance({ dir })).rejects.toThrow(corrupt);
-    expect(checkFolder(dir).faults).toEqual([expect.stringContaining('catalog.db is not what was written')]);
+    expect(checkFolder(dir).faults).toEqual([expect.stringContaining('catalog.db is damaged')]);
   });
 });
 
@@ -61,7 +61,7 @@ it('damage is found when it comes up while the catalog is open', async () => {
   await expect(instance.close()).rejects.toThrow(corrupt); // its claim ends with this process
 });
 
-it('a definition that SQLite would obey is compared with what was written', async () => {
+it('a definition that SQLite would obey is compared with the schema', async () => {
   const { dir, path } = await closedWithQueues();
   const file = new Database(path);
   file.unsafeMode(true);

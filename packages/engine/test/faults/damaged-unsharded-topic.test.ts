@@ -56,10 +56,7 @@ describe.each([
     'UPDATE recipient SET crc = 77 WHERE subscriber = 1 AND id = 3',
   ],
   ['hides a subscriber', 'DELETE FROM topic_subscriber WHERE subscriber = 1'],
-  [
-    'loses what was counted for a subscriber',
-    'UPDATE topic_subscriber SET enqueued = 11 WHERE subscriber = 1',
-  ],
+  ['loses the counters of a subscriber', 'UPDATE topic_subscriber SET enqueued = 11 WHERE subscriber = 1'],
   ['hides a message', 'DELETE FROM message WHERE id = 4'],
   ['has an old number of recipients', 'UPDATE message_recipients SET unconsumed = 1 WHERE id = 5'],
 ])('a page of the unsharded file that %s', (_what, sql) => {

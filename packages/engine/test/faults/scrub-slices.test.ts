@@ -162,7 +162,7 @@ describe('a scrub in slices', () => {
     await instance.close();
     overwriteText(unshardedPath(dir), '7.7777;');
     expect([...scrubUnshardedFile(unshardedPath(dir))].flat()).toContainEqual(
-      expect.stringMatching(/message \d+ of queue \d+ is not what was written/),
+      expect.stringMatching(/message \d+ of queue \d+ is damaged/),
     );
   });
 });

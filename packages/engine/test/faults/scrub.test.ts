@@ -44,8 +44,8 @@ describe('a scrub', () => {
 
   it.each([
     ['a message', 'instance-1.db', 'q6;', /instance-1\.db: partition 2 is damaged: 1 blocks of it/],
-    ['a delayed message', 'instance-1.db', 'late2;', /1 rows of the table delayed are not what was written/],
-    ['an unsharded message', 'unsharded.db', 'j2;', /message 3 of queue 2 is not what was written/],
+    ['a delayed message', 'instance-1.db', 'late2;', /1 rows of the table delayed are damaged/],
+    ['an unsharded message', 'unsharded.db', 'j2;', /message 3 of queue 2 is damaged/],
     ['a queue', 'catalog.db', 'jobs', /catalog\.db/],
   ])('names %s that is damaged', async (_what, file, content, expected) => {
     const dir = await closedWithContent();

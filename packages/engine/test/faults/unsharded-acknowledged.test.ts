@@ -96,7 +96,7 @@ it('a message whose payload changed is not delivered; those before it are', asyn
 /** What a page that SQLite finds in order, but that is not the last one written, does to the rows. */
 describe.each([
   ['hides a message', 'DELETE FROM message WHERE id = 5'],
-  ['loses what was counted', 'UPDATE queue_total SET enqueued = enqueued + 1 WHERE queue_id > 0'],
+  ['loses its counters', 'UPDATE queue_total SET enqueued = enqueued + 1 WHERE queue_id > 0'],
 ])('a page of the unsharded file that %s', (_what, sql) => {
   it('is found when the file is opened', async () => {
     const { dir, path } = await closedWith20();
@@ -124,7 +124,7 @@ it('a consumed message that an old page brings back in the place of another is f
   file.exec('DELETE FROM message WHERE id = 9');
   file.close();
   expect(await readOrCode(dir)).toBe('STORAGE_CORRUPT');
-  expect(checkFolder(dir).faults[0]).toContain('are others than those that were stored');
+  expect(checkFolder(dir).faults[0]).toContain('are not those that were stored');
 });
 
 it('a queue of which messages are missing does not answer that it is empty, nor let a dequeue wait', async () => {
@@ -178,7 +178,7 @@ describe('a repair', () => {
     const file = new Database(join(dir, 'catalog.db'));
     file.exec('UPDATE queue SET shards = 1');
     file.close();
-    expect(repairFolder(dir).accepted).toEqual([expect.stringContaining('is not what was written')]);
+    expect(repairFolder(dir).accepted).toEqual([expect.stringContaining('(checksum mismatch)')]);
     expect(await readOrCode(dir)).toBe(20);
   });
 });

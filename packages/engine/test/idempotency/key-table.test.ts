@@ -62,7 +62,7 @@ describe('the table of idempotency keys', () => {
     expect(instanceTables.findFaults(file)).toEqual([]);
   });
 
-  it('says that a row is not what was written', () => {
+  it('reports a damaged row', () => {
     const { file, put } = setUp();
     put('a', 1);
     file.exec("UPDATE shardlab_idempotency_key SET id_runs = x'00'");

@@ -63,8 +63,8 @@ function describeMissingProcess({ state, host, leaving, restart }: ClusterInstan
 }
 
 function describeRestart({ attempts, inMs, code, message }: NonNullable<ClusterInstance['restart']>): string {
-  const next = inMs === null ? `given up after ${attempts} attempts` : `starts again in ${formatMs(inMs)}`;
-  return `Ended unexpectedly (${message}, ${code}); ${next}`;
+  const next = inMs === null ? `given up after ${attempts} attempts` : `restarts in ${formatMs(inMs)}`;
+  return `Exited unexpectedly (${message}, ${code}); ${next}`;
 }
 
 const processStates = {

@@ -20,10 +20,10 @@ import { ConversionFiles } from './conversion-files.ts';
 import { conversionStepRunners } from './conversion-step-runners.ts';
 
 /**
- * Begins the conversion of a queue, or continues one that was begun, and resolves when it is done. Throws
- * `QUEUE_NOT_FOUND`, `QUEUE_NOT_CONVERTIBLE`, `QUEUE_SPEC_INVALID`, `OPTIONS_INVALID`, `QUEUE_EXISTS` for an exception queue
- * that is there already, `CONVERSION_NOT_FOUND` if somebody cancels it, the storage errors, and the reason of `signal`.
- * `QUEUE_NOT_DRAINED`: enqueue stays stopped, and the conversion can be continued or cancelled.
+ * Begins the conversion of a queue, or continues one that was begun, and resolves when it is done. Throws `QUEUE_NOT_FOUND`,
+ * `QUEUE_NOT_CONVERTIBLE`, `QUEUE_SPEC_INVALID`, `OPTIONS_INVALID`, `QUEUE_EXISTS` for an exception queue that is there already,
+ * `CONVERSION_NOT_FOUND` if it is cancelled meanwhile, the storage errors, and the reason of `signal`. `QUEUE_NOT_DRAINED`:
+ * enqueue stays stopped, and the conversion can be continued or cancelled.
  */
 export async function convertQueue(options: ConvertOptions): Promise<Conversion> {
   const { dir, queue, drainMsMax = limits.drainMsDefault, signal, onStep } = options;

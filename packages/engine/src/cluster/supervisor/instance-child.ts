@@ -28,7 +28,7 @@ export interface InstanceChildOptions {
 export interface ProcessEnd {
   exitCode: number | null;
   signal: string | null;
-  /** Why, if the process could tell, or could not be started at all. */
+  /** The reason, if the process could report one or could not be started at all. */
   failure: QueueError | undefined;
 }
 
@@ -57,7 +57,7 @@ export class InstanceChild {
     const ended = Promise.withResolvers<void>();
     this.opened = opened.promise;
     this.ended = ended.promise;
-    this.opened.catch(() => undefined); // nobody may be waiting any more
+    this.opened.catch(() => undefined); // there may be no caller left that handles the rejection
     this.#process.on('message', (message: InstanceProcessMessage) => {
       if (message.type === 'event') onEvent(message.event);
       else if (message.type === 'alive') onAlive();
@@ -97,7 +97,7 @@ export class InstanceChild {
     this.#process.kill(signal);
   }
 
-  /** Resolves once the process takes over no more instances, or is gone. */
+  /** Resolves once the process has stopped taking over instances, or is gone. */
   stopFailover(): Promise<void> {
     this.signal('SIGCONT');
     this.#send({ type: 'stop-failover' });

@@ -15,7 +15,7 @@ import type {
   SupervisorMessage,
 } from './process-messages.ts';
 
-/** After the end of the supervisor, files are closed in order if that takes no longer, milliseconds. */
+/** How long an orphaned process may take to close its files after its supervisor is gone, milliseconds. */
 const orphanCloseMsMax = 2_000;
 
 let member: ClusterMember | undefined;

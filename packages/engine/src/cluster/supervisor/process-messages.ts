@@ -14,16 +14,16 @@ export interface InstanceProcessOptions extends Omit<InstanceOptions, 'instance'
 
 export type SupervisorMessage =
   | { type: 'open'; options: InstanceProcessOptions }
-  /** Take over instances that nobody serves. */
+  /** Start taking over instances that no process serves. */
   | { type: 'start-failover' }
-  /** Take over no more instances. */
+  /** Stop taking over instances. */
   | { type: 'stop-failover' }
   /** Close all hosted instances in order and end the process. */
   | { type: 'close' }
   | { type: 'stats'; request: RequestNumber };
 
 export type InstanceProcessMessage =
-  /** While it opens its instance: it works. */
+  /** A sign of life while the process opens its instance. */
   | { type: 'alive' }
   | { type: 'opened' }
   | { type: 'failed'; code: QueueErrorCode; message: string; details: Record<string, unknown> }

@@ -1,6 +1,6 @@
 /**
- * All processes of a cluster, as their supervisor keeps them up. Knows nothing of files: who hosts what is told to it, so
- * that a test can run it on processes and a time of its own.
+ * Keeps all processes of a cluster running. Reads no files: its owner passes in which process hosts which instance, so that a
+ * test can run it with fake processes and time.
  */
 
 import { QueueError } from '../../api/errors.ts';
@@ -57,7 +57,7 @@ export class ProcessSupervisor {
     await supervised.start();
   }
 
-  /** From now on processes take over instances that nobody serves. Not before all of a new cluster are up. */
+  /** Lets processes take over instances that no process serves. Call it only when all processes of a new cluster are up. */
   startFailover(): void {
     this.#failoverStarted = true;
     for (const supervised of this.all) supervised.startFailover();

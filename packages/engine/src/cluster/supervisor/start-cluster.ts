@@ -20,9 +20,9 @@ import type { SupervisedProcess } from './supervised-process.ts';
 const supervisorSingleton = 'supervisor';
 
 /**
- * Starts the processes and resolves when all serve. They end with this process, however it ends. One that ends before though
- * nobody asked for it is started again. A folder has one supervised cluster at a time. Throws `INSTANCE_IN_USE`,
- * `OPTIONS_INVALID`, and what opening an instance throws.
+ * Starts the processes and resolves when all serve. They exit with this process, however it exits. After an unrequested exit a
+ * process is restarted. A folder has one supervised cluster at a time. Throws `INSTANCE_IN_USE`, `OPTIONS_INVALID`, and what
+ * opening an instance throws.
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const cluster = new SupervisedCluster(options, nodeClusterPorts);

@@ -1,6 +1,6 @@
 /**
- * The process of one instance over all its starts: started and ended as somebody asks, and started again if it ends though
- * nobody asked. Applies every command through `processLife`.
+ * The process of one instance over all its starts: started and stopped on request, and restarted after an unrequested exit.
+ * Applies every command through `processLife`.
  */
 
 import { QueueError } from '../../api/errors.ts';
@@ -25,7 +25,7 @@ export interface SupervisedProcessOptions {
   isServed(instance: InstanceId): boolean;
   onEvent(event: ClusterEvent): void;
   onOpened(supervised: SupervisedProcess): void;
-  /** There is no process any more. */
+  /** The process is gone. */
   onEnded(): void;
   onGivenUp(error: QueueError): void;
 }
@@ -55,7 +55,7 @@ export class SupervisedProcess {
   #openedAtMs: number | undefined;
   /** Why the last process ended; undefined once another one serves. */
   #failure: QueueError | undefined;
-  /** What the process itself said of the end of its instance. */
+  /** The error with which the process itself reported the end of its instance. */
   #reported: QueueError | undefined;
   /** Checks of the supervisor since the process has given a sign of life. */
   #silentChecks = 0;
@@ -229,7 +229,7 @@ export class SupervisedProcess {
     return this.#silentChecks * limits.supervisorCheckMs;
   }
 
-  /** Kills a process that hangs. Nobody asked for that, so another one is started. */
+  /** Kills a process that hangs. This counts as an unrequested exit, so the process is restarted. */
   killHung(error: QueueError): void {
     const { code, message } = error;
     this.#reported = error;

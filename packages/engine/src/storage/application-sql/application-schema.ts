@@ -1,7 +1,7 @@
 /**
- * Which tables of an instance's file are the application's, and that a change of the schema leaves the engine's alone.
- * Whose a table is goes by its name: those of a new file of the newest format, `partition_…`, and `shardlab_…`, which is
- * what later formats are to call theirs, are the engine's; all others are the application's.
+ * Tells the application's tables in an instance's file from the engine's, and keeps schema changes away from the engine's. The
+ * name decides. The engine owns the names that a new file of the newest format has, `partition_…`, and `shardlab_…`, which is
+ * reserved for later formats; the application owns all others.
  */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';

@@ -200,7 +200,7 @@ export class CatalogContent {
     return this.#state().changeNumber;
   }
 
-  /** Throws `STORAGE_CORRUPT` if a row is not what was written, or there are more or fewer. */
+  /** Throws `STORAGE_CORRUPT` if a row has changed, or if rows were added or lost. */
   verify(): void {
     const { changeNumber } = this.#state();
     if (!this.#isUnused(changeNumber)) this.#assertChecksum(this.#checksumOf(changeNumber));
@@ -234,7 +234,7 @@ export class CatalogContent {
   #assertChecksum(sum: number): void {
     if (this.#state().checksum === sum) return;
     throw new QueueError('STORAGE_CORRUPT', {
-      message: `The catalog ${this.#file.name} is not what was written: rows of it are changed or missing`,
+      message: `The catalog ${this.#file.name} is damaged: its rows have changed or are missing (checksum mismatch)`,
       details: { path: this.#file.name },
     });
   }

@@ -1,6 +1,7 @@
 /**
- * Scrubs the catalog. One that is small, as all are but those of many thousand subscribers, is one slice. Of a larger one each
- * table's pages are, and then the rows in steps: their checksum is over all of them, so a change meanwhile begins it anew.
+ * Scrubs the catalog. A small catalog is scrubbed in one slice; only many thousand subscribers make it larger. A large one takes
+ * a slice for the pages of each table, then slices for its rows. The checksum covers all rows, so a change of the catalog
+ * restarts it.
  */
 import { faultsInSnapshot, faultsOf, storedBytes } from '../sqlite/find-faults.ts';
 import {

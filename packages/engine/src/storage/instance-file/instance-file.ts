@@ -159,9 +159,9 @@ export class InstanceFile {
   }
 
   /**
-   * Continues an opening whose former writer has ended, in order or not: the epoch stays, and so does all that the session
-   * thread knows of the file. Returns the last group, which is exact for groups since the first call in an opening; groups
-   * before must be known to be answered. Throws `INSTANCE_FENCED`.
+   * Continues an opening after its former writer has ended, cleanly or not. The epoch and the session thread's knowledge of the
+   * file stay valid. Returns the number of the last committed group. The number is exact only for groups since the first `resume`
+   * of an opening, so the caller must know that all earlier groups were answered. Throws `INSTANCE_FENCED`.
    */
   resume(epoch: Epoch): GroupNumber {
     return mapSqliteErrors(this.#path, () => {
@@ -174,8 +174,9 @@ export class InstanceFile {
   }
 
   /**
-   * Continues an opening in place of another writer, all of whose groups were answered and which may continue in the same way
-   * later. `epoch`: of the opening, where this object has not recovered the file itself. Throws `INSTANCE_FENCED`.
+   * Continues an opening in place of another writer. All groups of that writer must have been answered; it may later take over
+   * again in the same way. `epoch` is the opening's epoch, needed if this object has not recovered the file itself. Throws
+   * `INSTANCE_FENCED`.
    */
   takeOver(epoch = this.#epoch): void {
     mapSqliteErrors(this.#path, () => {

@@ -82,7 +82,7 @@ export function assertSchemaUndamaged(file: SqliteFile, schemaSql: string): void
   for (const { name, definition } of schemaOf(schemaSql)) {
     if (found.get(name) === definition) continue;
     throw new QueueError('STORAGE_CORRUPT', {
-      message: `The definition of ${name} in ${file.name} is not what was written`,
+      message: `The definition of ${name} in ${file.name} is damaged: it differs from the schema`,
       details: { path: file.name, table: name },
     });
   }

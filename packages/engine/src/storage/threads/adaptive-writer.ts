@@ -115,7 +115,10 @@ export class AdaptiveWriter {
     return this.#thread.cpuUs;
   }
 
-  /** Of the thread only: while a group on this one hangs nobody can ask, and the lease lapses because it is not renewed. */
+  /**
+   * Silence of the writer thread only. While a group on the session thread hangs, that thread runs nothing that could ask, and
+   * its lease lapses unrenewed.
+   */
   get silentMs(): number {
     return this.#thread.silentMs;
   }

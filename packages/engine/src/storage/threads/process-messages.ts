@@ -43,17 +43,17 @@ export type WriterProcessRequest =
   | { kind: 'close' };
 
 export type WriterProcessReply =
-  /** `lastGroup`: the last that is in the file, exact for groups that a writer process was sent. */
+  /** `lastGroup` is the last group in the file. It is exact for groups that were sent to a writer process. */
   | { kind: 'opened'; lastGroup: GroupNumber; cpuUs: number }
   | { kind: 'failed'; failure: StorageFailure }
   /**
-   * From now on statements of this transaction of the oldest group run (told only where asked for, as it costs 20 µs), or,
-   * with transaction 0, the oldest request, which is a statement by itself.
+   * Statements of this transaction of the oldest group begin to run; sent only on request, because it costs 20 µs. Transaction 0:
+   * the oldest request is a single statement, and that begins to run.
    */
   | { kind: 'running'; transaction: number }
-  /** What the oldest group's answer will say: the process might end between the commit and the answer. */
+  /** The content of the oldest group's answer, sent ahead because the process might end between the commit and the answer. */
   | ({ kind: 'committing' } & Pick<GroupResult, 'unusablePartitions' | 'sqlOutcomes'>)
-  /** The process kills itself for what runs: this transaction of the oldest group, or a statement by itself. */
+  /** The process kills itself because of the running transaction of the oldest group, or the running single statement. */
   | { kind: 'killing'; transaction: number; code: QueueErrorCode; details: Record<string, unknown> }
   /** Without the outcomes of statements, which came with `committing`. */
   | GroupResult

@@ -28,9 +28,9 @@ interface PendingGroup extends Pick<GroupRequest, 'refusal' | 'announce'> {
   failed: Map<number, StorageFailure>;
   /** It commits statements that were executed before it. */
   continuesTransaction: boolean;
-  /** A process got it; whether that one has committed it, the next one knows. */
+  /** Sent to a process. If that process has ended, the next one finds out from the file whether the group was committed. */
   sent: boolean;
-  /** What the answer says of it once it is committed. */
+  /** The answer for the group once it is committed. */
   committing: Pick<GroupResult, 'unusablePartitions' | 'sqlOutcomes'>;
 }
 

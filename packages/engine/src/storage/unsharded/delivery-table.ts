@@ -152,7 +152,7 @@ export class DeliveryTable {
 
   #damagedError(queueId: QueueId, id: Seq): QueueError {
     return new QueueError('STORAGE_CORRUPT', {
-      message: `Message ${id} of queue ${queueId} in ${this.#file.name}, or its delivery, is not what was written`,
+      message: `Message ${id} of queue ${queueId} in ${this.#file.name}, or its delivery, is damaged (checksum mismatch)`,
       details: { path: this.#file.name, queueId, id },
     });
   }

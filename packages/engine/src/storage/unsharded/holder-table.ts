@@ -61,7 +61,7 @@ export class HolderTable {
     const damaged = holders.find((row) => !isHolderUndamaged(row));
     if (damaged === undefined) return holders;
     throw new QueueError('STORAGE_CORRUPT', {
-      message: `Holder ${damaged.holder} in ${this.#file.name} is not what was written`,
+      message: `Holder ${damaged.holder} in ${this.#file.name} is damaged (checksum mismatch)`,
       details: { path: this.#file.name, holder: damaged.holder },
     });
   }

@@ -113,7 +113,7 @@ export class QueueTotals {
 
   #damagedError(queueId: QueueId): QueueError {
     return new QueueError('STORAGE_CORRUPT', {
-      message: `What ${this.#file.name} counted of queue ${queueId} is not what was written`,
+      message: `The counters of queue ${queueId} in ${this.#file.name} are damaged (checksum mismatch)`,
       details: { path: this.#file.name, queueId },
     });
   }

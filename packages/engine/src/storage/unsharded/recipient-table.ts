@@ -139,7 +139,7 @@ export class RecipientTable {
       .pluck();
   }
 
-  /** Gives stored messages to `subscribers` subscribers. */
+  /** Adds recipient rows of stored messages for `subscribers` subscribers. */
   distribute({ queueId, firstId, lastId, rank, among }: DistributedRun, subscribers: number): void {
     const { changes } =
       among === undefined
@@ -147,7 +147,7 @@ export class RecipientTable {
         : this.#insertAmong.run(rank, queueId, among, firstId, lastId);
     if (changes !== subscribers * (lastId - firstId + 1))
       throw new QueueError('STORAGE_CORRUPT', {
-        message: `A subscriber of topic ${queueId} in ${this.#file.name} is not what was written`,
+        message: `A subscriber of topic ${queueId} in ${this.#file.name} is damaged: not all of its messages could be added`,
         details: { path: this.#file.name, queueId },
       });
     if (subscribers > 0) this.#insertCounts.run(subscribers, firstId, lastId);
@@ -180,7 +180,7 @@ export class RecipientTable {
 
   #damagedError({ queueId, id, recipient }: HeldMessage): QueueError {
     return new QueueError('STORAGE_CORRUPT', {
-      message: `Message ${id} of topic ${queueId} in ${this.#file.name}, or its row for subscriber ${recipient?.subscriber}, is not what was written`,
+      message: `Message ${id} of topic ${queueId} in ${this.#file.name}, or its row for subscriber ${recipient?.subscriber}, is damaged (checksum mismatch)`,
       details: { path: this.#file.name, queueId, id },
     });
   }
@@ -199,7 +199,7 @@ export class RecipientTable {
   countDown(queueId: QueueId, firstId: Seq, endId: Seq): number[] {
     if (this.#countDown.run(firstId, endId).changes !== endId - firstId)
       throw new QueueError('STORAGE_CORRUPT', {
-        message: `What ${this.#file.name} counted of the recipients of messages from ${firstId} on is not what was written`,
+        message: `The recipient counters of messages from ${firstId} on in ${this.#file.name} are damaged or missing`,
         details: { path: this.#file.name, queueId, id: firstId },
       });
     return (this.#deleteConsumed.all(firstId, endId) as number[]).sort((a, b) => a - b);

@@ -1,13 +1,13 @@
 /**
- * Scrubs the unsharded file in slices of a bounded number of rows, each in a snapshot of its own, while commits go on.
+ * Scrubs the unsharded file in slices of a bounded number of rows, each in a snapshot of its own, while sessions keep committing.
  *
- * No slice sees all messages, so what a whole snapshot would tell is found otherwise: in each range of ids the messages are
- * compared with their entries in the index, which a damaged page of one of the two does not hide in both. The totals of a queue
- * are compared with all of its slices if it neither gained nor lost a message meanwhile.
+ * No slice sees all messages, so missing rows are found in another way than in one snapshot: in each range of ids, the messages
+ * are compared with their index entries, because a damaged page hides a message from the table or the index, not from both. The
+ * totals of a queue are compared with the sums over its slices if the queue neither gained nor lost a message meanwhile.
  *
- * Not looked at in slices, but by the check of the folder and in small files: pages that are free, free space within pages, bits
- * of cell offsets that SQLite does not read, and how many recipient rows a subscriber has, which move while they are read. A
- * dequeue that finds none compares their number.
+ * Slices do not check free pages, free space within pages, bits of cell offsets that SQLite does not read, and the number of a
+ * subscriber's recipient rows, which changes while they are read. The check of a folder does, and so does the scrub of a small
+ * file. A dequeue that finds nothing compares the number of recipient rows.
  */
 import type { QueueId, Seq } from '../../model/ids.ts';
 import { assertSchemaUndamaged } from '../sqlite/file-format.ts';

@@ -9,7 +9,7 @@ import {
   subscriberColumns,
 } from './topic-subscriber-table.ts';
 
-/** Compares the rows of each subscriber with what was counted for it. */
+/** Compares the rows of each subscriber with its counters. */
 export function topicCountFaults(file: SqliteFile): string[] {
   const stored = new Map(
     (
@@ -33,12 +33,12 @@ export function topicCountFaults(file: SqliteFile): string[] {
     const whose = `subscriber ${subscriber} of topic ${queueId}`;
     faults.push(
       found.rows === rows
-        ? `among the ${rows} messages for ${whose} are others than those that were stored`
-        : `${rows} messages for ${whose} should be stored, and ${found.rows} are found`,
+        ? `the ${rows} messages for ${whose} are not those that were stored (checksum mismatch)`
+        : `${whose} should have ${rows} messages stored, but ${found.rows} were found`,
     );
   }
   for (const { subscriber, rows } of stored.values())
-    faults.push(`${rows} messages are for subscriber ${subscriber}, which is not known`);
+    faults.push(`${rows} messages are for the unknown subscriber ${subscriber}`);
   const [unconsumed, rows] = file
     .prepare(
       'SELECT (SELECT coalesce(sum(unconsumed), 0) FROM message_recipients), (SELECT count(*) FROM recipient)',
@@ -46,7 +46,7 @@ export function topicCountFaults(file: SqliteFile): string[] {
     .raw()
     .get() as [number, number];
   if (unconsumed !== rows)
-    faults.push(`messages of topics should have ${unconsumed} recipients, and have ${rows}`);
+    faults.push(`messages of topics should have ${unconsumed} recipients, but ${rows} were found`);
   return faults;
 }
 
@@ -56,7 +56,10 @@ export function damagedSubscriberFaults(file: SqliteFile): string[] {
     .all() as StoredSubscriberRow[];
   return rows
     .filter((row) => !isSubscriberUndamaged(row))
-    .map(({ id, queueId }) => `subscriber ${id} of topic ${queueId}, or what was counted for it, is damaged`);
+    .map(
+      ({ id, queueId }) =>
+        `subscriber ${id} of topic ${queueId} or its counters are damaged (checksum mismatch)`,
+    );
 }
 
 /** Verifies every row of the messages' recipients. */
@@ -188,12 +191,11 @@ export function findRecipientCountFaults(
     )
     .all(afterId, rowsMax) as { id: Seq; undamaged: number; hasMessage: number }[];
   const faults = rows.flatMap(({ id, undamaged, hasMessage }) => {
-    if (undamaged !== 1) return [`the number of recipients of message ${id} is not what was written`];
-    return hasMessage === 1 ? [] : [`message ${id} is missing, and has recipients`];
+    if (undamaged !== 1) return [`the recipient counter of message ${id} is damaged (checksum mismatch)`];
+    return hasMessage === 1 ? [] : [`message ${id} is missing, but has recipients`];
   });
   const isOrdered = rows.every(({ id }, index) => id > (rows[index - 1]?.id ?? afterId));
-  if (!isOrdered)
-    return { faults: [...faults, 'numbers of recipients are not in their order'], endId: undefined };
+  if (!isOrdered) return { faults: [...faults, 'recipient counters are out of order'], endId: undefined };
   return { faults, endId: rows.length === rowsMax ? rows.at(-1)?.id : undefined };
 }
 

@@ -205,7 +205,7 @@ export class TopicSubscriberTable {
 
   damagedError({ queueId, subscriber }: MessageConsumer): QueueError {
     return new QueueError('STORAGE_CORRUPT', {
-      message: `Subscriber ${subscriber} of topic ${queueId} in ${this.#file.name}, or what was counted for it, is not what was written`,
+      message: `Subscriber ${subscriber} of topic ${queueId} in ${this.#file.name} or its counters are damaged (checksum mismatch)`,
       details: { path: this.#file.name, queueId, subscriber },
     });
   }

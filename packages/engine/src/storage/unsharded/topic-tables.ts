@@ -38,8 +38,9 @@ export class TopicTables {
   }
 
   /**
-   * Gives stored messages to their subscribers. `checksums`: of their rows. Returns those that nobody gets. Throws
-   * `TX_TOO_LARGE` past `limits.recipientRowsMax`, before it adds the rows that are too many.
+   * Adds a recipient row for each subscriber of the stored messages. `checksums` are those of the message rows. Returns the
+   * messages that have no subscriber. Throws `TX_TOO_LARGE` past `limits.recipientRowsMax`, before it adds the rows that are too
+   * many.
    */
   distribute(
     enqueued: readonly EnqueuedRow[],

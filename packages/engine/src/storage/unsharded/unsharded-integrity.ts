@@ -40,7 +40,7 @@ export function assertNoUnshardedCommitsMissing(path: string): void {
   });
 }
 
-/** When the file is opened, in a read transaction. Throws `STORAGE_CORRUPT`, naming the table and the queue. */
+/** Called when the file is opened, in a read transaction. Throws `STORAGE_CORRUPT`, naming the table and the queue. */
 export function assertUnshardedCounted(file: SqliteFile): void {
   const bytes =
     (file.pragma('page_count', { simple: true }) as number) *
@@ -54,7 +54,7 @@ export function assertUnshardedCounted(file: SqliteFile): void {
     });
 }
 
-/** All damage of the file, in sentences; reads every row and changes nothing. The file may be in use. */
+/** Finds all damage of the file and returns it as sentences. Reads every row and changes nothing. The file may be in use. */
 export function findUnshardedFaults(path: string): string[] {
   const faults: string[] = [];
   const collect = (work: () => string[]) => {
@@ -109,11 +109,11 @@ export interface StoredTotal {
 }
 
 export interface CountedTotal extends StoredTotal {
-  /** Messages that were ever added and removed: while it stays, the messages are the same. */
+  /** Number of messages ever added plus ever removed. While it is unchanged, the queue has the same messages. */
   moved: number;
 }
 
-/** What `queue_total` counted of each queue, and of what is beside them. */
+/** Reads the counters of each queue, and those of the rows beside the messages, from `queue_total`. */
 export function readCountedTotals(file: SqliteFile): CountedTotal[] {
   return file
     .prepare(
@@ -131,7 +131,7 @@ export function damagedTotalFaults(file: SqliteFile): string[] {
   return damagedTotals.map((queueId) => `what was counted of queue ${queueId} is damaged`);
 }
 
-/** The rows that are counted as if they were messages of queues with negative ids. */
+/** Rows beside the messages, counted as if they were messages of queues with negative ids. */
 export const besideTotalsSql = `
   SELECT -1 AS queueId, count(*) AS rows, coalesce(sum(crc), 0) ${wrapSql} AS sum FROM session_outcome
   UNION ALL SELECT ${subscribersTotalId}, count(*), coalesce(sum(crc), 0) ${wrapSql} FROM topic_subscriber`;
@@ -142,7 +142,7 @@ const besideNames = new Map<QueueId, string>([
   [subscribersTotalId, 'subscribers of topics'],
 ]);
 
-/** Compares the stored rows with what `queue_total` counted. */
+/** Compares the stored rows with the counters in `queue_total`. */
 function countFaults(file: SqliteFile): string[] {
   const stored = file
     .prepare(
@@ -157,7 +157,7 @@ function countFaults(file: SqliteFile): string[] {
   ];
 }
 
-/** In sentences. */
+/** Returns the differences as sentences. */
 export function differences(counted: readonly StoredTotal[], stored: readonly StoredTotal[]): string[] {
   const faults: string[] = [];
   const storedByQueue = new Map(stored.map((row) => [row.queueId, row]));
@@ -168,20 +168,20 @@ export function differences(counted: readonly StoredTotal[], stored: readonly St
     const what = besideNames.get(queueId) ?? `messages of queue ${queueId}`;
     faults.push(
       found.rows === rows
-        ? `among the ${rows} ${what} are others than those that were stored`
-        : `${rows} ${what} should be stored, and ${found.rows} are found`,
+        ? `the ${rows} ${what} are not those that were stored (checksum mismatch)`
+        : `${rows} ${what} should be stored, but ${found.rows} were found`,
     );
   }
   for (const { queueId, rows } of storedByQueue.values())
     faults.push(
       besideNames.has(queueId)
-        ? `the count of ${besideNames.get(queueId)} is missing`
-        : `${rows} messages are of queue ${queueId}, of which nothing was counted`,
+        ? `the counters of ${besideNames.get(queueId)} are missing`
+        : `queue ${queueId} has ${rows} messages but no counters`,
     );
   return faults;
 }
 
-/** Compares the stored outcomes of sessions, and the subscribers of topics, with what was counted of them. */
+/** Compares the stored outcomes of sessions, and the subscribers of topics, with their counters. */
 export function besideFaults(file: SqliteFile): string[] {
   return differences(
     readCountedTotals(file).filter(({ queueId }) => besideNames.has(queueId)),
@@ -209,18 +209,20 @@ export const messageColumns = 'id, queue_id AS queueId, crc, record';
 export type MessageRow = Parameters<typeof isMessageUndamaged>[0];
 
 export function messageFaults(row: MessageRow): string[] {
-  return isMessageUndamaged(row) ? [] : [`message ${row.id} of queue ${row.queueId} is not what was written`];
+  return isMessageUndamaged(row)
+    ? []
+    : [`message ${row.id} of queue ${row.queueId} is damaged (checksum mismatch)`];
 }
 
 export function deliveryFault({ queueId, id }: { queueId: QueueId; id: Seq }): string {
   return `the delivery of message ${id} of queue ${queueId} is not what was written`;
 }
 
-/** There are as many as processes, and as remote sessions. */
+/** Checks all rows in one go: there is only one for each process and each remote session. */
 export function holderAndOutcomeFaults(file: SqliteFile): string[] {
   const faults = readHolders(file)
     .filter((row) => !isHolderUndamaged(row))
-    .map(({ holder }) => `holder ${holder} is not what was written`);
+    .map(({ holder }) => `holder ${holder} is damaged (checksum mismatch)`);
   new UnshardedOutcomeTable(file).read(0);
   return faults;
 }

@@ -65,7 +65,7 @@ export class UnshardedOutcomeTable {
     for (const { sessionId, instance: servedBy, transactionNumber, ids, crc } of rows) {
       if (crc === rowChecksum([sessionId, servedBy, transactionNumber, ids])) continue;
       throw new QueueError('STORAGE_CORRUPT', {
-        message: `The outcome of a session in ${this.#file.name} is not what was written`,
+        message: `The outcome of a session in ${this.#file.name} is damaged (checksum mismatch)`,
         details: { path: this.#file.name, table: 'session_outcome' },
       });
     }

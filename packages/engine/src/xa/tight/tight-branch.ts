@@ -13,15 +13,15 @@ import type { ShardedTransaction } from '../../queues/sharded-transaction.ts';
 import { contentToShip } from './content-to-ship.ts';
 import type { HomeInstances } from './home-instances.ts';
 
-/** On whose account a branch waits for its lock. */
+/** The session, if any, for which a branch waits for its lock. */
 export interface LockWaiter {
-  /** Of the session; undefined if no session waits. */
+  /** Time book of the session; undefined if no session waits. */
   time: RecordedTime | undefined;
-  /** Whether it may wait for the lock of this transaction, whatever locks it keeps meanwhile. */
+  /** Whether it may wait for the lock of this transaction while it keeps the locks that it has. */
   mayWaitFor(transactionKey: string): boolean;
 }
 
-/** A transaction manager that asks the instance itself: it keeps no locks. */
+/** The waiter for calls of a transaction manager, which are made to the instance without a session and keep no locks. */
 export const noSession: LockWaiter = { time: undefined, mayWaitFor: () => true };
 
 export interface TightBranchOptions {
@@ -29,11 +29,11 @@ export interface TightBranchOptions {
   branch: { key: string; transactionKey: string; timeoutMs: number };
   home: InstanceId;
   lockWaitMs: number;
-  /** From its start to its end, and not only during its calls. */
+  /** True: the branch has the lock from its start to its end, not only during its calls. */
   keepsLock: boolean;
 }
 
-/** Of a new branch; undefined if it is loosely coupled. Throws `XAER_INVAL`. */
+/** Creates the tight coupling of a new branch; undefined if the branch is loosely coupled. Throws `XAER_INVAL`. */
 export function createTightBranch(
   branch: TightBranchOptions['branch'],
   homeInstances: HomeInstances,
@@ -177,8 +177,8 @@ export class TightBranch {
   }
 
   /**
-   * The branch prepares. Resolves to true if the home instance has taken over its work. Rejects as `run` does, and with
-   * `XA_RBCOMMFAIL` if the home instance has lost the work.
+   * To be called when the branch prepares. Resolves to true if the home instance has taken over the shipped work. Rejects as
+   * `run` does, and with `XA_RBCOMMFAIL` if the home instance has lost the work.
    */
   async prepareShipped(waiter: LockWaiter): Promise<boolean> {
     const call = { call: 'prepareShipped', ...this.#underLock(waiter) } as const;

@@ -6,11 +6,11 @@ import { QueueError } from '../../api/errors.ts';
 import type { Timer, Timers } from '../../model/ports.ts';
 
 export interface LockOptions {
-  /** How long to wait for it, ms. */
+  /** How long to wait for the lock, ms. */
   waitMs: number;
-  /** After so long it is taken away, ms: its holder may hang. */
+  /** The lock expires after this time, ms, because its holder may hang. */
   holdMs: number;
-  /** Without it, a lock that another has is refused at once, because waiting for it could close a cycle. */
+  /** False: the request is refused at once if another holder has the lock, because waiting could close a cycle. */
   mayWait: boolean;
 }
 

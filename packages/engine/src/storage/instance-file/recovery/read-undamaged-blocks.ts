@@ -7,7 +7,7 @@ import { isBlockUndamaged, iterateBlocks, type StoredBlock } from '../tables/rea
 export interface UndamagedBlocks {
   /** In order. */
   blocks: StoredBlock[];
-  /** Number of blocks that are readable but not what was written. */
+  /** Number of blocks that are readable but whose checksum does not match. */
   damagedBlocks: number;
   /** Whether SQLite could read all pages. */
   allPagesReadable: boolean;

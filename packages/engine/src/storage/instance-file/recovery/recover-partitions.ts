@@ -1,6 +1,6 @@
 /**
- * Reads the state of all partitions for recovery. A partition that cannot be read, or is not what was written, is returned
- * as damaged and does not keep the others from being served. The pool's own table must be undamaged: `STORAGE_CORRUPT`.
+ * Reads the state of all partitions for recovery. A partition that cannot be read, or whose checksum does not match, is returned
+ * as damaged; the others are served nevertheless. The pool's own table must be undamaged: `STORAGE_CORRUPT`.
  */
 
 import { QueueError } from '../../../api/errors.ts';

@@ -40,7 +40,7 @@ export const attemptTable = {
   },
 } satisfies TableModule;
 
-/** Throws `STORAGE_CORRUPT` if a row is not what was written. */
+/** Throws `STORAGE_CORRUPT` if a row is damaged. */
 export function readAttempts(file: SqliteFile, partition: PartitionId): AttemptRow[] {
   return attempts.read(file, 'WHERE partition = ?', partition).map(({ partition: _, ...row }) => row);
 }

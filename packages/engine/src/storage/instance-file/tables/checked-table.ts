@@ -56,7 +56,7 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
     return (row) => void insert.run({ ...row, crc: this.#checksumOf(row) });
   }
 
-  /** Rows in the order of the primary key. Throws `STORAGE_CORRUPT` if one is not what was written. */
+  /** Returns rows in the order of the primary key. Throws `STORAGE_CORRUPT` if one is damaged. */
   read(file: SqliteFile, where = '', ...values: Value[]): Row[] {
     const rows = this.#select(file, where, values);
     const damaged = rows.find((row) => !this.isUndamaged(row));
@@ -64,7 +64,7 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
     return rows.map(withoutChecksum);
   }
 
-  /** Rows that are what was written. */
+  /** Returns the rows whose checksum matches. */
   readUndamaged(file: SqliteFile): Row[] {
     return this.#select(file, '', [])
       .filter((row) => this.isUndamaged(row))
@@ -91,9 +91,9 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
     return rowChecksum(this.#columns.map((column) => row[column]));
   }
 
-  /** Throws `STORAGE_CORRUPT` if the table has lost rows, or has others than were written. */
+  /** Throws `STORAGE_CORRUPT` if the table has lost rows, or has rows that were not written to it. */
   assertComplete(file: SqliteFile): void {
-    if (!this.#isComplete(file)) throw this.#damagedError(file, 'the number of rows');
+    if (!this.#isComplete(file)) throw this.#damagedError(file, 'the set of rows');
   }
 
   #isComplete(file: SqliteFile): boolean {
@@ -108,13 +108,15 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
     );
   }
 
-  /** Damage in sentences; reads every row. */
+  /** Finds damage and returns it as sentences. Reads every row. */
   findFaults(file: SqliteFile): string[] {
     const faults: string[] = [];
     const damaged = this.#select(file, '', []).filter((row) => !this.isUndamaged(row)).length;
-    if (damaged > 0) faults.push(`${damaged} rows of the table ${this.name} are not what was written`);
+    if (damaged > 0) faults.push(`${damaged} rows of the table ${this.name} are damaged (checksum mismatch)`);
     if (!this.#isComplete(file))
-      faults.push(`The table ${this.name} has lost rows, or has others than were written`);
+      faults.push(
+        `The table ${this.name} has lost rows, or has rows that were not written to it (checksum mismatch)`,
+      );
     return faults;
   }
 
@@ -138,7 +140,7 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
 
   #damagedError(file: SqliteFile, what: string): QueueError {
     return new QueueError('STORAGE_CORRUPT', {
-      message: `In the table ${this.name} of ${file.name}, ${what} is not what was written`,
+      message: `In the table ${this.name} of ${file.name}, ${what} is damaged (checksum mismatch)`,
       details: { path: file.name, table: this.name },
     });
   }

@@ -78,7 +78,7 @@ function readRecordAt(file: SqliteFile, partition: PartitionId, seq: Seq): Uint8
   return body.subarray(start, recordEnd(body, start));
 }
 
-/** In order of sequence. Throws `STORAGE_CORRUPT` if a row is not what was written. */
+/** Returns the messages by sequence number. Throws `STORAGE_CORRUPT` if a row is damaged. */
 export function readEvacuatedOfSubscriber(
   file: SqliteFile,
   { queueId, shard, subscriber }: Omit<EvacuatedKey, 'seq'>,

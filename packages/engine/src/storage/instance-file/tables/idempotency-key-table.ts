@@ -70,7 +70,7 @@ export function createKeyWriter(
   };
 }
 
-/** Undefined if no transaction has the key. Throws `STORAGE_CORRUPT` if the row is not what was written. */
+/** Undefined if no transaction has the key. Throws `STORAGE_CORRUPT` if the row is damaged. */
 export function readIdempotencyKey(file: SqliteFile, key: string): IdempotencyKeyRow | undefined {
   const [found] = keys.read(file, 'WHERE key = ?', key);
   if (found === undefined) return undefined;

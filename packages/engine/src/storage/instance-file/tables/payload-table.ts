@@ -71,7 +71,7 @@ export const payloadTables = {
 
 type PayloadWriteKind = 'chunk' | 'delete chunks' | 'payload referenced' | 'payload released';
 
-/** Undefined if there is no such chunk. Throws `STORAGE_CORRUPT` if it is not what was written. */
+/** Undefined if there is no such chunk. Throws `STORAGE_CORRUPT` if it is damaged. */
 export function readChunk(file: SqliteFile, key: ChunkKey): Uint8Array | undefined {
   const { payloadId, chunkIndex } = key;
   const row = file
@@ -80,7 +80,7 @@ export function readChunk(file: SqliteFile, key: ChunkKey): Uint8Array | undefin
   if (row === undefined) return undefined;
   if (row.crc === chunkChecksum({ payloadId, chunkIndex }, row.body)) return row.body;
   throw new QueueError('STORAGE_CORRUPT', {
-    message: `Chunk ${chunkIndex} of payload ${payloadId} is not what was written`,
+    message: `Chunk ${chunkIndex} of payload ${payloadId} is damaged (checksum mismatch)`,
     details: { path: file.name, payloadId, chunkIndex },
   });
 }

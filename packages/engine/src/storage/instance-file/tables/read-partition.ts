@@ -1,4 +1,4 @@
-/** Reads partitions, their blocks and what is consumed of them, and finds what is not as it was written. */
+/** Reads partitions, their blocks and their consumption, and finds damage by checksums. */
 import { QueueError } from '../../../api/errors.ts';
 import type { SeqRange } from '../../../model/consumption.ts';
 import type { GroupNumber, PartitionId, Seq, SubscriberId } from '../../../model/ids.ts';
@@ -13,7 +13,10 @@ import {
   partitionTableName,
 } from './partition-table.ts';
 
-/** In order of owner and sequence. Throws `STORAGE_CORRUPT` if a row is not what was written: all else rests on these. */
+/**
+ * Returns the rows by owner and sequence number. Throws `STORAGE_CORRUPT` if one is damaged, because everything else depends on
+ * them.
+ */
 export function readPartitionRows(file: SqliteFile): PartitionRow[] {
   return partitionPool.read(file, 'ORDER BY queue_id, shard, first_seq');
 }
@@ -75,9 +78,9 @@ export function assertEndUndamaged(file: SqliteFile, partition: PartitionId): vo
 }
 
 /**
- * Blocks in order, starting with the one that holds `fromSeq`, up to about `bytesMax`. Relies on the primary key: the end
- * of a block is not indexed, so the first is the last one that starts at or before `fromSeq`. Stops before a block that
- * cannot be read or is not what was written; throws `STORAGE_CORRUPT` if that is the first one.
+ * Blocks in order, starting with the one that holds `fromSeq`, up to about `bytesMax`. Relies on the primary key: the end of a
+ * block is not indexed, so the first is the last one that starts at or before `fromSeq`. Stops before a block that cannot be read
+ * or is damaged; throws `STORAGE_CORRUPT` if that is the first one.
  */
 export function readBlocks(
   file: SqliteFile,
@@ -116,7 +119,7 @@ export function findPartitionFaults(file: SqliteFile, partition: PartitionId): s
     if (!isBlockUndamaged(partition, block)) damaged += 1;
   return damaged === 0
     ? []
-    : [`partition ${partition} is damaged: ${damaged} blocks of it are not what was written`];
+    : [`partition ${partition} is damaged: the checksums of ${damaged} blocks do not match`];
 }
 
 /** All blocks with their checksums. */
@@ -137,12 +140,12 @@ export function isBlockUndamaged(
   return crc === blockChecksum({ partition, firstSeq, count, groupNumber }, body);
 }
 
-/** Throws `STORAGE_CORRUPT` if the block is not what was written. */
+/** Throws `STORAGE_CORRUPT` if the block is damaged. */
 export function assertBlockUndamaged(file: SqliteFile, partition: PartitionId, block: StoredBlock): void {
   if (isBlockUndamaged(partition, block)) return;
   const { firstSeq, count } = block;
   throw new QueueError('STORAGE_CORRUPT', {
-    message: `The messages from number ${firstSeq} on in ${partitionTableName(partition)} are not what was written`,
+    message: `The messages from number ${firstSeq} on in ${partitionTableName(partition)} are damaged (checksum mismatch)`,
     details: { path: file.name, partition, firstSeq, count },
   });
 }
@@ -155,7 +158,7 @@ interface ConsumptionRow {
   crc: number;
 }
 
-/** Rows by partition, each with whether it is what was written. */
+/** Reads the rows by partition, each with whether it is undamaged. */
 export function readConsumption(
   file: SqliteFile,
 ): Map<PartitionId, { subscriber: SubscriberId; ranges: Uint8Array; undamaged: boolean }[]> {

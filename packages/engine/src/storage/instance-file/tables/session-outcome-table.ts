@@ -39,7 +39,7 @@ export function readSessionOutcomes(file: SqliteFile): GroupOutcomeRow[] {
   const damaged = rows.find(({ groupNumber, outcomes, crc }) => crc !== rowChecksum([groupNumber, outcomes]));
   if (damaged !== undefined) {
     throw new QueueError('STORAGE_CORRUPT', {
-      message: `The outcomes of group ${damaged.groupNumber} in ${file.name} are not what was written`,
+      message: `The outcomes of group ${damaged.groupNumber} in ${file.name} are damaged (checksum mismatch)`,
       details: { path: file.name, table: 'session_outcome' },
     });
   }
