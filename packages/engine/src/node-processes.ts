@@ -1,6 +1,6 @@
 /**
- * The processes of this machine: tells one from a later one that got the same pid, on this boot or on another, and starts
- * processes of our own.
+ * The processes of this machine: distinguishes a process from a later one with the same pid, on this boot or another, and starts
+ * child processes.
  */
 
 import { spawn } from 'node:child_process';
@@ -25,7 +25,7 @@ function currentBootId(): string {
   return bootId;
 }
 
-/** The start of a process where the system does not tell it. */
+/** Stands for the start time of a process if the system does not report it. */
 const unknownStart = 'alive';
 
 /**
@@ -58,7 +58,7 @@ export const nodeProcesses: ProcessTable & ProcessStarter = {
   start: startChild,
 };
 
-/** What it prints on standard error appears on this process's. */
+/** Its standard error is that of this process. */
 function startChild(module: URL, { onOutput, onEnded }: ChildProcessEvents): ChildProcess {
   const child = spawn(process.execPath, [fileURLToPath(module)], { stdio: ['pipe', 'pipe', 'inherit'] });
   // Node makes sockets of both, and has none where the process has no descriptors left.

@@ -1,4 +1,4 @@
-/** What the kernel's scheduler says of a thread: Linux's /proc/thread-self/schedstat, which is "CPU ns, run-queue delay ns, runs". */
+/** The kernel scheduler's times of a thread: Linux's /proc/thread-self/schedstat, which is "CPU ns, run-queue delay ns, runs". */
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { ThreadClock } from './model/ports.ts';
 
@@ -6,7 +6,10 @@ const nsPerMs = 1e6;
 /** Three numbers of at most 20 digits. */
 const lineBytesMax = 64;
 
-/** Of the calling thread, which alone may use it. On other systems than Linux nothing is runnable: CPU time is all they tell. */
+/**
+ * Opens the clock of the calling thread, which alone may use it. Systems other than Linux report CPU time only, so runnable time
+ * is 0.
+ */
 export function openThreadClock(): ThreadClock {
   const file = openSchedulerFile();
   if (file === undefined) return { times: cpuTimes, close: () => undefined };
@@ -23,7 +26,7 @@ export function openThreadClock(): ThreadClock {
   };
 }
 
-/** Opened by a thread it is of that thread, whoever reads it. */
+/** The open file always shows the thread that opened it, even if another thread reads it. */
 function openSchedulerFile(): number | undefined {
   try {
     return openSync('/proc/thread-self/schedstat', 'r');

@@ -62,7 +62,7 @@ export class BatchRequester {
     onRequestEnded();
   }
 
-  /** To be called when no consumer is left here. */
+  /** Call it when this instance has no consumer left. */
   cancelRequests(): void {
     this.#batchSize = batchSizeLimits.min;
     for (const [instance, request] of this.#pendingRequests) {
@@ -71,7 +71,7 @@ export class BatchRequester {
     }
   }
 
-  /** To be called for every batch that arrives, requested or not. */
+  /** Call it for every batch that arrives, requested or not. */
   onBatchArrived(count: number): void {
     if (count >= this.#batchSize) this.#fullBatchAtMs = this.#options.clock.monotonicMs();
   }

@@ -23,7 +23,7 @@ export class DeliveryCompletion {
     return new Promise((resolve, reject) => this.#waiters.add({ logId, resolve, reject }));
   }
 
-  /** To be called whenever messages were delivered or returned to their owner. */
+  /** Call it whenever messages were delivered or returned to their owner. */
   check(): void {
     for (const waiter of this.#waiters) {
       if (!this.#isDelivered(waiter.logId)) continue;

@@ -6,7 +6,7 @@ import type { IdRun } from '../model/id-runs.ts';
 import { copyWithId } from '../model/inspect-record.ts';
 import { idBytesMax, recordEnd } from '../model/message-record.ts';
 
-/** What a record can grow by: its id and the two bytes of the id's length. */
+/** How many bytes a record can grow by: those of its id, and two for the id's length. */
 const idGrowthBytesMax = 2 + idBytesMax;
 
 export function encodeBatch(

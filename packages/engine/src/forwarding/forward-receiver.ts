@@ -19,7 +19,7 @@ import { encodeBatch } from './encode-batch.ts';
 import type { OutboundForwarding, RecommittedMessages } from './outbound-forwarding.ts';
 import { highestSeq } from './returned-order.ts';
 
-/** Where a batch is to be stored. */
+/** The log into which a batch is stored. */
 export interface ForwardTarget {
   queue: ShardedQueue;
   /** Set if this instance owns the shard, so that the batch returns to it. */
@@ -50,9 +50,9 @@ export function receivingLogId(logId: LogId, instance: InstanceId): LogId {
 
 export class ForwardReceiver {
   readonly #options: ForwardReceiverOptions;
-  /** By `rowKey`. */
+  /** Rows by `rowKey`. */
   readonly #rows = new Map<string, ForwardedInRow>();
-  /** By `rowKey`: batches of one shard and sender are stored one after the other. */
+  /** Batches being stored, by `rowKey`: batches of one shard and sender are stored one after the other. */
   readonly #inProgress = new Map<string, Promise<unknown>>();
   /** By instance: batches that it sent over an older connection or in an older process are refused. */
   readonly #fences = new Map<InstanceId, BatchSender>();
@@ -136,7 +136,7 @@ export class ForwardReceiver {
     this.#rows.set(rowKey(row, row.sender), row);
   }
 
-  /** The sender's last batch, once none is being stored any more. Older senders are refused from now on. */
+  /** Reports the sender's last batch, after waiting for batches that are being stored. From now on older senders are refused. */
   reportReceived(
     sender: BatchSender,
     shard: ShardKey,

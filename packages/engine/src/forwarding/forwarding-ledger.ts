@@ -1,6 +1,6 @@
 /**
- * What this instance's file records about one forwarded shard: its open receiver, the last batch that is marked as moved,
- * and message totals. The state follows the commits and never runs ahead of them.
+ * The file's record of one forwarded shard: its open receiver, the last batch that is marked as moved, and message totals. The
+ * state follows the commits and never runs ahead of them.
  */
 
 import type { GroupCommit } from '../commit/group-commit.ts';
@@ -115,13 +115,13 @@ export class ForwardingLedger {
     this.apply('consume');
   }
 
-  /** The receiver's row with so many messages more in its total. It is not written. */
+  /** Returns the receiver's row with `messages` added to its total, without writing it. */
   rowWithForwarded(messages: number): ForwardedOutRow {
     const row = this.#rowOf(this.#receiver);
     return { ...row, messagesTotal: row.messagesTotal + messages };
   }
 
-  /** To be called once a row that the caller wrote in a commit of its own is durable. */
+  /** Call it once a row that the caller has written in its own commit is durable. */
   recordCommittedRow(row: ForwardedOutRow): void {
     this.#rows.set(row.receiver, row);
   }

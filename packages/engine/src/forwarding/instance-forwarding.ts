@@ -87,7 +87,7 @@ export class InstanceForwarding {
     };
   }
 
-  /** To be called for every queue that is loaded, whether it forwards or not. */
+  /** Call it for every queue that is loaded, whether it forwards or not. */
   addQueue(queue: ShardedQueue): void {
     const { row } = queue;
     if (!row.forwarding || this.#closed) return;
@@ -112,7 +112,7 @@ export class InstanceForwarding {
     };
   }
 
-  /** To be set to false once the instance is leaving the cluster: then it refuses messages of other instances' shards. */
+  /** Set it to false once the instance is leaving the cluster: then it refuses messages of other instances' shards. */
   set acceptsMessages(accepts: boolean) {
     this.#acceptsMessages = accepts;
   }
@@ -122,7 +122,7 @@ export class InstanceForwarding {
     return [...this.#queues.values()].every((queue) => queue.isQuiescent);
   }
 
-  /** To be called when other instances can be reached, and again when some were added or removed. */
+  /** Call it when other instances can be reached, and again when some were added or removed. */
   connect(interconnect: Interconnect): void {
     this.#interconnect = interconnect;
     for (const queue of this.#queues.values()) queue.onPeersChanged();
@@ -190,7 +190,7 @@ export class InstanceForwarding {
       const report = await this.#receiver.reportReceived(sender, shardKey);
       this.#assertOpen();
       if (!whenDelivered) return { ...report, allDelivered: false };
-      // The report may include a batch that arrived meanwhile and is not delivered yet.
+      // The report may include a batch that has just arrived and is not delivered yet.
       if (!queue.isDelivered(shardKey.shard)) continue;
       // The consumers of the last messages must see them before the sender delivers the messages behind them.
       await new Promise<void>((resolve) => this.#options.ports.timers.nextTurn(resolve));
@@ -202,7 +202,7 @@ export class InstanceForwarding {
     this.#queues.get(queueId)?.recall(shard);
   }
 
-  /** After a failure the file may have a batch that is not known here, so a report would say too little. */
+  /** After a failure the file may have a batch that memory does not know, so a report could miss it. */
   #assertOpen(): void {
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED');
     const { failure } = this.#options.group;

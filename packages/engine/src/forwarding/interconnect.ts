@@ -4,8 +4,8 @@ import type { ForwardedBatch, ReceiverReport, ShardKey } from '../model/forwarde
 import type { InstanceId, QueueId } from '../model/ids.ts';
 
 /**
- * Another instance of the cluster. If a call rejects, because the connection failed or the peer did, nobody here knows
- * whether the peer carried it out.
+ * Another instance of the cluster. If a call rejects because the connection or the peer failed, it is unknown here whether the
+ * peer carried it out.
  */
 export interface Peer {
   readonly instance: InstanceId;
@@ -15,8 +15,8 @@ export interface Peer {
   /** Resolves with whether the peer has committed the batch. If not, it never will. */
   forward(batch: ForwardedBatch): Promise<boolean>;
   /**
-   * Asks what the peer has of a shard. From then on it refuses batches that this instance sent over earlier connections
-   * or in earlier processes. With `whenDelivered` the answer comes once all of it has been delivered.
+   * Asks which messages of a shard the peer has. From then on the peer refuses batches from earlier connections or processes of
+   * this instance. With `whenDelivered` the answer comes once all of these messages are delivered.
    */
   reportReceived(shard: ShardKey, options: { whenDelivered: boolean }): Promise<ReceiverReport>;
   /** Asks the peer to send back the messages of the shard that it has not delivered. */

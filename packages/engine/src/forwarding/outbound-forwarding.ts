@@ -63,7 +63,7 @@ export class OutboundForwarding implements DeliveryGate {
   readonly #ledger: ForwardingLedger;
   readonly #host: OutboundForwardingHost;
   readonly #contact: ReceiverContact;
-  /** In delivery order. */
+  /** The cursors of the shard's logs, in delivery order. */
   #cursors: readonly SubscriberCursor[] = [];
   /** The batch in flight, until its messages are consumed or ready again. */
   #sentBatch: { batchNumber: BatchNumber; deliveries: readonly Delivery[] } | undefined;
@@ -162,7 +162,7 @@ export class OutboundForwarding implements DeliveryGate {
     });
   }
 
-  /** To be called when other instances can be reached, for the first time or again. */
+  /** Call it when other instances can be reached, for the first time or again. */
   async resume(): Promise<void> {
     if (this.state === 'inDoubt' && !this.busy) await this.#exclusively(() => this.#resolveInDoubt());
     if (this.state === 'forwarded') this.#awaitDelivery();

@@ -1,7 +1,7 @@
 /**
  * Forwarding of one queue at one instance: when to request messages from other instances, which of them to serve, and when
- * messages return to their owner. Messages are sent only by an instance without a consumer: nobody waits for the queue,
- * and nobody has dequeued from it for `consumerIdleMs`.
+ * messages return to their owner. Only an instance without a consumer sends messages: no call waits for the queue, and none has
+ * dequeued from it for `consumerIdleMs`.
  *
  * All of this is decided in `#reconcile`, which runs whenever something may have changed. Nothing is polled.
  */
@@ -69,7 +69,7 @@ export class QueueForwarding implements QueueForwardingPort {
   #isReconciling = false;
   #isDisconnected = true;
 
-  /** `rows`: those of the queue in the file. */
+  /** `rows` are the queue's forwarding rows in the file. */
   constructor(queue: ShardedQueue, host: QueueForwardingHost, rows: readonly ForwardedOutRow[]) {
     this.#queue = queue;
     this.#subscription = queue.subscription(undefined);
@@ -126,14 +126,14 @@ export class QueueForwarding implements QueueForwardingPort {
     if (this.#outbounds.size + this.#batchRequests.size > 0) this.#reconcile();
   }
 
-  /** To be called when other instances can be reached, and when some were added or removed. */
+  /** Call it when other instances can be reached, and when some were added or removed. */
   onPeersChanged(): void {
     this.#isDisconnected = false;
     for (const outbound of this.#outbounds) void this.#host.runInBackground(() => outbound.resume());
     this.#reconcile();
   }
 
-  /** To be called for every batch that arrives, requested or not. */
+  /** Call it for every batch that arrives, requested or not. */
   onBatchArrived(count: number): void {
     this.#batchRequester.onBatchArrived(count);
     this.#reconcile();
@@ -235,7 +235,7 @@ export class QueueForwarding implements QueueForwardingPort {
 
   #reconcileOutbound(outbound: OutboundForwarding, { nowMs, hasWaiters, hasConsumers }: ConsumerState): void {
     if (outbound.returnsToOwner) {
-      // Once some messages have returned, the others of the shard must follow, whoever waits for them here.
+      // Once some messages of the shard have returned, the others must follow, even if calls wait for them here.
       if (outbound.state === 'open' || !hasConsumers) this.#returnToOwner(outbound);
     } else if (hasWaiters) outbound.recall();
     else if (outbound.state === 'open' && nowMs >= this.#closeAtMs(outbound))

@@ -55,7 +55,7 @@ export class ReceiverContact {
     peer.recall(this.#options.shardKey).catch(() => this.allowRecall());
   }
 
-  /** To be called whenever the receiver got more, or may not have heard the last recall. */
+  /** Call it whenever the receiver got more messages, or may have missed the last recall. */
   allowRecall(): void {
     this.#recalled = false;
   }

@@ -1,9 +1,9 @@
 /**
- * Keeps the order of messages that return to their owner. A message keeps its number in its shard wherever it goes, so a
- * returned batch belongs before all returned messages with higher numbers: part of what returned earlier may have been
- * forwarded again and return a second time, or more may return after a restart. Messages that were delivered before count as well:
- * their numbers are below those of all others, and after a restart nobody knows which they are. A message that was delayed has no
- * number in the shard (0).
+ * Keeps the order of messages that return to their owner. A message keeps its number in its shard wherever it goes, so a returned
+ * batch belongs before all returned messages with higher numbers: part of what returned earlier may have been forwarded again and
+ * return a second time, or more may return after a restart. This includes messages that were delivered before: their numbers are
+ * lower than all others, and after a restart it is unknown which messages they are. A message that was delayed has no number in
+ * the shard (0).
  */
 
 import type { Delivery } from '../log/delivery.ts';
@@ -28,8 +28,8 @@ export function highestSeq({ shard: logId, records: { source, start, end } }: Fo
 }
 
 /**
- * Takes the ready messages from the first one on whose number is above `seq`; the ones before it stay ready. `cursor` is
- * that of the log of returned messages. `readAhead` brings its next messages into memory.
+ * Takes the ready messages, starting with the first whose number is above `seq`; those before it stay ready. `cursor` belongs to
+ * the log of returned messages. `readAhead` brings its next messages into memory.
  */
 export async function takeAboveSeq(
   cursor: SubscriberCursor,

@@ -6,7 +6,7 @@ import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { HoldNumber } from '../model/ids.ts';
 import { hasChunkedPayload, recordEnd } from '../model/message-record.ts';
 
-/** Messages to take while their size is unknown: so many of the largest inline payloads still fit in one frame. */
+/** Messages to take while their size is unknown: this many of the largest inline payloads still fit in one frame. */
 const firstTakeMessagesMax = 16;
 
 /** Messages taken for forwarding have no receipts, so their holds need no numbers. */

@@ -176,7 +176,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   }
 
   /**
-   * Holds the returned messages of these numbers for a branch that was prepared before the instance opened. To be called after
+   * Holds the returned messages with these numbers for a branch that was prepared before the instance opened. Call it after
    * `recover`, before anything is delivered.
    */
   holdReturned(seqs: ReadonlySet<Seq>): Run[] {

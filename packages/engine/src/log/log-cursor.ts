@@ -44,7 +44,7 @@ export class LogCursor<Log extends CursorLog> {
   readonly subscriber: SubscriberId;
   readonly durable: boolean;
   readonly consumption: Consumption;
-  /** Those that are not settled. */
+  /** The unsettled deliveries. */
   readonly deliveries: CursorDeliveries<CursorDelivery<Log>>;
   /** Messages that durable commits consumed since the instance opened. */
   dequeued = 0;

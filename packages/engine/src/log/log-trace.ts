@@ -1,8 +1,8 @@
 /**
- * Which messages of one log are traced, and what is recorded of them. One message in `traceEvery` is chosen, by the sequence
- * number in its id: every part of the engine, and every instance that it is forwarded to, decides alike without asking. In most
- * logs that is its number in the log too. Messages whose id has another number (delayed, forwarded, moved to an exception queue)
- * are traced by name, as are those that a user asked for.
+ * Chooses the traced messages of one log and records their events. One message in `traceEvery` is chosen, by the sequence number
+ * in its id, so every part of the engine, and every instance that the message is forwarded to, makes the same choice
+ * independently. In most logs that number is also the message's number in the log. Messages whose id has another number (delayed,
+ * forwarded, moved to an exception queue) are traced by name, as are those that a user requested.
  */
 import { limits } from '../api/limits.ts';
 import type { MessageEventKind } from '../api/message-event-kinds.ts';
@@ -21,7 +21,7 @@ import type { CachedRun } from './message-cache.ts';
 /** The trace of one queue on one instance. */
 export class QueueTrace {
   readonly ring: TraceRing;
-  /** How many of the next messages are traced because `traceNext` asked for them. */
+  /** How many of the next messages are traced because of `traceNext`. */
   pending = 0;
 
   constructor(ring: TraceRing) {
@@ -54,7 +54,7 @@ export interface TracedReader {
   isLive(seq: Seq): boolean;
 }
 
-/** For a log without numbers to choose: it matches one in 2³¹, for which `LogTrace.record` then finds nothing to do. */
+/** Mask for a log that chooses no numbers: it matches one in 2³¹, for which `LogTrace.record` then finds nothing to do. */
 const maskOfNone = 2 ** 31 - 1;
 
 export class LogTrace {

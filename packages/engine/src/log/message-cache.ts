@@ -1,6 +1,6 @@
 /**
  * The records of committed messages that are in memory: `MessageCache` bounds their bytes over all queues of an instance,
- * `CacheShare` those of one queue, and `CursorWindow` is what one cursor has of them ahead of its position.
+ * `CacheShare` those of one queue, and `CursorWindow` has those ahead of one cursor's position.
  */
 
 import { limits } from '../api/limits.ts';
@@ -8,12 +8,12 @@ import type { Seq } from '../model/ids.ts';
 import { readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
 
 /**
- * One bound in bytes over all queues. Each queue may have a reserved minimum and a maximum of its own. A log caches a window
- * of consecutive records, from the one that is delivered next towards its newest; messages that do not fit are read back
- * from their partitions later, so the cache never evicts what is needed soonest.
+ * One bound in bytes over all queues. Each queue may have a reserved minimum and a maximum of its own. A log caches a window of
+ * consecutive records, from the one that is delivered next towards its newest; messages that do not fit are read back from their
+ * partitions later, so the cache never evicts what is needed soonest.
  *
- * Reserved bytes that a queue does not fill are not given to others. A queue that is opened when others have filled the
- * cache gets its minimum as they drain, since the bound over all queues takes precedence.
+ * Other queues cannot use a queue's unused reserved bytes. A queue that is opened when others have filled the cache gets its
+ * minimum as they drain, since the bound over all queues takes precedence.
  */
 export class MessageCache {
   /** May be changed at any time. Past a smaller bound nothing is added, and cached messages leave as they are consumed. */
@@ -118,7 +118,7 @@ export interface CachedRun {
   retainCount: number;
 }
 
-/** What a window needs of its log. */
+/** The interface of the log that a window reads. */
 export interface CachedLog {
   /** False for a nonpersistent queue: its messages are in the cache only. */
   readonly persistent: boolean;

@@ -262,7 +262,7 @@ export class MessageLog implements CursorLog {
     stopOn(violation, this.#onInvariantBroken);
   }
 
-  /** The queue was dropped: releases what the cache has of it. */
+  /** The queue was dropped: releases its messages from the cache. */
   dispose(): void {
     for (const subscriber of [...this.#cursors.keys()]) this.removeCursor(subscriber);
   }

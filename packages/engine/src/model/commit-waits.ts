@@ -1,4 +1,4 @@
-/** What sessions wait for at a commit, whoever writes it, and the writer's own times with which their waits are compared. */
+/** The wait events of a commit, for all kinds of writers, and the writer's own times, with which the waits are compared. */
 import { registerCounter } from '../api/counters.ts';
 import { registerWaitEvent } from '../api/waits.ts';
 

@@ -25,7 +25,7 @@ export const conversionLife = new TransitionTable<ConversionStage | 'cancelled',
   },
 );
 
-/** The stage after a command, or undefined if the command is not possible in this stage: callers can ask for it any time. */
+/** The stage after a command, or undefined if the command is not possible in this stage. */
 export function nextConversionStage(
   stage: ConversionStage,
   command: ConversionCommand,

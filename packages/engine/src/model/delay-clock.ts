@@ -1,17 +1,18 @@
 /**
- * The clock of delays. Due times are stored and must mean something after a restart, so they cannot be of the monotonic clock,
- * whose origin is the boot; and the wall clock can be set while a message waits. So delays have a time of their own:
+ * The clock of delays. Due times are stored and must be valid after a restart, so they cannot use the monotonic clock, whose
+ * origin is the boot. Nor can they use the wall clock, which can be set while a message waits. So delays have a clock of their
+ * own:
  *
  * - While the instance is open it advances with the monotonic clock. Setting the wall clock changes no delay.
- * - At an opening it continues from the wall clock less the stored offset between the two, so that the time while the
- *   instance was closed counts, and a clock that was set before that, by whatever, changes nothing.
- * - It never goes back. At an opening it starts no earlier than it last was, as far as the file knows: at the last stored
- *   moment, which is at most `recordedEveryMs` old while messages are delayed, or when the newest of them was enqueued. A clock
- *   that was set back meanwhile thus lengthens a delay by no more than the time in which the instance was closed.
+ * - At an opening it continues from the wall clock minus the stored offset between the two. So the time while the instance was
+ *   closed counts, and an earlier change of the wall clock has no effect.
+ * - It never goes back. At an opening it starts no earlier than the last time that the file knows: the last stored moment, which
+ *   is at most `recordedEveryMs` old while messages are delayed, or the enqueue time of the newest of them. So a wall clock that
+ *   was set back while the instance was closed lengthens a delay by at most the time for which it was closed.
  *
- * A clock that was set forward while the instance was closed cannot be told from a longer pause: delays end earlier by as
- * much, once. The same holds for a change in the last `recordedEveryMs` before a crash. Time in which the machine was suspended
- * does not count, since the monotonic clock stands still.
+ * A wall clock that was set forward while the instance was closed cannot be distinguished from a longer pause: delays end earlier
+ * by that amount, once. The same holds for a change in the last `recordedEveryMs` before a crash. Time in which the machine was
+ * suspended does not count, since the monotonic clock stands still.
  */
 import type { Clock } from './ports.ts';
 
@@ -20,7 +21,7 @@ export const recordedEveryMs = 60_000;
 /** Smaller differences between the clocks are rounding and the slow correction of a clock. */
 const stepMsMin = 1_000;
 
-/** As it is stored. */
+/** The moment as it is stored. */
 export interface DelayMoment {
   /** Wall clock less delay time, ms. */
   offsetMs: number;
@@ -50,12 +51,12 @@ export class DelayClock {
     this.#originMs = startMs - clock.monotonicMs();
   }
 
-  /** Delay time, whole milliseconds. Equal to the wall clock as long as nobody sets that. */
+  /** Delay time, whole milliseconds. Equal to the wall clock as long as that is not set. */
   nowMs(): number {
     return Math.floor(this.#originMs + this.#clock.monotonicMs());
   }
 
-  /** What to store now. */
+  /** The current moment, to be stored. */
   moment(): DelayMoment {
     const atMs = this.nowMs();
     const offsetMs = this.#clock.epochMs() - atMs;

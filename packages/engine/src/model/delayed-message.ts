@@ -3,7 +3,7 @@ import { readRecord } from './message-record.ts';
 
 /** Delayed messages as they are stored until they are due. */
 export interface DelayedRow {
-  /** Of `delay-clock.ts`. */
+  /** Time of the delay clock (`delay-clock.ts`). */
   dueAtMs: number;
   /** Unique in the instance. */
   delayedId: Seq;

@@ -20,7 +20,7 @@ export interface ForwardedBatch extends ShardKey {
   records: RecordRun;
 }
 
-/** What a receiver has stored of a shard that was forwarded to it. */
+/** A receiver's report on the messages that it has stored of a forwarded shard. */
 export interface ReceiverReport {
   /** The last batch that it committed; 0: none. */
   batchNumber: BatchNumber;

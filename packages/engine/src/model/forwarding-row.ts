@@ -1,4 +1,4 @@
-/** What is stored about messages that moved between two instances, a row for each shard and peer. */
+/** The stored rows about messages that moved between two instances, one row for each shard and peer. */
 
 import type { IdRun } from './id-runs.ts';
 import type { BatchNumber, InstanceId, LogId, QueueId } from './ids.ts';

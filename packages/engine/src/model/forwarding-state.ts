@@ -1,15 +1,15 @@
 /**
- * The rules of forwarding. Messages of a shard move to another instance in numbered batches; the states below are what
- * the sender knows of one shard. At most one batch of a shard is in flight. While messages that moved may not have been
- * delivered, the ones behind them are delivered nowhere else (invariant 4).
+ * The rules of forwarding. Messages of a shard move to another instance in numbered batches; the states below are what the sender
+ * knows of one shard. At most one batch of a shard is in flight. While messages that moved may not have been delivered, the ones
+ * behind them are delivered nowhere else (invariant 4).
  *
  *     closed       everything that was sent has been delivered, and the sender's file says so
- *     open         the same, but the file names a receiver: after a crash it must be asked what it has
+ *     open         the same, but the file names a receiver, which must be asked after a crash which messages it has
  *     sending      a batch is in flight to a receiver that has delivered everything before it
  *     sendingMore  a batch is in flight to a receiver that still has undelivered messages
  *     consuming    the receiver has committed the batch; the sender is marking its messages as moved
  *     forwarded    the receiver has messages that it has not delivered yet
- *     inDoubt      the connection was lost or the sender reopened: nobody here knows whether the last batch arrived
+ *     inDoubt      the connection was lost or the sender reopened: it is unknown here whether the last batch arrived
  */
 import type { BatchNumber } from './ids.ts';
 import { TransitionTable } from './transition-table.ts';
@@ -24,7 +24,7 @@ export type ForwardingState =
   | 'inDoubt';
 
 export type ForwardingCommand =
-  /** The file names this receiver as one to ask after a crash. */
+  /** The file names this receiver, which must be asked after a crash. */
   | 'open'
   /** The file no longer names a receiver. */
   | 'close'

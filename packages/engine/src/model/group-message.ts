@@ -17,7 +17,7 @@ export interface BlockEntry {
   length: number;
 }
 
-/** What became terminal in one partition: encoded ranges, counted from the partition's first sequence number. */
+/** The ranges that became terminal in one partition: encoded, and counted from the partition's first sequence number. */
 export interface ConsumptionDeltaEntry {
   partition: PartitionId;
   subscriber: SubscriberId;
@@ -67,15 +67,15 @@ export interface SqlTransaction {
   blocks: BlockEntry[];
   consumptionDeltas: ConsumptionDelta[];
   tableWrites: TableWrite[];
-  /** Its part of `outcomes`; null: nobody will ask. */
+  /** Its part of `outcomes`; null if no client can ask for its outcome. */
   outcomeRange: { offset: number; length: number } | null;
   /** Written instead if they fail: the numbers of its messages are terminal for everyone. */
   gapDeltas: ConsumptionDelta[];
 }
 
 /**
- * What becomes of a branch with statements: at the prepare they run, what they do to rows is stored, and they are undone; at the
- * commit these rows are written. `hasMessages`: it is stored even if no row changes.
+ * A step of a branch with statements. At the prepare the statements run, their row changes are stored, and they are undone; at
+ * the commit the stored changes are written. With `hasMessages` the branch is stored even if no row changes.
  */
 export type SqlBranch =
   | { kind: 'prepare'; row: Omit<PreparedBranchRow, 'rows'>; hasMessages: boolean }
@@ -105,21 +105,21 @@ export interface Group {
   poolChanges: PoolChanges;
 }
 
-/** How the last group ended: what a writer must know of the one before it. */
+/** The result of the last group, which a writer needs from the writer before it. */
 export interface WriterState {
   generation: WriterGeneration;
   failure: StorageFailure | null;
 }
 
-/** Of a writer that has committed no group. */
+/** State of a writer that has committed no group. */
 export const newWriterState: WriterState = { generation: 0, failure: null };
 
-/** What the session thread asks of the writer thread. */
+/** Requests of the session thread to the writer thread. */
 export type WriterRequest =
   | Group
   /** Write nothing until `resume`. */
   | { kind: 'suspend' }
-  /** `state`: how the last group ended that another thread committed meanwhile; null if there was none. */
+  /** `state` is the result of the last group that another thread has committed since; null if there was none. */
   | { kind: 'resume'; state: WriterState | null }
   | { kind: 'close' };
 

@@ -1,11 +1,11 @@
 /**
- * The life of a timed hold: one message that was delivered with a receipt, until its consumer, its time or its queue ends
- * it. What then becomes of the message is decided by `message-life.ts`.
+ * The life of a timed hold: one message that was delivered with a receipt, until its consumer, its time or its queue ends it.
+ * `message-life.ts` decides what happens to the message then.
  *
- *     held     its time runs; its receipt can settle it
- *     staged   a transaction acknowledges it: it does not expire, and its receipt finds nothing until the transaction ends
+ *     held     its time runs; its receipt is valid
+ *     staged   a transaction acknowledges it: it does not expire, and its receipt is refused until the transaction ends
  *     dropped  its queue or subscriber is gone, while a transaction still refers to it
- *     ended    its receipt finds nothing any more (invariant 7)
+ *     ended    its receipt is stale (invariant 7)
  */
 import { TransitionTable } from './transition-table.ts';
 
@@ -14,7 +14,7 @@ export type HoldState = 'held' | 'staged' | 'dropped' | 'ended';
 export type HoldCommand =
   /** Its time starts again. */
   | 'extend'
-  /** Its consumer gives the message back. */
+  /** Its consumer returns the message. */
   | 'release'
   /** Its time is over. */
   | 'expire'

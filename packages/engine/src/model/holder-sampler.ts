@@ -15,12 +15,12 @@ export interface SampledSession {
   readonly state: number;
 }
 
-/** What some sessions wait for. */
+/** A resource for which sessions wait. */
 export interface SampledSlot {
   readonly event: string;
-  /** Of the sessions that wait for it. */
+  /** State of the sessions that wait for it. */
   readonly state: number;
-  /** As in a sample. */
+  /** Holder as a sample names it. */
   readonly holderId: HolderSample['holder'];
 }
 
@@ -32,14 +32,14 @@ export interface HolderSamplerOptions {
   forMs: number;
 }
 
-/** Sums of times are not exact: a sample that is due by so much before the end of the window is one after it. */
+/** Tolerance for rounding in sums of times: a sample that is due less than this before the end of the window counts as after it. */
 const roundingMs = 0.001;
 
 export class HolderSampler {
   /** When the next sample is due; infinite after the window. */
   dueAtMs: number;
   #everyMs: number = limits.holderSampleMs;
-  /** From the start of the window to the next sample. */
+  /** Time from the start of the window to the next sample. */
   #dueInMs = 0;
   readonly #options: HolderSamplerOptions;
   readonly #series: Map<SampledSlot, { samples: HolderSample[]; holds: number; heldMs: number }>;
@@ -50,7 +50,7 @@ export class HolderSampler {
     this.#series = new Map(options.slots.map((slot) => [slot, { samples: [], holds: 0, heldMs: 0 }]));
   }
 
-  /** Takes the samples that are due by `nowMs`. To be called before anything changes. */
+  /** Takes the samples that are due by `nowMs`. Call it before a state or a holder changes. */
   sample(nowMs: number): void {
     while (this.dueAtMs <= nowMs) {
       for (const [slot, { samples }] of this.#series) samples.push(this.#sampleOf(slot));

@@ -1,6 +1,6 @@
 /**
- * What an instance asks the home instance of a tightly coupled global transaction. Calls travel as JSON. `transaction` and `branch`
- * are the keys of `xid.ts`.
+ * Calls of an instance to the home instance of a tightly coupled global transaction. Calls travel as JSON. `transaction` and
+ * `branch` are the keys of `xid.ts`.
  */
 import type { InstanceId, LockToken, QueueId, SessionNumber } from './ids.ts';
 import type { SqlStatement } from './sql-statement.ts';

@@ -12,7 +12,7 @@ export interface IdRun {
   count: number;
 }
 
-/** Of one run. */
+/** Encoded size of one run. */
 export const idRunBytes = 16;
 
 export function idRunsBytes(runs: readonly IdRun[]): number {

@@ -1,4 +1,4 @@
-/** What a record tells without being decoded, and its copy with an id. */
+/** Reads single fields of a record without decoding it, and copies a record with an id. */
 import {
   hasCorrelationId,
   hasDueAt,
@@ -14,7 +14,7 @@ import {
 } from './message-record.ts';
 import type { MessageName } from './trace-events.ts';
 
-/** What an id is made of: digits, a dot and digits. */
+/** Character codes of an id, which is digits, a dot and digits. */
 const zero = 48;
 const dot = 46;
 /** Fields that do not decide where the message goes: a record with only these can be copied unchanged. */
@@ -51,7 +51,7 @@ export function copyWithId(
   return to;
 }
 
-/** The id that the record keeps, as numbers; undefined if its place tells it. */
+/** Reads the id in the record, as numbers; undefined if the id follows from the record's log and sequence number. */
 export function readName(source: Buffer, start: number): MessageName | undefined {
   const flags = source[start + 4]!;
   if ((flags & hasId) === 0) return undefined;
@@ -76,7 +76,7 @@ export function isAddressedTo(source: Buffer, start: number, subscriber: string)
   return readRecipients(source, at).includes(subscriber);
 }
 
-/** Where the bytes of the correlation id start and end; undefined of a message without one. */
+/** Start and end of the correlation id's bytes; undefined if the message has none. */
 export function correlationIdRange(source: Buffer, start: number): readonly [number, number] | undefined {
   if ((source[start + 4]! & hasCorrelationId) === 0) return undefined;
   const at = variableFieldsStart(source, start);

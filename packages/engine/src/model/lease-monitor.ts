@@ -1,17 +1,16 @@
 /**
- * Decides when an instance's lease has expired, as another process sees it. The times passed in are milliseconds of the
- * machine's monotonic clock, which all processes of one boot share.
+ * Decides when an instance's lease has expired, as another process sees it. The times passed in are milliseconds of the machine's
+ * monotonic clock, which all processes of one boot share.
  *
  * - A claim seen for the first time gets a whole lease.
- * - While an instance is being opened (its heartbeat has no epoch yet, or there is none), its lease lasts longer: opening
- *   keeps the process's thread busy, on a loaded machine for longer than a lease. Whoever killed it would only start the
- *   same opening once more.
- * - A heartbeat of another claim than the current one comes from a process that was fenced and does not know it yet. It
- *   is ignored.
- * - A heartbeat that expires later than one lease from now dates from an earlier boot, whose clock was ahead. It is
- *   ignored too.
- * - After a late scan (the machine or this process was suspended) nothing expires for a while, so that the other
- *   processes, suspended like this one, can renew first.
+ * - While an instance is being opened (its heartbeat has no epoch yet, or there is none), its lease lasts longer: opening keeps
+ *   the process's thread busy, on a loaded machine for longer than a lease. Killing it would only make another process repeat the
+ *   same opening.
+ * - A heartbeat of another claim than the current one comes from a process that was fenced and has not noticed yet. It is
+ *   ignored.
+ * - A heartbeat that expires later than one lease from now dates from an earlier boot, whose clock was ahead. It is ignored too.
+ * - After a late scan (the machine or this process was suspended) nothing expires for a while, so that the other processes,
+ *   suspended like this one, can renew first.
  */
 import type { ClaimNumber, Epoch, InstanceId, Pid } from './ids.ts';
 
@@ -26,7 +25,7 @@ export interface LeaseHeartbeat {
 
 export interface LeaseMonitorOptions {
   leaseMs: number;
-  /** Lease of an instance that is being opened. At least `leaseMs`. */
+  /** Duration of the lease of an instance that is being opened; at least `leaseMs`. */
   openingMs: number;
   /** A scan that starts later than this after the previous one is late. */
   scanLateMs: number;

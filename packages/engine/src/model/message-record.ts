@@ -50,8 +50,8 @@ export interface RecordContent extends NewMessage {
 }
 
 /**
- * Bytes of the record of a message, whether it is within its bounds or not: one that is in a queue already may exceed them once
- * it has the reason why it was moved. For a new one call `recordBytes` of `session-calls.ts`.
+ * Bytes of a message's record, without checking its bounds: a message that was moved to an exception queue may exceed them
+ * because of its added properties. For a new message call `recordBytes` of `session-calls.ts`, which checks.
  */
 export function recordByteLength(message: RecordContent): number {
   const { payload, correlationId, groupKey, properties, recipients, priority = 0, delayMs = 0 } = message;
@@ -67,14 +67,17 @@ export function recordByteLength(message: RecordContent): number {
   return bytes;
 }
 
-/** What the enqueue says of a message beside what is in it. */
+/** Fields that the enqueue adds to a message's content. */
 export interface RecordStamp {
   enqueuedAtMs: number;
-  /** For a message that is kept elsewhere before it gets its place, or comes from elsewhere: the id that it keeps. */
+  /**
+   * The id of a message that is stored elsewhere before it gets its place in a log, or that comes from another instance or queue:
+   * it keeps that id.
+   */
   id?: string;
 }
 
-/** Writes the record at `start`, where `recordByteLength` are free and those of an id; returns where it ends. */
+/** Writes the record at `start` and returns its end. There must be room for `recordByteLength` bytes and an id. */
 export function writeRecord(
   target: Buffer,
   start: number,
@@ -144,7 +147,7 @@ function writePayloadReference(
   return target.writeUInt32LE(crc, at);
 }
 
-/** Where the record that starts at `start` ends. */
+/** Returns the end of the record that starts at `start`. */
 export function recordEnd(source: Buffer, start: number): number {
   return start + source.readUInt32LE(start);
 }
@@ -158,7 +161,7 @@ export function readRecipients(source: Buffer, at: number): string[] {
   return source.toString('utf8', at + 4, at + 4 + source.readUInt32LE(at)).split(recipientSeparator);
 }
 
-/** Where the reference to a payload in chunks is; undefined if the payload is in the record. */
+/** Returns the position of the reference to a payload in chunks; undefined if the payload is in the record. */
 export function chunkedPayloadStart(source: Buffer, start: number): number | undefined {
   return hasChunkedPayload(source, start) ? payloadStart(source, start) : undefined;
 }
@@ -173,7 +176,7 @@ export function variableFieldsStart(source: Buffer, start: number): number {
   return at;
 }
 
-/** The id that the record keeps, or undefined if its place tells it. */
+/** Reads the id in the record; undefined if the id follows from the record's log and sequence number. */
 export function readId(source: Buffer, start: number): string | undefined {
   const flags = source[start + 4]!;
   if ((flags & hasId) === 0) return undefined;
@@ -200,7 +203,7 @@ export interface RecordFields {
   properties?: Record<string, string>;
   recipients?: string[];
   priority?: number;
-  /** Of a message that is or was delayed: from its enqueue. */
+  /** Delay from the enqueue, of a message that is or was delayed. */
   delayMs?: number;
   enqueuedAtMs: number;
 }
@@ -254,7 +257,7 @@ function copyRange(source: Buffer, start: number, end: number): Buffer {
   return copy;
 }
 
-/** Reads a record; the payload is a copy, so that whoever gets it may write to it. */
+/** Reads a record. The payload is a copy, so the caller may write to it. */
 export function readRecord(source: Buffer, start: number): RecordFields {
   const end = recordEnd(source, start);
   const flags = source[start + 4]!;

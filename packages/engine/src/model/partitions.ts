@@ -1,6 +1,6 @@
 /**
- * Partitions: the life of one, the pool of those that an instance has, and the list of those that a log uses. Pure: the
- * changes are decided here and made durable by the group that carries them.
+ * Partitions: the life of one, the pool of an instance's partitions, and the list of a log's partitions. Pure: changes are
+ * decided here and made durable by the group that carries them.
  */
 import { QueueError } from '../api/errors.ts';
 import type { PartitionStats } from '../api/instance-stats.ts';
@@ -97,7 +97,7 @@ export class LogPartitions {
   readonly #onInvariantBroken: ViolationListener | undefined;
   /** So many of the first ones were found drained. */
   #drainedCount = 0;
-  /** When the first drained partition that is kept may be truncated, by the monotonic clock; undefined if there is none. */
+  /** When the first retained drained partition may be truncated, by the monotonic clock; undefined if there is none. */
   retainedUntilMs: number | undefined;
   /** Called when the truncation of a partition is durable. */
   onRemoved: ((partition: Partition) => void) | undefined;
@@ -116,12 +116,12 @@ export class LogPartitions {
     stopOn(new InvariantViolation(broken), this.#onInvariantBroken);
   }
 
-  /** In order of sequence. */
+  /** All partitions, ordered by sequence number. */
   get all(): readonly Partition[] {
     return this.#partitions;
   }
 
-  /** Whether there is an old partition: the last is filling, and the one before it was a moment ago. */
+  /** Whether there is an old partition. The last two are not old: the last is filling, and the one before it was until recently. */
   get hasOld(): boolean {
     return this.#partitions.length >= 3;
   }
@@ -313,7 +313,7 @@ export class PartitionPool {
     this.#changes.truncate.push(partition);
   }
 
-  /** The changes since the last group, for the one that closes now. */
+  /** Returns the changes since the last group, for the group that is closing. */
   takeChanges(): PoolChanges {
     const changes = this.#changes;
     this.#changes = { create: [], assign: [], truncate: [] };

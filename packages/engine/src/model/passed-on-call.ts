@@ -4,7 +4,7 @@ import type { XaVote, Xid } from '../api/xa.ts';
 export interface PassedOnCall {
   call: 'prepare' | 'commit' | 'rollback';
   xid: Xid;
-  /** Of a commit. */
+  /** Only for a commit. */
   onePhase: boolean;
   /** Whether it may wait for the lock of the transaction: its session keeps no lock that would close a cycle (`HomeCall`). */
   mayWait: boolean;

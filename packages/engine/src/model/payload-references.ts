@@ -12,7 +12,7 @@ export interface PayloadReference {
   shard: LogId;
   seq: Seq;
   payloadId: PayloadId;
-  /** Of the payload. */
+  /** Size of the payload. */
   bytes: number;
 }
 
@@ -35,7 +35,7 @@ export class PayloadReferences {
     return this.#size;
   }
 
-  /** Of all payloads, each counted once. */
+  /** Total size of all payloads, each counted once. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -90,7 +90,7 @@ export class PayloadReferences {
     return found;
   }
 
-  /** Those of all logs. */
+  /** References of all logs. */
   *all(): Generator<PayloadReference> {
     for (const { bySeq } of this.#logs.values()) yield* bySeq.values();
   }

@@ -80,7 +80,7 @@ export class PipelineWindow {
     this.#roundStartedAtMs = this.#options.clock.monotonicMs();
   }
 
-  /** The pipeline was emptied: what was sent is not taken any more. */
+  /** The pipeline was emptied: the consumer will not take the sent messages. */
   reset(): void {
     this.#outstanding = 0;
     this.#sent = [];

@@ -1,14 +1,13 @@
 /**
- * All that the engine takes from outside itself: time, timers, chance and the identity of processes. It is given at the top,
- * so whoever opens an instance owns its time; a simulation runs the same code on a clock of its own, and one seed gives one
- * run.
+ * All inputs of the engine from outside: time, timers, randomness and the identity of processes. They are passed in where an
+ * instance is opened, so a simulation runs the same code on its own clock, and one seed gives one run.
  */
 import type { Pid } from './ids.ts';
 
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970. It can be set back: for stamps and due times, never for durations. */
   epochMs(): number;
-  /** Milliseconds of a clock that nobody sets, with fractions, counted from some moment of this thread: for durations. */
+  /** Milliseconds of a clock that cannot be set, with fractions, since an arbitrary moment of this thread. For durations. */
   monotonicMs(): number;
 }
 
@@ -21,9 +20,9 @@ export interface MachineClock {
   nowMs(): number;
 }
 
-/** What a thread has had of the cores since it began. */
+/** CPU and runnable time of a thread since it started. */
 export interface ThreadTimes {
-  /** On a core, ms. */
+  /** Time on a core, ms. */
   cpuMs: number;
   /** Runnable, and waiting for a core: woken and not running yet, or preempted, ms. */
   runnableMs: number;
@@ -31,7 +30,10 @@ export interface ThreadTimes {
 
 /** The scheduler's times of the thread that opened it. */
 export interface ThreadClock {
-  /** `runnableMs` is exact at any time. `cpuMs` lacks up to a clock tick of the run under way, unless it is to be `exact`: 5 µs more. */
+  /**
+   * `runnableMs` is always exact. `cpuMs` may lack up to one clock tick of the current run; with `exact` it does not, at a cost
+   * of 5 µs.
+   */
   times(options?: { exact?: boolean }): ThreadTimes;
   close(): void;
 }
@@ -116,7 +118,7 @@ export interface Ports {
   readonly random: Random;
 }
 
-/** The ports of whoever opens an instance's folder, where each claim names a process and other processes host instances. */
+/** The ports needed to open an instance in a folder, where each claim names a process and other processes host instances. */
 export interface InstancePorts extends Ports {
   readonly machineClock: MachineClock;
   readonly thread: CallingThread;

@@ -2,15 +2,15 @@
  * The life of an instance's process as its supervisor sees it, over all the processes that the instance has one after the other.
  * The states distinguish a requested exit from an unrequested one. Only after an unrequested exit is the process restarted.
  *
- *     stopped     none, as asked; it stays so until it is started
+ *     stopped     no process, as requested; it stays so until it is started
  *     starting    a process opens the instance
  *     running     a process serves
- *     paused      suspended, as asked
- *     stopping    asked to close its files and end
- *     killing     SIGKILL was sent, as asked
- *     killed      none: it was killed as asked, or while it was paused. It stays so while another process can host its instance
- *     backingOff  none, and nobody asked for that: one is started after a pause
- *     givenUp     none: no process of the last attempts lasted
+ *     paused      suspended, as requested
+ *     stopping    requested to close its files and exit
+ *     killing     SIGKILL was sent, as requested
+ *     killed      no process: it was killed on request, or while it was paused. It stays so while another process can host its instance
+ *     backingOff  no process, after an unrequested exit: one is started after a pause
+ *     givenUp     no process: the processes of the last attempts all exited soon
  */
 import { TransitionTable } from './transition-table.ts';
 
@@ -26,7 +26,7 @@ export type ProcessState =
   | 'givenUp';
 
 export type ProcessCommand =
-  /** Somebody asks for a process. */
+  /** A process is requested. */
   | 'start'
   /** The process has opened its instance and serves it. */
   | 'open'
@@ -43,7 +43,7 @@ export type ProcessCommand =
 export const processLife = new TransitionTable<ProcessState, ProcessCommand>('a process of an instance', {
   stopped: { start: 'starting' },
   starting: { open: 'running', stop: 'stopping', kill: 'killing', end: 'backingOff' },
-  // A process that somebody else suspended is resumed too.
+  // A process that was suspended from outside is resumed too.
   running: { pause: 'paused', resume: 'running', stop: 'stopping', kill: 'killing', end: 'backingOff' },
   paused: { pause: 'paused', resume: 'running', stop: 'stopping', kill: 'killing', end: 'killed' },
   stopping: { stop: 'stopping', kill: 'stopping', end: 'stopped' },

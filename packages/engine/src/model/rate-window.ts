@@ -53,7 +53,7 @@ export interface DrainEstimate {
   state: DrainState;
   /** Time until it is empty at these rates; null unless it is draining. */
   drainMs: number | null;
-  /** The same if no more messages were enqueued; null if none are dequeued. */
+  /** The same, assuming that no more messages are enqueued; null if none are dequeued. */
   drainMsWithoutEnqueues: number | null;
 }
 

@@ -1,4 +1,4 @@
-/** What the reader thread of an instance is asked for, and what it answers. Each read sees one snapshot of the file. */
+/** Requests to the reader thread of an instance, and its answers. Each read sees one snapshot of the file. */
 
 import type { CorrelationSearch } from './correlation-key.ts';
 import type { DelayedKey, DelayedRow, DueMessages } from './delayed-message.ts';
@@ -8,7 +8,7 @@ import type { PartitionId, QueueId, RequestNumber, Seq } from './ids.ts';
 import type { ChunkKey } from './payload-chunk.ts';
 import type { StorageFailure } from './storage-failure.ts';
 
-/** Whole blocks of one partition, starting with the one that holds `fromSeq`, up to about `bytesMax`. */
+/** Requests whole blocks of one partition, starting with the one that holds `fromSeq`, up to about `bytesMax`. */
 export interface BlocksRequest {
   kind: 'blocks';
   partition: PartitionId;
@@ -46,7 +46,7 @@ export interface ChunkRequest extends ChunkKey {
   kind: 'chunk';
 }
 
-/** What was committed under an idempotency key. */
+/** Requests the row that was committed under an idempotency key. */
 export interface IdempotencyKeyRequest {
   kind: 'idempotency key';
   key: string;

@@ -9,7 +9,7 @@
  */
 import type { Random } from './ports.ts';
 
-/** Of base64url: 132 bits. */
+/** Length of the secret in base64url characters: 132 bits. */
 const secretCharacters = 22;
 /** A call for random bytes costs microseconds, whatever their number. */
 const secretsPerDraw = 64;

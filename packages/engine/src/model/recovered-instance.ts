@@ -1,4 +1,4 @@
-/** What an instance's file held when it was opened. */
+/** The content of an instance's file when it was opened. */
 
 import type { RecoveredDelayClock } from './delay-clock.ts';
 import type { AttemptRow } from './delivery-attempt.ts';
@@ -20,7 +20,7 @@ export interface RecoveredPartition {
   /** End of the last message in it, exclusive. */
   endSeq: Seq;
   bytes: number;
-  /** Messages in it; numbers of its range that are none are gaps. */
+  /** Number of messages in it. All other numbers in its range are gaps. */
   messages: number;
   /** Encoded ranges of what is terminal, as in a delta, in any order; subscriber 0 means for everyone. */
   terminalDeltas: { subscriber: SubscriberId; ranges: Uint8Array }[];
@@ -53,7 +53,7 @@ export interface RecoveredInstance {
   preparedBranches: PreparedBranchRow[];
   decisions: DecisionRow[];
   services: RecoveredServices;
-  /** Of nonpersistent queues, what the opening before had at its last sample: it ended with that opening. */
+  /** Messages of nonpersistent queues that the previous opening had at its last sample; they were lost when it ended. */
   lostMessages: LostMessages[];
 }
 

@@ -33,7 +33,7 @@ export class RestartPolicy {
     }
   }
 
-  /** Somebody started or stopped the process: earlier failures count no more. */
+  /** The process was started or stopped on request: earlier failures no longer count. */
   reset(): void {
     this.#failedStarts = 0;
     this.#shortRuns = 0;

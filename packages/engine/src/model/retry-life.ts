@@ -56,7 +56,7 @@ export class Retry<Queue, Delivery> {
 /** The longest retry delay: it doubles with each attempt up to here. */
 const retryDelayMsMax = 60 * 60_000;
 
-/** The delay after so many attempts, at least 1, milliseconds. */
+/** The delay after `attempts` attempts (at least 1), milliseconds. */
 export function retryDelayAfter(attempts: number, retryDelayMs: number): number {
   return Math.min(retryDelayMs * 2 ** (attempts - 1), retryDelayMsMax);
 }

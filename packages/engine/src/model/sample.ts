@@ -84,6 +84,6 @@ export interface Sample {
   epoch: Epoch;
   asOfMs: number;
   rows: { [T in SampleTable]: SampleRows[T][] };
-  /** With the last rows of a sweep. */
+  /** Set with the last rows of a sweep. */
   instanceOnLastRows: InstanceSample | null;
 }

@@ -1,7 +1,7 @@
 /** Rows of an instance's file about the singleton services that are active where the instance is hosted. */
 import type { Epoch, InstanceId, Pid, TenureNumber } from './ids.ts';
 
-/** What a service asked to keep, as of its last commit. Its key is the name. */
+/** The state of a service as of its last commit. The key is its name. */
 export interface ServiceStateRow {
   name: string;
   /** The epoch under which it was written. */
@@ -27,6 +27,6 @@ export interface ServiceTenureRow {
 
 export interface RecoveredServices {
   states: ServiceStateRow[];
-  /** In order of name and number. */
+  /** Tenures ordered by name and number. */
   tenures: ServiceTenureRow[];
 }

@@ -1,6 +1,6 @@
 /**
- * The calls of a session, the same for all sessions, whether their instance is in this process, behind a socket, or one of
- * a cluster's: when a call is allowed (`SessionGuard`), what it may ask for, and what a commit answers.
+ * The rules for calls of a session, the same for embedded, remote and cluster sessions: when a call is allowed (`SessionGuard`),
+ * which parameters are valid, and what a commit returns.
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
@@ -138,14 +138,14 @@ export class SessionGuard {
   }
 }
 
-/** What a streamed message has besides its payload. Throws `OPTIONS_INVALID` for a malformed key. */
+/** The content of a streamed message besides its payload. Throws `OPTIONS_INVALID` for a malformed key. */
 export function contentOfStreamed(message: StreamedMessage): NewMessage {
   const { payload: _source, bytes: _bytes, signal: _signal, idempotencyKey, ...fields } = message;
   if (idempotencyKey !== undefined) validateIdempotencyKey(idempotencyKey);
   return { ...fields, payload: '' };
 }
 
-/** Throws `MESSAGE_INVALID` if the message asks for something that its queue does not support; `recordBytes` checks the rest. */
+/** Throws `MESSAGE_INVALID` if the message uses a feature that its queue does not support; `recordBytes` checks the rest. */
 export function validateMessage(queue: QueueRow, message: NewMessage): void {
   const { recipients, priority = 0, delayMs = 0 } = message;
   if ((message as RecordContent).chunked !== undefined) throw new QueueError('MESSAGE_INVALID'); // internal field
@@ -348,7 +348,7 @@ export function validateIdempotencyKey(key: string): void {
   });
 }
 
-/** What a commit answers. A client that enqueues without looking at the ids does not pay for the strings. */
+/** The result of a commit. A caller that does not read the ids does not pay for the strings. */
 export class LazyCommitResult implements CommitResult {
   readonly idRuns: readonly IdRun[];
   readonly replayed: boolean;

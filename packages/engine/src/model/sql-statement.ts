@@ -24,10 +24,10 @@ export function changesSchema(keyword: StatementKeyword): boolean {
   return (schemaKeywords as readonly string[]).includes(keyword);
 }
 
-/** What may follow `CREATE` and `DROP`. */
+/** Words that may follow `CREATE` and `DROP`. */
 const schemaObjects = ['TABLE', 'INDEX', 'UNIQUE', 'VIEW'];
 
-/** What SQLite skips between tokens: comments and white space, which includes a byte order mark but no vertical tab. */
+/** Text that SQLite skips between tokens: comments and white space, which includes a byte order mark but not a vertical tab. */
 const blankPattern = /^(?:[ \t\n\f\r\uFEFF]|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/;
 
 /** Throws `SQL_INVALID` and `SQL_REFUSED`. */

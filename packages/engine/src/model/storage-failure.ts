@@ -5,7 +5,7 @@ export interface StorageFailure {
   code: QueueErrorCode;
   message: string;
   details: Record<string, unknown>;
-  /** After a failed sync or in a damaged file nothing more is written: the instance must be opened again. */
+  /** True after a failed sync or for a damaged file: nothing more is written, and the instance must be opened again. */
   fatal: boolean;
 }
 

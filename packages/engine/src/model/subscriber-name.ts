@@ -1,4 +1,4 @@
-/** What can be the name of a subscriber. */
+/** Validates the name of a subscriber. */
 import { limits } from '../api/limits.ts';
 
 /** Why a value is no name, as a sentence; undefined of a name. */

@@ -17,14 +17,17 @@ import type {
 import type { Clock } from './ports.ts';
 import type { MessageName } from './trace-events.ts';
 
-/** In each field 0 stands for none. */
+/** Details of an event. In each field 0 means none. */
 export interface TraceDetails {
   subscriber?: SubscriberId | undefined;
   session?: SessionNumber | undefined;
   attempt?: number | undefined;
   group?: GroupNumber | undefined;
   others?: number | undefined;
-  /** By event: a duration in ms (`committed`), a time in epoch ms (`delayed`, `paused`, `held`, `extended`), or an instance. */
+  /**
+   * Depending on the event: a duration in ms (`committed`), a time in epoch ms (`delayed`, `paused`, `held`, `extended`), or an
+   * instance.
+   */
   amount?: number | undefined;
   /** Time of the event by the monotonic clock, ms; by default now. */
   atMs?: number | undefined;
@@ -67,7 +70,7 @@ export class TraceRing {
   recorded = 0;
   #doubles: Float64Array | undefined;
   #words: Uint32Array | undefined;
-  /** Ids of messages that were asked for, the oldest first: `<queue>/<log>.<seq>`. */
+  /** Ids of messages whose trace was requested, the oldest first: `<queue>/<log>.<seq>`. */
   readonly #asked = new Set<string>();
 
   constructor({ instance, clock, traceEvery, eventsMax = limits.messageEventsMax }: TraceRingOptions) {

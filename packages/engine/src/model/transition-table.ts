@@ -1,7 +1,7 @@
 /**
- * The life of a thing as data: its states, and for each of them the commands that are legal, with the state that follows.
- * The engine looks every command up in such a table, so what is not in it cannot happen unnoticed. What has a state of its
- * own reads `transitions` and refuses what is not there in its own words; `find` and `next` are for the others.
+ * A state machine as data: the states, and for each of them the legal commands with the state that follows. The engine looks up
+ * every command in such a table, so an illegal one cannot go unnoticed. An object that stores its state by itself reads
+ * `transitions` and refuses an illegal command with its own error; the others use `find` and `next`.
  */
 import { InvariantViolation, stopOn, type ViolationListener } from './invariant.ts';
 

@@ -5,7 +5,7 @@ import { hasOnlyEnqueueFlags } from './inspect-record.ts';
 import { idBytesMax, type RecordFields, readRecord, recordBytesMin } from './message-record.ts';
 import { recordBytes } from './session-calls.ts';
 
-/** Where the record that starts at `start` ends. Throws `PROTOCOL_INVALID`, or what `recordBytes` throws of a message. */
+/** Validates the record that starts at `start` and returns its end. Throws `PROTOCOL_INVALID`, and as `recordBytes`. */
 export function validateRecord(source: Buffer, start: number, end: number): number {
   if (end - start < recordBytesMin) throw invalidRecordError();
   const length = source.readUInt32LE(start);

@@ -55,7 +55,7 @@ class Totals {
   markedMs = new Float64Array(0);
   waits = new Float64Array(0);
   buckets = new Float64Array(0);
-  /** Of marked sessions that were closed. */
+  /** Lifetime of closed sessions that had marked when they run. */
   closedMs = 0;
 
   constructor() {
@@ -92,7 +92,7 @@ export class WaitRecorder implements WaitLog {
   readonly #slots: HolderSlot<unknown>[] = [];
   #counted = new Float64Array(0);
 
-  /** `emulated`: events that this instance emulates, beyond those that are always emulated. */
+  /** `emulated` names events that this instance emulates, in addition to those that are always emulated. */
   constructor({
     clock,
     emulated = [],
@@ -130,7 +130,10 @@ export class WaitRecorder implements WaitLog {
     return new RecordedTime(this.#book, number);
   }
 
-  /** For something of which this instance has one. `idOf`: the number of the session that holds it, or in words what else does. */
+  /**
+   * Opens a slot for the holder of a resource of which the instance has only one. `idOf` returns the number of the session that
+   * holds it, or a phrase for another kind of holder.
+   */
   openHolderSlot<T>(event: WaitEvent, idOf: (holder: T) => number | string): HolderSlot<T> {
     const slot = new HolderSlot(this.#book, event, idOf);
     this.#slots.push(slot as HolderSlot<unknown>);
@@ -205,18 +208,18 @@ interface Book {
   readonly sessions: Set<RecordedTime>;
   /** The session on CPU: a thread runs one at a time. */
   running: RecordedTime | undefined;
-  /** Asked before any state or holder changes; undefined while nobody samples. */
+  /** Called before any state or holder changes; undefined while sampling is off. */
   sampler: HolderSampler | undefined;
 }
 
-/** Who has what the sessions in a wait event wait for. While nobody samples, a hold costs an assignment. */
+/** The holder of the resource that the sessions in a wait event wait for. While sampling is off, a change costs one assignment. */
 export class HolderSlot<T> {
   readonly event: string;
   readonly state: number;
   readonly #book: Book;
   readonly #idOf: (holder: T) => number | string;
   #holder: T | undefined;
-  /** Known while somebody samples. */
+  /** Known while sampling is on. */
   #sinceMs: number | undefined;
 
   constructor(book: Book, event: WaitEvent, idOf: (holder: T) => number | string) {
@@ -253,7 +256,7 @@ export class RecordedTime implements SessionTime {
   #sinceMs = 0;
   #isMarked = false;
   #markedAtMs = 0;
-  /** The result of the call under way is there: the session waits for nothing but its turn. */
+  /** The call under way has its result: the session waits only for its turn on the thread. */
   #isAnswered = false;
   #observer: StateObserver | undefined;
 
@@ -341,8 +344,8 @@ export class RecordedTime implements SessionTime {
   }
 
   /**
-   * Counts the last milliseconds of the wait under way, at most its length, as a wait of another event. Of a wait that a
-   * snapshot has already counted in part, an interval can get too little and the next too much; their sum is right.
+   * Counts the last `ms` milliseconds of the wait under way, at most all of it, as a wait of another event. If a snapshot has
+   * already counted a part of the wait, one interval can get too little and the next too much; their sum is right.
    */
   reassign(event: WaitEvent, ms: number): void {
     if (this.#state < firstWait) return;

@@ -2,7 +2,7 @@
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { xaCodes } from '../api/xa.ts';
 
-/** After these the instance must be opened again, which finds out what became of the writes under way. */
+/** After these errors the instance must be opened again; that determines the outcome of writes under way. */
 const instanceEnds: ReadonlySet<QueueErrorCode> = new Set([
   'INSTANCE_CLOSED',
   'INSTANCE_FAILED',

@@ -5,9 +5,9 @@ export interface PreparedBranchRow {
   formatId: number;
   gtrid: Uint8Array;
   bqual: Uint8Array;
-  /** What its commit does: `xa/branch-content.ts`. */
+  /** The encoded work of its commit: see `xa/branch-content.ts`. */
   content: Uint8Array;
-  /** What it does to the application's rows, as JSON: `storage/application-sql/branch-rows.ts`; '' if nothing. */
+  /** Its changes of the application's rows, as JSON (see `storage/application-sql/branch-rows.ts`); '' if there are none. */
   rows: string;
   /** Epoch ms. */
   preparedAtMs: number;

@@ -48,7 +48,7 @@ export function subscriberSample(
   };
 }
 
-/** `messages` counts durable ones only; `bytes` includes those of groups in flight. */
+/** `messages` counts durable messages only; `bytes` includes the bytes of groups in flight. */
 export function partitionSample(log: MessageLog, partition: Partition): PartitionSample {
   const { id, firstSeq, bytes } = partition;
   const endSeq = Math.max(firstSeq, Math.min(partition.endSeq, log.committedEndSeq));

@@ -24,7 +24,7 @@ const ignoredColumns = new Set(['windowMs']);
 
 export class ChangedRowFinder {
   readonly #rates: RateTracker;
-  /** By subject. */
+  /** The last written row of each subject. */
   readonly #lastWritten = new WeakMap<object, SampleRow>();
   /** End of the committed messages at the previous sample. */
   readonly #sampledEnds = new WeakMap<MessageLog, Seq>();
@@ -33,7 +33,7 @@ export class ChangedRowFinder {
     this.#rates = rates;
   }
 
-  /** The returned rows count as written. Those that could not be written go to `markUnwritten`. */
+  /** The returned rows count as written. Pass those that could not be written to `markUnwritten`. */
   findChanged(queues: Iterable<ShardedQueue>, now: ClockReading): ChangedRow[] {
     const rows: ChangedRow[] = [];
     for (const queue of queues) {

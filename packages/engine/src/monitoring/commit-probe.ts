@@ -1,7 +1,7 @@
 /**
- * Whether the instance can commit, shown by a commit: a row of the instance's file is written and synced by its writer, and
- * the disk has room for the groups to come. Callers at the same time share a probe, and so do those shortly after it, so
- * probing costs at most one sync a second however often it is asked for.
+ * Tests whether the instance can commit by committing: its writer writes and syncs a row of the instance's file, and the disk
+ * must have room for further groups. Concurrent callers, and those shortly after, share one probe, so probing costs at most one
+ * sync a second.
  */
 
 import { QueueError } from '../api/errors.ts';

@@ -18,7 +18,7 @@ import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import { partitionSample, shardSample, subscriberSample } from './build-samples.ts';
 import type { ClockReading, RateTracker } from './rate-tracker.ts';
 
-/** `counts`: those of the queue, in which `delayed` includes messages that are not due yet. */
+/** `counts` are the queue's counts; `delayed` includes messages that are not due yet. */
 export function computeQueueStats(
   { row, logs }: ShardedQueue,
   counts: QueueCounts,

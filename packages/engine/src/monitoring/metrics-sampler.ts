@@ -38,7 +38,7 @@ export class MetricsSampler {
     this.#scheduleNext(options.sampleMs);
   }
 
-  /** Starts the rate windows of a queue. To be called after its logs are recovered, so that they do not count as growth. */
+  /** Starts the rate windows of a queue. Call it after its logs are recovered, so that they do not count as growth. */
   startRates(queue: ShardedQueue): void {
     this.rates.advance(queue, this.#now);
   }

@@ -18,7 +18,7 @@ export function readClock(clock: Clock): ClockReading {
 
 interface RateState {
   window: RateWindow;
-  /** As of the last `advance`. */
+  /** Value at the last `advance`. */
   dequeued: number;
   lastDequeueMs: number | null;
 }
@@ -26,7 +26,7 @@ interface RateState {
 export class RateTracker {
   readonly #states = new WeakMap<MessageLog | SubscriberCursor, RateState>();
 
-  /** Moves the windows on. To be called about once a second; the first call for a log or cursor opens its window. */
+  /** Advances the windows. Call it about once a second; the first call for a log or cursor opens its window. */
   advance(queue: ShardedQueue, now: ClockReading): void {
     for (const log of queue.logs) {
       this.#stateOf(log, now).window.advance(now.monotonicMs, countersOf(log));

@@ -1,4 +1,4 @@
-/** The counts and statistics of sharded queues, at the moment when they are asked for. */
+/** The counts and statistics of sharded queues, computed when they are requested. */
 
 import type { ShardStats } from '../api/instance-stats.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
@@ -70,7 +70,7 @@ export class ShardedStatistics implements QueueStatistics {
   }
 }
 
-/** What is counted in the logs of a queue: delayed messages and forwarding are not known there. */
+/** Counts from the logs of a queue, which do not include delayed messages and forwarding. */
 function countsOf({ row, logs, cacheBytes, refused, lost }: ShardedQueue): QueueCounts {
   const counts = {
     shards: row.shards,

@@ -17,7 +17,7 @@ export interface WhereaboutsSources {
   holderOf(cursor: SubscriberCursor, seq: Seq): Omit<Held, 'state'>;
 }
 
-/** Of the message with number `seq` in the log of a cursor. O(unsettled deliveries). */
+/** Whereabouts of the message with number `seq` in the log of a cursor. O(unsettled deliveries). */
 export function whereaboutsOf(
   cursor: SubscriberCursor,
   seq: Seq,

@@ -78,7 +78,7 @@ export class BacklogReader {
     cursor.addReadRuns(runs, readEnd);
   }
 
-  /** Messages of a log from `fromSeq` on, as many as one bulk read gives. All live messages below `readEnd` are among them. */
+  /** Reads messages of a log from `fromSeq` on, as many as one bulk read returns. They include all live messages below `readEnd`. */
   async readRuns(
     { log, consumption }: SubscriberCursor,
     fromSeq: Seq,
@@ -155,7 +155,7 @@ export class BacklogReader {
     return (await this.#file.read({ kind: 'chunk', ...place })).body;
   }
 
-  /** What was committed under the key, long ago or not; undefined if nothing was. Throws `STORAGE_CORRUPT`. */
+  /** Reads the row that was committed under the key, however old; undefined if there is none. Throws `STORAGE_CORRUPT`. */
   async readIdempotencyKey(key: string): Promise<IdempotencyKeyRow | undefined> {
     return (await this.#file.read({ kind: 'idempotency key', key })).row;
   }
@@ -170,7 +170,7 @@ export class BacklogReader {
   }
 }
 
-/** The partition was drained meanwhile, and may hold messages of another log by now. */
+/** Whether the partition was drained during the read, and may hold messages of another log by now. */
 function isTruncated({ partitions }: MessageLog, partition: Partition): boolean {
   return partition.truncating || !partitions.all.includes(partition);
 }

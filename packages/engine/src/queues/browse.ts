@@ -156,7 +156,7 @@ function assertPresent(cursor: SubscriberCursor): void {
   if (cursor.removed) throw new QueueError('SUBSCRIBER_NOT_FOUND');
 }
 
-/** The next messages of a log. With a key, messages without it may be left out. */
+/** Reads the next messages of a log. With a correlation id, messages without it may be left out. */
 async function readRunsFrom(
   cursor: SubscriberCursor,
   seq: Seq,

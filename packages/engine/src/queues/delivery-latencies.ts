@@ -1,7 +1,7 @@
 /**
- * How long the messages of a queue waited from their enqueue to their first delivery, as counts by duration. Of each dequeue
- * call that got messages the first one is looked at, the oldest of its shard. To keep that cheap at high rates, only some calls
- * are measured, and each counts for those between it and the next.
+ * How long the messages of a queue waited from their enqueue to their first delivery, as counts by duration. For each dequeue
+ * call that got messages, the first message is measured, the oldest of its shard. To keep this cheap at high rates, only some
+ * calls are measured, and each also counts for the calls up to the next measured one.
  */
 import { latencyBucketCount, latencyBucketOf } from '../api/delivery-latency.ts';
 
@@ -35,7 +35,10 @@ export class DeliveryLatencies {
     this.#callsLeft = this.#stride;
   }
 
-  /** Dequeue calls by duration since it was created. From here on each call is measured again for a while. */
+  /**
+   * Returns the number of dequeue calls by duration since this object was created. Afterwards each call is measured again for a
+   * while.
+   */
   read(): number[] {
     this.#stride = 1;
     this.#measuredAtStride = 0;

@@ -58,7 +58,7 @@ export class Dispatcher implements MessageReceiver {
       : this.#deliverCounted(queue, options, onDelivery);
   }
 
-  /** Where attempts are limited, a delivery is answered once the file has counted it. */
+  /** If attempts are limited, returns a delivery only after the file has counted it. */
   async #deliverCounted(
     queue: ShardedQueue,
     options: ValidDequeueOptions,
@@ -127,15 +127,15 @@ export class Dispatcher implements MessageReceiver {
     return [];
   }
 
-  /** What a call that found nothing waits for: messages are being read from disk, or there are none. */
+  /** The wait event of a call that found nothing: messages are being read from disk, or there are none. */
   #eventOfWait(cursors: readonly SubscriberCursor[]): WaitEvent {
     const isReading = this.#options.backlogReader.pendingRead(cursors) !== undefined;
     return isReading ? backlogRead : waitingForMessages;
   }
 
   /**
-   * To be called when nothing was found. Throws `PARTITION_DAMAGED`: with `all` if any cursor has damage ahead, with `some`
-   * only if every cursor has.
+   * Call it when no message was found. Throws `PARTITION_DAMAGED`: with `all` if any cursor has damage ahead, with `some` only if
+   * every cursor has.
    */
   #assertUndamaged(cursors: readonly SubscriberCursor[], required: 'all' | 'some'): void {
     const damages = cursors.map((cursor) => this.#options.backlogReader.damageAhead(cursor));
@@ -217,8 +217,8 @@ export class Dispatcher implements MessageReceiver {
   }
 
   /**
-   * Returns messages to their queues: those that a consumer has seen count as delivered, the others do not. Nobody is served
-   * before all are back, so that they are delivered again in their order.
+   * Returns messages to their queues: those that a consumer has seen count as delivered, the others do not. No waiting call is
+   * served before all are returned, so that they are redelivered in order.
    */
   returnDeliveries({ seen, unseen }: { seen: readonly Delivery[]; unseen: readonly Delivery[] }): void {
     const queues = new Set<ShardedQueue>();
@@ -243,7 +243,7 @@ export class Dispatcher implements MessageReceiver {
   }
 }
 
-/** What the messages of an instance need beside their delivery. */
+/** Parts of the instance that every delivered message needs. */
 export interface DeliverySource {
   payloads: PayloadStore;
 }

@@ -13,9 +13,9 @@ import { LazyCommitResult } from '../model/session-calls.ts';
 import type { TableWrite } from '../model/table-write.ts';
 
 export interface IdempotencyKeysOptions {
-  /** By the clock of delays, which restarts do not set back. */
+  /** Time of the delay clock, which restarts do not set back. */
   nowMs(): number;
-  /** What the file has under the key. */
+  /** Reads the row of the key from the file. */
   read(key: string): Promise<IdempotencyKeyRow | undefined>;
 }
 
@@ -25,7 +25,7 @@ export interface KeyedContent {
   hasStatements: boolean;
 }
 
-/** What was committed under a key. */
+/** The content that was committed under a key. */
 interface CommittedContent {
   fingerprint: Uint8Array;
   idRuns: readonly IdRun[];

@@ -1,7 +1,7 @@
 /**
- * What an instance asks of a kind of queue, by need: of sharded queues in the instance's own file, and of two kinds of
- * unsharded queues in the file that all instances share, which differ in who writes it. A transaction belongs to one kind,
- * since no commit spans files or writers.
+ * The interfaces through which an instance uses a kind of queue. There are three kinds: sharded queues in the instance's own
+ * file, and two kinds of unsharded queues in the file that all instances share, which differ in the process that writes it. A
+ * transaction belongs to one kind, since no commit spans files or writers.
  */
 
 import type { QueueErrorCode } from '../api/errors.ts';
@@ -43,7 +43,7 @@ export interface QueueEngine {
 export interface ValidDequeueOptions extends DequeueOptions {
   max: number;
   waitMs: number;
-  /** Of the session that calls, if a session does. */
+  /** Time book of the calling session, if a session calls. */
   time?: RecordedTime;
   /** Its number. */
   session?: SessionNumber;
@@ -201,7 +201,7 @@ export interface BrowseOptions {
   after: string | undefined;
   /** Only messages with this correlation id. */
   key: CorrelationKey | undefined;
-  /** Those that were consumed and are kept, instead of the others. */
+  /** True: browses the consumed messages that are retained, instead of the others. */
   processed: boolean;
 }
 
@@ -257,12 +257,12 @@ export interface QueueLifecycle {
 /** Subscribers of topics. */
 export interface TopicEngine {
   /**
-   * Gives a topic the subscribers that `read` returns, and no others. Resolves when that is durable: a new subscriber gets
-   * what is committed from then on, and nothing is left of those that are gone. Returns the subscribers.
+   * Makes the subscribers of a topic exactly those that `read` returns. Resolves with them when that is durable: a new subscriber
+   * gets the messages that are committed from then on, and the backlogs of removed ones are deleted.
    */
   applySubscribers(topic: QueueRow, read: () => readonly SubscriberRow[]): Promise<readonly SubscriberRow[]>;
   /** Removes a temporary subscriber with its messages; false if there is none of this name. */
   removeTemporary(topic: QueueRow, name: string): Promise<boolean>;
-  /** All, or the one of a name. */
+  /** All subscribers, or the one with this name. */
   subscribers(topic: QueueRow, name?: string): SubscriberInfo[];
 }

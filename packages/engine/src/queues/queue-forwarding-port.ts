@@ -1,4 +1,4 @@
-/** What a queue tells its forwarding to other instances, where it has one. */
+/** Notifications from a queue to its forwarding, if it forwards to other instances. */
 import type { LogId } from '../model/ids.ts';
 
 export interface QueueForwardingPort {

@@ -30,7 +30,7 @@ export interface QueueLogsOptions {
 
 export class QueueLogs {
   readonly all: MessageLog[] = [];
-  /** Those that sessions enqueue to: for each shard by index the logs of its lanes, by priority. */
+  /** The logs that sessions enqueue to: for each shard (by index) the logs of its lanes (by priority). */
   readonly byShard: readonly (readonly MessageLog[])[];
   readonly #options: QueueLogsOptions;
   readonly #cache: CacheShare;

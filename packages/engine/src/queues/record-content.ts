@@ -1,9 +1,12 @@
-/** What the record of a message tells when the message is browsed and not delivered. */
+/** The content of a record for a message that is browsed and not delivered. */
 import type { Message } from '../api/message.ts';
 import { type ChunkedPayload, type RecordFields, readRecord } from '../model/message-record.ts';
 import { type ReadChunk, streamPayload } from '../payloads/payload-stream.ts';
 
-/** Where the payload of a browsed message is stored, for the server that passes the message on. Callers do not see it. */
+/**
+ * Property with the location of a browsed message's payload, for the server that sends the message on. It is invisible to
+ * callers.
+ */
 export const chunkedPayloadKey = Symbol('chunked payload');
 
 export type RecordContentView = Omit<RecordFields, 'chunked'> &

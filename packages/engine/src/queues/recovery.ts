@@ -35,14 +35,14 @@ function endSeqOf(partitions: readonly RecoveredPartition[]): Seq {
 export interface RecoverQueueInput {
   /** Created with the bounds (`logBoundsOf`) of the same partitions. */
   queue: ShardedQueue;
-  /** From the catalog. */
+  /** Subscribers in the catalog. */
   subscribers: readonly SubscriberRow[];
   partitions: readonly RecoveredPartition[];
-  /** From the file, of all queues. */
+  /** Subscriptions of all queues in the file. */
   subscriptions: readonly SubscriptionRow[];
-  /** Of this queue only. */
+  /** Evacuated messages of this queue only. */
   evacuated: readonly EvacuatedRow[];
-  /** From the file, of all queues; null after a crash. */
+  /** Delivery marks of all queues in the file; null after a crash. */
   deliveryMarks: readonly DeliveryMark[] | null;
 }
 

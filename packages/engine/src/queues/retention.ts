@@ -16,7 +16,7 @@ export class Retention {
     this.#options = options;
   }
 
-  /** To be called for a log with partitions that are kept for now. */
+  /** Call it for a log with partitions that are retained for now. */
   watch(log: MessageLog): void {
     const { groupCommit, ports } = this.#options;
     const untilMs = log.partitions.retainedUntilMs;

@@ -1,7 +1,7 @@
 /**
- * What happens to messages that were delivered and not consumed. The delivery is counted in the file. The message is
- * ready again, after a pause if its queue has a retry delay. When its attempts are used up it moves to the exception
- * queue, once, in the same commit that consumes it in its own queue. `retry-life.ts` has the states and the rules.
+ * Handles messages that were delivered and not consumed. The delivery is counted in the file. The message becomes ready again,
+ * after a pause if its queue has a retry delay. When its attempts are used up it moves to the exception queue, exactly once: the
+ * same commit consumes it in its own queue. `retry-life.ts` has the states and the rules.
  */
 
 import type { GroupCommit } from '../commit/group-commit.ts';
@@ -71,7 +71,7 @@ export class Retries {
     return deliveries.filter(({ deliveryCount }) => deliveryCount <= attemptsMax);
   }
 
-  /** Deliveries of one queue ended without a commit. Those to a subscriber that was removed meanwhile are dropped. */
+  /** Ends deliveries of one queue without a commit. Deliveries to a subscriber that has been removed are dropped. */
   nack(queue: ShardedQueue, ended: readonly Delivery[]): void {
     const { attemptsMax, retryDelayMs } = queue.row;
     const deliveries = ended.filter(({ cursor }) => !cursor.removed);

@@ -36,7 +36,7 @@ export class ShardedLifecycle implements QueueLifecycle {
     queues.delete(queueId);
     dropForwarding(queueId);
     if (queue !== undefined) await this.#dropLogs(queue);
-    await this.deleteRows(queueId); // those of commits that were in flight too
+    await this.deleteRows(queueId); // includes rows of commits that were in flight
   }
 
   /** Deletes what a dropped queue has outside its partitions. */

@@ -1,5 +1,5 @@
 /**
- * The sharded queues of one instance that are in memory, recovered from the file or created when first used. Of each one: the
+ * The sharded queues of one instance that are in memory, recovered from the file or created when first used. For each queue: the
  * shard that each session enqueues to, and for each subscriber the cursors that deliver its messages in turn.
  */
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
@@ -34,19 +34,19 @@ interface SubscriberIdentity {
 const queueSubscription = { id: 0, name: undefined, durable: true };
 
 export interface ShardedQueueOptions extends Omit<QueueLogsOptions, 'trace'> {
-  /** Where events of traced messages are recorded. */
+  /** Records the events of traced messages. */
   traceRing?: TraceRing | undefined;
   cache: MessageCache;
   waits: WaitRecorder;
   ports: WaiterPorts;
-  /** By queue: how many messages were lost when the instance last stopped. */
+  /** Messages of each queue that were lost when the instance last stopped. */
   lostMessages: ReadonlyMap<QueueId, number>;
 }
 
 /** One queue. */
 export class ShardedQueue {
   readonly row: QueueRow;
-  /** Every log: those of its shards, and those of messages forwarded here. */
+  /** All logs: those of the queue's shards, and those of messages forwarded here. */
   readonly logs: readonly MessageLog[];
   /** Undefined if nothing can be traced. */
   readonly trace: QueueTrace | undefined;
@@ -200,13 +200,13 @@ export class ShardedQueue {
 }
 
 /**
- * One shard of a queue: its logs, one per priority. Sessions are bound to a shard and enqueue to its logs. Logs of messages
- * that were forwarded from other instances belong to no shard here: nobody enqueues to them.
+ * One shard of a queue: its logs, one per priority. Sessions are bound to a shard and enqueue to its logs. Logs of messages that
+ * were forwarded from other instances belong to no shard here, because no session enqueues to them.
  */
 class Shard {
   /** Number of sessions bound to it. */
   boundSessions = 0;
-  /** By priority, 0 first. */
+  /** The logs by priority, 0 first. */
   readonly #logs: readonly MessageLog[];
 
   constructor(logs: readonly MessageLog[]) {

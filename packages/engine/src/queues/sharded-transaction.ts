@@ -50,7 +50,7 @@ import { TransactionSql } from './transaction-sql.ts';
 /** Decides the log of a plain record: it has no group key, recipients or priority. */
 const messageWithoutRouting: NewMessage = { payload: '' };
 
-/** What transactions need of their instance. */
+/** Parts of the instance that transactions use. */
 export interface ShardedTransactionContext {
   slab: Slab;
   clock: Clock;
@@ -349,8 +349,8 @@ export class ShardedTransaction implements QueueTransaction {
   }
 
   /**
-   * What a prepared branch of a distributed transaction keeps of it. Throws `XA_UNSUPPORTED` for what cannot be prepared,
-   * `QUEUE_DROPPED`, `SUBSCRIBER_NOT_FOUND`.
+   * The content that a prepared branch of a distributed transaction keeps. Throws `XA_UNSUPPORTED` if the content cannot be
+   * prepared, `QUEUE_DROPPED`, `SUBSCRIBER_NOT_FOUND`.
    */
   contentToPrepare(): PreparableContent {
     this.assertQueuesExist();

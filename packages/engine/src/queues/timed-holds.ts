@@ -15,7 +15,7 @@ export interface TimedHold<D> {
   readonly queue: QueueRow;
   readonly delivery: D;
   readonly receipt: string;
-  /** On the monotonic clock, so that setting the wall clock ends no hold. */
+  /** Expiry on the monotonic clock, so that setting the wall clock ends no hold. */
   expiresAtMs: number;
   /** Only `TimedHolds` changes it, through the table of `hold-life.ts`. */
   state: HoldState;
@@ -23,7 +23,7 @@ export interface TimedHold<D> {
 
 export interface TimedHoldsOptions<D> {
   ports: Ports;
-  /** The holds have ended; their messages are to be returned. */
+  /** The holds have expired: their messages must be returned. */
   onExpired(holds: TimedHold<D>[]): void;
   /** Stops the instance. */
   onInvariantBroken: ViolationListener;
@@ -31,7 +31,7 @@ export interface TimedHoldsOptions<D> {
 
 /** `D` is how a kind of queue describes a delivery. */
 export class TimedHolds<D> {
-  /** By the name in its receipt. */
+  /** Holds by the delivery name in their receipts. */
   readonly #byName = new Map<string, TimedHold<D>>();
   readonly #options: TimedHoldsOptions<D>;
   readonly #receipts: ReceiptSource;
@@ -105,12 +105,12 @@ export class TimedHolds<D> {
     this.#scheduleAt(hold.expiresAtMs);
   }
 
-  /** Its message is to be returned: the receipt is stale from now on. */
+  /** Ends the hold because its message is being returned: the receipt is stale from now on. */
   release(hold: TimedHold<D>): void {
     this.#end(hold, 'release');
   }
 
-  /** A transaction acknowledges it; call `settle` or `unstage` when that ends. */
+  /** A transaction acknowledges the hold; call `settle` or `unstage` when the transaction ends. */
   stage(hold: TimedHold<D>): void {
     this.#apply(hold, 'stage');
   }

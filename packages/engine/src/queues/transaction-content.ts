@@ -1,4 +1,4 @@
-/** What a transaction on sharded queues does at its commit, and what of it can be neither repeated under a key nor prepared. */
+/** The content of a transaction on sharded queues, and checks for the parts that cannot be repeated under a key or prepared. */
 import { QueueError } from '../api/errors.ts';
 import type { StagedRun, StagedTransaction } from '../commit/staged-transaction.ts';
 import type { Delivery } from '../log/delivery.ts';
@@ -6,12 +6,12 @@ import type { DelayedRow } from '../model/delayed-message.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 
-/** What the transaction does at its commit, as far as it can be prepared. */
+/** The content of a transaction that can be prepared. */
 export interface PreparableContent {
   runs: readonly StagedRun[];
   deliveries: readonly Delivery[];
   delayed: readonly DelayedRow[];
-  /** Of the application, to be run at the prepare. */
+  /** Statements of the application, run at the prepare. */
   statements: readonly SqlStatement[];
 }
 

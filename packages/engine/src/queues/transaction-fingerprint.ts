@@ -1,7 +1,7 @@
 /**
- * A SHA-256 over what a transaction asks for, equal for each attempt at it: queues and messages in the order of the enqueue
- * calls, statements, receipts. What differs between attempts is left out: time stamps, the shard that a session is bound to, and
- * the id of a payload in chunks, of which the SHA-256 is taken instead.
+ * A SHA-256 over the content of a transaction, equal for each attempt at it: queues and messages in the order of the enqueue
+ * calls, statements, receipts. Values that differ between attempts are left out: time stamps, the shard that a session is bound
+ * to, and the id of a payload in chunks, which is replaced by the payload's SHA-256.
  */
 
 import { createHash, type Hash } from 'node:crypto';

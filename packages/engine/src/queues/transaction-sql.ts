@@ -12,7 +12,7 @@ import type { TransactionStatements } from './queue-engine.ts';
 
 export interface TransactionSqlOptions {
   staged: StagedTransaction;
-  /** Throws `TX_TOO_LARGE` if the transaction has no room for so much more. */
+  /** Throws `TX_TOO_LARGE` if the transaction has no room for this many more. */
   assertWithinLimits(operations: number, bytes: number): void;
   /** Resolves when the writer is the caller's alone, until its commit or the release of the reservation. */
   reserveWriter(): Promise<WriterReservation>;

@@ -1,4 +1,4 @@
-/** Calls that wait for messages of one queue, in the order of their arrival. Whoever has messages finishes them in turn. */
+/** Calls that wait for messages of one queue, in order of arrival. The code that gets messages finishes them in turn. */
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
@@ -17,7 +17,10 @@ export interface Waiter<Request> {
   readonly request: Request;
   /** False once the wait has ended. */
   readonly isWaiting: boolean;
-  /** Messages are on their way to the call: its timeout does not end the wait until they arrive, or until `resume` says that none do. */
+  /**
+   * Messages are being fetched for the call: its timeout does not end the wait until they arrive, or until `resume` reports that
+   * there are none.
+   */
   expect(): void;
   resume(): void;
   /** Ends the wait. Returns false if it had ended already: then no caller got `outcome`. */
@@ -28,7 +31,7 @@ export interface WaitOptions {
   waitMs: number;
   /** Ends the wait. */
   signal?: AbortSignal | undefined;
-  /** Of the session that waits, if a session does. */
+  /** Time book of the waiting session, if a session waits. */
   time?: RecordedTime | undefined;
 }
 

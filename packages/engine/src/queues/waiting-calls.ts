@@ -1,4 +1,7 @@
-/** The calls that wait for messages of one subscriber of a sharded queue. Whoever learns that messages may be ready has them served. */
+/**
+ * The calls that wait for messages of one subscriber of a sharded queue. Any code that learns that messages may be ready triggers
+ * serving them.
+ */
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';

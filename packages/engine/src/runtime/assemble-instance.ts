@@ -34,11 +34,11 @@ export interface InstanceHooks {
   processOf?: InstanceId;
   /** Called when the instance stops serving without having been closed. */
   onEnded?(error: QueueError): void;
-  /** A scrub found damage of stored data that the one before did not find. */
+  /** A scrub found damage of stored data that the previous scrub did not find. */
   onDamageFound?(finding: DamageFinding): void;
   /** All files are closed. */
   onClosed(): void;
-  /** Where groups are committed; by default wherever `servesOnly` lets them. */
+  /** Decides where groups are committed; the default depends on `servesOnly`. */
   placement?: CommitPlacement;
 }
 
@@ -210,7 +210,7 @@ function validatePartitionMessagesMax(partitionMessagesMax: number): number {
   throw new QueueError('OPTIONS_INVALID', { message: `partitionMessagesMax must be 1 to ${most}` });
 }
 
-/** A power of two, so that the sample is told by some bits of a number. */
+/** It must be a power of two, so that some bits of a number decide whether a message is sampled. */
 function validateTraceEvery(traceEvery: number): number {
   const { traceEveryMin: least, traceEveryMax: most } = limits;
   if (traceEvery === 0) return 0;

@@ -65,7 +65,7 @@ export interface ShardedOptions {
   emulatedSync: EmulatedSync;
   logBytesMax: number;
   sampleIntervalMs: number;
-  /** One message in so many is traced; 0: none. */
+  /** One message in this many is traced; 0: none. */
   traceEvery: number;
   writerReservationMsMax: number;
   sqlLockMsMax: number;

@@ -40,7 +40,7 @@ export class InstanceEnd {
     else this.end(new QueueError('INSTANCE_FAILED', { cause: error, details: { cause: error.code } }));
   }
 
-  /** Whether storage failed. Whether commits in progress at that time are durable, only recovery can tell. */
+  /** Whether storage failed. Only recovery can determine whether commits in progress at that time are durable. */
   get failed(): boolean {
     const code = this.#options.queues.endReason?.code;
     return code !== undefined && stoppedCodes.includes(code);
@@ -87,5 +87,5 @@ export class InstanceEnd {
   }
 }
 
-/** Of an instance that must be opened again. */
+/** Errors after which the instance must be opened again. */
 const stoppedCodes: readonly string[] = ['INSTANCE_FAILED', 'INVARIANT_BROKEN'];

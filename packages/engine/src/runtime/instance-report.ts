@@ -76,7 +76,7 @@ export class InstanceReport {
     return engine.statistics.queueStats(row);
   }
 
-  /** Of nonpersistent queues, the messages that ended with the opening before. */
+  /** Messages of nonpersistent queues that were lost with the previous opening. */
   lostMessages(): { queue: string; messages: number }[] {
     const { sharded, queues } = this.#options;
     return sharded.lostMessages.flatMap(({ queueId, messages }) => {
@@ -85,7 +85,7 @@ export class InstanceReport {
     });
   }
 
-  /** No committed message is here and none is on its way. */
+  /** Whether the instance has no committed message and none is in flight to it. */
   isEmpty(): boolean {
     const { queues, delayed, groupCommit, forwarding, branches } = this.#options.sharded;
     const logs = [...queues].flatMap((queue) => queue.logs);

@@ -26,7 +26,7 @@ import type { ServedQueues } from './served-queues.ts';
 const delayedPagesMax = 4;
 /** A wall clock that has moved by more than this against the monotonic clock was set, milliseconds. */
 const clockSetMsMin = 100;
-/** Whereabouts of a topic's message are reported for no more subscribers than these. */
+/** Maximum number of subscribers for which the whereabouts of a topic's message are reported. */
 const subscribersMax = 100;
 
 export interface InstanceTracesOptions {

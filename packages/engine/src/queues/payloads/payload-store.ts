@@ -123,7 +123,7 @@ export class PayloadStore {
     this.discard(payloadId, chunkCount(bytes));
   }
 
-  /** The same, of a payload of which so many chunks were written. */
+  /** The same for a payload of which `chunks` chunks were written. */
   discard(payloadId: PayloadId, chunks: number): void {
     if (chunks > 0) this.#scheduleDeletion({ payloadId, chunks, writes: [] });
   }

@@ -39,7 +39,7 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
 
   /**
    * `time`: of the session that waits for the upload, if its program marks when it runs. Throws `UPLOADS_FULL`, `BACKLOG_FULL`.
-   * To be ended by `finish` or `abandon`.
+   * End it with `finish` or `abandon`.
    */
   constructor(store: PayloadStore, time?: RecordedTime) {
     this.#store = store;
