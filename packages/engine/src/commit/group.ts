@@ -57,8 +57,8 @@ export interface PendingMember {
   reservation: WriterReservation | undefined;
   submittedAtMs: number;
   /**
-   * While the member is pending: for how long the writer had been reserved when it arrived. Once its group is closed: for how
-   * long the writer was reserved since then.
+   * While the member is pending: total time of writer reservations before it arrived. Once its group is closed: total time of
+   * reservations while it was pending.
    */
   reservedMs: number;
   resolve(): void;

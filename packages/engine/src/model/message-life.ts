@@ -10,9 +10,9 @@
  *     paused       returned, and waiting for its retry delay
  *     terminal     consumed, not addressed to this subscriber, or a number that never became a message
  *
- * Of these, `held` and the states after it are per delivery, the others follow from the cursor's position and its
- * watermark, which recovery reads from the file. `evacuated` is not a state: it says where a message's record is stored, not what
- * may happen to the message.
+ * Of these, `held` and the states after it are per delivery, the others follow from the cursor's position and its watermark,
+ * which recovery reads from the file. `evacuated` is not a state: it says where a message's record is stored, not what may happen
+ * to the message.
  */
 import { TransitionTable } from './transition-table.ts';
 

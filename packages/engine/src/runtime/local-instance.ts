@@ -177,7 +177,7 @@ export class LocalInstance implements Instance {
     return this.#sharded.homeInstances.openCaller();
   }
 
-  /** From now on messages can come from the other instances and go to them; so can calls about branches. */
+  /** From now on messages and calls about branches can be exchanged with the other instances. */
   connectInterconnect(interconnect: PeerInterconnect): void {
     this.#peers.connect(interconnect);
   }
@@ -197,7 +197,7 @@ export class LocalInstance implements Instance {
 
   #onCatalogRead(queues: readonly QueueRow[]): void {
     this.#peers.refresh();
-    // What fails is tried again at the next check.
+    // A failure is retried at the next check.
     this.#subscribers.applyAll(queues).catch(() => this.#queues.retryAtNextRefresh());
   }
 
@@ -339,7 +339,7 @@ export class LocalInstance implements Instance {
     return this.#report.queueStats(name);
   }
 
-  /** Of nonpersistent queues, the messages that ended with the opening before. */
+  /** Messages of nonpersistent queues that were lost with the previous opening. */
   get lostMessages(): { queue: string; messages: number }[] {
     return this.#report.lostMessages();
   }
@@ -349,12 +349,12 @@ export class LocalInstance implements Instance {
     return this.#sharded.epoch;
   }
 
-  /** Why nothing is served any more. */
+  /** Why the instance has stopped serving. */
   get endReason(): QueueError | undefined {
     return this.#queues.endReason;
   }
 
-  /** No committed message is here and none is on its way. With `acceptsMessages` false it stays so. */
+  /** Whether the instance has no committed message and none is in flight to it. With `acceptsMessages` false it stays empty. */
   get isEmpty(): boolean {
     return this.#report.isEmpty();
   }
@@ -368,7 +368,7 @@ export class LocalInstance implements Instance {
     await this.#sharded.probe.run();
   }
 
-  /** The lease is held again after it had lapsed: serves calls that waited meanwhile. */
+  /** The lease is held again after it had lapsed: serves calls that waited in the meantime. */
   onLeaseRegained(): void {
     this.#sharded.queues.serveAllWaiters();
   }
@@ -383,7 +383,7 @@ export class LocalInstance implements Instance {
     this.#end.end(error);
   }
 
-  /** Whether storage failed. Whether commits in progress at that time are durable, only recovery can tell. */
+  /** Whether storage failed. Only recovery can determine whether commits in progress at that time are durable. */
   get failed(): boolean {
     return this.#end.failed;
   }

@@ -54,7 +54,7 @@ function holdsClaim(membership: Membership, instance: InstanceId, claim: ClaimNu
   try {
     return membership.holdsClaim(instance, claim);
   } catch {
-    return true; // the catalog cannot be read now: the next check tells
+    return true; // the catalog cannot be read now: the next check decides
   }
 }
 

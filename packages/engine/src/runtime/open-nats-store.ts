@@ -1,4 +1,4 @@
-/** Loads the package of the store on NATS when it is first asked for: the engine works without it. */
+/** Loads the package of the NATS store when it is first used: the engine works without it. */
 import { QueueError } from '../api/errors.ts';
 import type { NatsOptions, NatsStoreOptions, QueueStore } from '../api/store.ts';
 

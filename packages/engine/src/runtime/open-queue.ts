@@ -49,7 +49,7 @@ export interface EmbeddedQueue {
   close(): Promise<void>;
 }
 
-/** The same calls for a queue on servers, which have to be asked for its counts. */
+/** The same calls for a queue on servers. Its counts must be requested from them. */
 export interface StoreQueue extends Omit<EmbeddedQueue, 'info'> {
   info(): Promise<QueueInfo>;
 }
@@ -131,7 +131,7 @@ class OpenQueue<Info> {
   readonly #host: OpenedHost<Info>;
   readonly #name: string;
   readonly #timers: Timers;
-  /** Of one transaction. */
+  /** Limit of one transaction. */
   readonly #messagesMax: number;
   readonly #session: Session;
   readonly #ending = new AbortController();
@@ -177,7 +177,7 @@ class OpenQueue<Info> {
         }
       } catch (error) {
         await this.#session.rollback();
-        // In a later turn: whoever tries again at once must not keep the event loop from what would make it succeed.
+        // In a later turn: a caller that retries at once must not keep the event loop from the work that lets it succeed.
         await new Promise<void>((resume) => this.#timers.nextTurn(resume));
         for (const { reject } of calls) reject(error);
       }

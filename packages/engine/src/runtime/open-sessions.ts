@@ -64,7 +64,7 @@ export class OpenSessions {
     this.#sessions.delete(sessionNumber);
   }
 
-  /** From now on no session can be opened. */
+  /** Refuses to open further sessions. */
   refuse(): void {
     this.#closing = true;
   }

@@ -12,7 +12,7 @@ import { assertCatalogKnows, recoverSharded } from './recover-sharded.ts';
 
 interface FileOptions extends ShardedOptions {
   ports: InstancePorts;
-  /** Where groups are committed; undefined: not on this thread. */
+  /** Decides where groups are committed; undefined: never on this thread. */
   placement: CommitPlacement | undefined;
 }
 

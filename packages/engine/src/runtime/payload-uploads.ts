@@ -58,8 +58,8 @@ export class PayloadUploads {
   }
 
   /**
-   * Uploads a payload whose message `enqueue` stages later. Until then the payload is the caller's, who may discard it. Does
-   * not keep the session busy; its close aborts the upload. Throws as `enqueueStream` does.
+   * Uploads a payload whose message `enqueue` stages later. Until then the caller owns the payload and may discard it. Does not
+   * keep the session busy; its close aborts the upload. Throws as `enqueueStream` does.
    */
   async upload(queue: string, source: PayloadSource): Promise<UploadedPayload> {
     this.#session.guard.assertOpen();

@@ -30,7 +30,7 @@ export class PeerInstances {
     return this.#hosted;
   }
 
-  /** From now on messages can come from the other instances and go to them; so can calls about branches. */
+  /** From now on messages and calls about branches can be exchanged with the other instances. */
   connect(interconnect: PeerInterconnect): void {
     const { homeInstances, passedOn, forwarding } = this.#options.sharded;
     this.#interconnect = interconnect;
@@ -48,7 +48,7 @@ export class PeerInstances {
     await forwarding.disconnect();
   }
 
-  /** Reads from the catalog which of them are hosted, and tells forwarding of a change. */
+  /** Reads from the catalog which of them are hosted, and notifies forwarding of a change. */
   refresh(): void {
     const { instance, catalog, sharded } = this.#options;
     const hosted = catalog.hostedInstances().filter((other) => other !== instance);

@@ -1,4 +1,4 @@
-/** Scrubs the files of an instance every so often, and keeps what was found until a later scrub finds it mended. */
+/** Scrubs the files of an instance periodically, and keeps the findings until a later scrub finds them repaired. */
 import type { DamageFinding, ScrubStats } from '../api/instance-stats.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import { ScrubThread } from '../storage/threads/scrub-thread-client.ts';

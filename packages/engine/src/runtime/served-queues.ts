@@ -15,7 +15,7 @@ import type { Catalog } from '../storage/catalog/catalog.ts';
 import type { Branches } from '../xa/branches.ts';
 import { validateQueueSpec } from './validate-queue-spec.ts';
 
-/** What a session asks of its instance. */
+/** The interface of the instance that its sessions use. */
 export interface SessionContext {
   /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   findQueue(queue: string): FoundQueue;
@@ -73,7 +73,7 @@ export interface ServedQueuesOptions {
 type Enabled = { enqueue?: boolean; dequeue?: boolean };
 
 export class ServedQueues implements SessionContext {
-  /** Why nothing is served any more. */
+  /** Why the instance has stopped serving. */
   endReason: QueueError | undefined;
   /** False once the instance is to leave the cluster: it then only delivers the messages that it has. */
   acceptsMessages = true;
@@ -99,7 +99,7 @@ export class ServedQueues implements SessionContext {
     return { row, engine: this.engineOf(row) };
   }
 
-  /** Throws the reason why nothing is served any more. */
+  /** Throws the reason why the instance has stopped serving, if it has. */
   assertServing(): void {
     if (this.endReason !== undefined) throw this.endReason;
   }
@@ -152,7 +152,7 @@ export class ServedQueues implements SessionContext {
     this.read();
   }
 
-  /** What followed from the catalog could not be done: the next `refresh` reads it again. */
+  /** A change of the catalog could not be applied: the next `refresh` reads the catalog again. */
   retryAtNextRefresh(): void {
     this.#catalogVersion = -1;
   }
@@ -165,7 +165,7 @@ export class ServedQueues implements SessionContext {
     for (const old of before.values()) {
       const now = this.#rows.get(old.name);
       if (now?.queueId !== old.queueId) {
-        // What could not be removed now is removed when the instance is opened again.
+        // Rows that could not be removed now are removed when the instance is opened again.
         this.engineOf(old)
           .lifecycle.drop(old, this.#goneCode(old))
           .catch(() => undefined);

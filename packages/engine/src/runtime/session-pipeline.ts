@@ -14,7 +14,7 @@ export interface SessionPipelineOptions {
 
 export class SessionPipeline {
   readonly #options: SessionPipelineOptions;
-  /** As it was when the pipeline was opened. */
+  /** The queue's row when the pipeline was opened. */
   readonly row: QueueRow;
 
   constructor(options: SessionPipelineOptions) {

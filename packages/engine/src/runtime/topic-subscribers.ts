@@ -55,8 +55,9 @@ export class TopicSubscribers {
   }
 
   /**
-   * Applies the catalog's subscribers of all topics among the queues. Of an unsharded topic that cannot be read they stay
-   * unknown, and calls on it tell why: damage of the file that all instances share must not end those that serve other queues.
+   * Applies the catalog's subscribers of all topics among the queues. If an unsharded topic cannot be read, its subscribers stay
+   * unknown and calls on it throw the reason: damage of the file that all instances share must not stop instances that serve
+   * other queues.
    */
   async applyAll(queues: readonly QueueRow[]): Promise<void> {
     const topics = queues.filter(({ type }) => type === 'topic');

@@ -1,4 +1,4 @@
-/** The settings of a new queue: those of the caller with defaults, validated one by one and against each other. */
+/** Validates the settings of a new queue, one by one and against each other, and adds the defaults. */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { QueueSpec } from '../api/queue.ts';

@@ -25,7 +25,7 @@ export function sendDeliveries(
   }
 }
 
-/** Kinds of the frames: of those that others follow, and of the last one. */
+/** Kinds of the frames of one delivery: `part` for all but the last one. */
 interface FrameKinds {
   part: number;
   last: number;

@@ -363,7 +363,7 @@ export class ServerConnection {
     this.#writer.endFrame();
   }
 
-  /** Reads no more requests while the client does not read the answers, or has too many to come. */
+  /** Stops reading requests while the client does not read its answers, or has too many outstanding. */
   #throttle(): void {
     const { full } = this.#writer;
     const mustPause = full || this.#unanswered > limits.requestsPerConnectionMax;
@@ -379,7 +379,7 @@ export class ServerConnection {
     this.#awaitsDrain = true;
     await this.#writer.drained();
     this.#awaitsDrain = false;
-    this.#throttle(); // whoever waited before may have filled the writer again: then it waits again
+    this.#throttle(); // earlier waiters may have filled the writer again: then it waits again
   }
 }
 

@@ -36,7 +36,7 @@ export class ServerConsumer {
   #isStarted = false;
   /** Raised when the pipeline is emptied: what a delivery under way brings is returned at once. */
   #generation = 0;
-  /** Under way while there is credit and room. */
+  /** Set while messages are being pushed, which continues as long as there is credit and room. */
   #pushing: Promise<void> | undefined;
   /** Set while it waits for messages, to push or for a pull. */
   #wait: AbortController | undefined;
@@ -62,8 +62,9 @@ export class ServerConsumer {
   }
 
   /**
-   * The client acknowledges the oldest messages and gives credit for more: at first and after a recovery for all of the pipeline,
-   * then for those that its application was given. Resolves when they are consumed and what is ready was pushed.
+   * The client acknowledges the oldest messages and gives credit for more: initially and after a recovery for the whole pipeline,
+   * then for each message that its application was given. Resolves when the acknowledged messages are consumed and the ready ones
+   * are pushed.
    */
   async flow(acknowledged: number, credit: number): Promise<void> {
     this.#assertActive();
@@ -141,7 +142,7 @@ export class ServerConsumer {
     }
   }
 
-  /** Resolves without messages if the pipeline was emptied meanwhile, or the wait ended. */
+  /** Resolves without messages if the pipeline is emptied or the wait ends first. */
   async #deliver(max: number, waitMs: number): Promise<Message[]> {
     const generation = this.#generation;
     const { pipeline } = this.#options;
@@ -186,7 +187,10 @@ export class ServerConsumer {
     this.#wait?.abort();
   }
 
-  /** Returns all messages; the application was given the first `seen`. Resolves when no more of them is sent. */
+  /**
+   * Returns all messages to the queue; the application has seen the first `seen` of them. Resolves when none of them will be sent
+   * any more.
+   */
   async recover(seen: number): Promise<void> {
     this.#assertActive();
     this.#empty(seen);
@@ -219,7 +223,7 @@ export class ServerConsumer {
     this.#empty(seen);
   }
 
-  /** Ends it, and tells the client. */
+  /** Ends the consumer, and notifies the client. */
   fail(error: unknown): void {
     if (this.#end !== undefined) return;
     this.end(error);

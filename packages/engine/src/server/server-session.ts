@@ -31,12 +31,12 @@ export class ServerSession implements OperationHandler, SessionConnection {
   readonly uploads: SessionUploads;
   readonly consumers: SessionConsumers;
   readonly sends: SessionSends;
-  /** Under way: the last commit that the client sent; a dequeue may follow it without waiting for its answer. */
+  /** The client's last commit, if it is under way; a dequeue may follow it without waiting for its answer. */
   #lastCommit: Promise<unknown> | undefined;
   /** Set while the same session is ending on an earlier connection. */
   #previousEnded: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
-  /** Of the commit whose operations are being read. */
+  /** Key of the commit whose operations are being read. */
   #idempotencyKey: string | undefined;
 
   /** Throws `SESSIONS_FULL`, `SESSION_CLOSED` if a later connection has the session, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
@@ -221,7 +221,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
     return new LazyCommitResult(this.#outcomeEntry.idRuns); // the results of its SQL statements are not stored
   }
 
-  /** The client closed the session: its outcome will not be asked for. */
+  /** The client closed the session, so it will not ask for its outcome. */
   async close(): Promise<void> {
     try {
       await this.#end();

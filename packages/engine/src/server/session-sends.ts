@@ -15,9 +15,9 @@ import { readRecords, validateRecords } from './received-records.ts';
 interface Sends {
   /** Set while sends are under way, or wait for room. */
   last: Promise<void> | undefined;
-  /** Of a one-way send, until it is reported. */
+  /** Failure of a one-way send, until it is reported. */
   failure: { error: unknown } | undefined;
-  /** Sends that wait for the one before. */
+  /** Number of sends that wait for an earlier one. */
   waiting: number;
 }
 
@@ -82,7 +82,7 @@ export class SessionSends {
     return this.#calls.send(queue, content, { blockMs, signal: this.#ending.signal });
   }
 
-  /** Sends that wait for room end. Resolves when those that had room are enqueued. */
+  /** Ends sends that wait for room. Resolves when the other sends are enqueued. */
   async end(): Promise<void> {
     this.#ending.abort(new QueueError('SESSION_CLOSED'));
     await Promise.allSettled([...this.#byProducer.values()].map(({ last }) => last));

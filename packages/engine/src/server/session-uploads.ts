@@ -1,7 +1,7 @@
 /**
- * The uploads of one remote session, by the numbers that its client gave them. A finished payload waits here for the commit
- * that has its message. What no commit uses is discarded with the transaction, the session or the connection. A session
- * has one upload in progress at a time, with at most `uploadPartsMax` parts in memory.
+ * The uploads of one remote session, by the numbers that its client gave them. A finished payload waits here for the commit that
+ * has its message. A payload that no commit uses is discarded with the transaction, the session or the connection. A session has
+ * one upload in progress at a time, with at most `uploadPartsMax` parts in memory.
  */
 
 import { QueueError } from '../api/errors.ts';

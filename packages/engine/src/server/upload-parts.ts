@@ -21,7 +21,7 @@ export class UploadParts implements AsyncIterable<Buffer> {
   #failure: { error: unknown } | undefined;
 
   constructor() {
-    this.#started.promise.catch(() => undefined); // nobody may be waiting any more
+    this.#started.promise.catch(() => undefined); // there may be no caller left that handles the rejection
   }
 
   /** Resolves when the upload asks for the first part; rejects if the upload is refused. */

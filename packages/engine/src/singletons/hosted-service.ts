@@ -3,7 +3,7 @@
  *
  *     inactive -> activating -> active -> deactivating -> inactive (stopped)
  *                     |           |                    -> failed -> activating …
- *                     +-----------+- it threw, took too long, or said that it cannot go on
+ *                     +-----------+- it threw, took too long, or reported that it cannot continue
  *
  * An activation begins with a row in the instance's file. Nothing of the service runs before that is on disk, so a process that
  * could not write it is never active.

@@ -1,7 +1,7 @@
 /**
- * The singleton services of an instance, while this process hosts it. Whoever hosts the instance has its services: there is no
- * second lease. That at most one process is active follows from what holds for the instance: the host before is dead or has
- * closed it, in that order before this one opened it, and each commit compares the epoch.
+ * The singleton services of an instance, while this process hosts it. The services follow the instance: there is no second lease.
+ * At most one process is active because at most one hosts the instance: the previous host was dead or had closed it before this
+ * one opened it, and each commit compares the epoch.
  */
 import { QueueError } from '../api/errors.ts';
 import type { Json, ServiceInfo, ServiceSpec, SingletonService } from '../api/service.ts';
@@ -12,7 +12,7 @@ import type { ServiceInstance } from './service-instance.ts';
 
 export interface ServiceHostOptions {
   of: ServiceInstance;
-  /** Those of this instance. */
+  /** The services of this instance. */
   specs: readonly ServiceSpec[];
   recovered: RecoveredServices;
   load(spec: ServiceSpec): Promise<SingletonService>;
@@ -35,7 +35,7 @@ export class ServiceHost {
     );
   }
 
-  /** Activates them in the background: the instance serves its queues meanwhile. */
+  /** Activates the services in the background, while the instance already serves its queues. */
   start(): void {
     for (const service of this.#services.values()) service.start();
   }

@@ -11,7 +11,7 @@ export interface ServiceState {
   text: string | undefined;
 }
 
-/** What services need of the instance. */
+/** The parts of the instance that services use. */
 export interface ServiceInstance {
   readonly instance: InstanceId;
   readonly epoch: Epoch;

@@ -11,7 +11,7 @@ import type { GroupNumber, PartitionId, PayloadId, QueueId, Seq, SubscriberId } 
 const boundNumbers = new Float64Array(4);
 const boundNumbersAsBytes = Buffer.from(boundNumbers.buffer);
 
-/** Of a block's body, bound to its partition, its first sequence number, its count and its group. */
+/** Checksum of a block's body, bound to its partition, its first sequence number, its count and its group. */
 export function blockChecksum(
   at: { partition: PartitionId; firstSeq: Seq; count: number; groupNumber: GroupNumber },
   body: Uint8Array,
@@ -23,7 +23,7 @@ export function blockChecksum(
   return crc32(body, crc32(boundNumbersAsBytes));
 }
 
-/** Of a chunk of a streamed payload, bound to its payload and index. */
+/** Checksum of a chunk of a streamed payload, bound to its payload and index. */
 export function chunkChecksum(
   { payloadId, chunkIndex }: { payloadId: PayloadId; chunkIndex: number },
   body: Uint8Array,
@@ -35,7 +35,7 @@ export function chunkChecksum(
   return crc32(body, crc32(boundNumbersAsBytes));
 }
 
-/** Of a message of an unsharded queue, bound to its id and queue. */
+/** Checksum of a message of an unsharded queue, bound to its id and queue. */
 export function messageRowChecksum(
   { id, queueId }: { id: Seq; queueId: QueueId },
   record: Uint8Array,
@@ -45,7 +45,7 @@ export function messageRowChecksum(
   return crc32(record, crc32(boundNumbersAsBytes.subarray(0, 2 * Float64Array.BYTES_PER_ELEMENT)));
 }
 
-/** Of a row of numbers, texts, bytes and NULLs, in the order of its columns: for tables that are written rarely. */
+/** Checksum of a row of numbers, texts, bytes and NULLs, in the order of its columns: for tables that are written rarely. */
 export function rowChecksum(values: readonly (number | string | Uint8Array | null)[]): number {
   let sum = 0;
   for (const value of values) {
@@ -55,7 +55,7 @@ export function rowChecksum(values: readonly (number | string | Uint8Array | nul
   return sum;
 }
 
-/** Of a subscriber's consumed ranges, bound to partition and group. */
+/** Checksum of a subscriber's consumed ranges, bound to partition and group. */
 export function consumptionDeltaChecksum(
   at: { partition: PartitionId; subscriber: SubscriberId; groupNumber: GroupNumber },
   ranges: Uint8Array,

@@ -48,7 +48,7 @@ interface Reservations {
 
 const timeOf = ({ times }: EmulatedSync, served: number): number => times[served % times.length]!;
 
-/** Of one writer, which begins no sync before the last one has ended. */
+/** Reservations of a single writer, which begins no sync before the last one has ended. */
 function ownReservations(sync: EmulatedSync): Reservations {
   let served = 0;
   return {

@@ -7,7 +7,7 @@ import { chmodSync, statSync } from 'node:fs';
 export const privateFileMode = 0o600;
 export const privateFolderMode = 0o700;
 
-/** Of a file that exists. One that belongs to somebody else stays as it is: who may open it was the owner's decision. */
+/** Makes an existing file private to its owner. A file of another user stays as it is: its permissions are that owner's decision. */
 export function makePrivate(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined || (stats.mode & 0o077) === 0 || stats.uid !== process.getuid?.()) return;

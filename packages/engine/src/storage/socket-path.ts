@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { InstanceId } from '../model/ids.ts';
 
-/** In the folder, or in the temporary folder if the path is too long for a socket (108 bytes on Linux, 104 on macOS). */
+/** Path of a socket in the folder, or in the temporary folder if it is too long for a socket (108 bytes on Linux, 104 on macOS). */
 export function socketPath(dir: string, name: string): string {
   const path = join(resolve(dir), name);
   if (Buffer.byteLength(path) < 100) return path;

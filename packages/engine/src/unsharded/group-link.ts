@@ -37,7 +37,7 @@ export interface GroupLinkOptions {
 /** Milliseconds between two attempts while another process is becoming the writer, or stops being it. */
 const retryMs = 5;
 
-/** Resolves once there is a writer; undefined if nobody wants it any more. */
+/** Resolves once there is a writer; with undefined if the link is no longer wanted. */
 export async function openGroupLink(options: GroupLinkOptions): Promise<GroupLink | undefined> {
   const { dir, file, writeLock, ports, take, onMessage, onFailed } = options;
   const path = socketPath(dir, 'group-writer.sock');
@@ -79,7 +79,7 @@ function linkOver(
     socket.ref(); // keeps the process alive until the answer
     if (scheduled) return;
     scheduled = true;
-    // What the sessions ask for in this turn goes together.
+    // Requests that sessions make in this turn are sent together.
     ports.timers.nextTurn(() => {
       scheduled = false;
       const batch = take(true);

@@ -10,12 +10,12 @@ export interface BatchAnswer {
   writeMs: number;
 }
 
-/** From the writer. */
+/** A message from the writer. */
 export interface WriterMessage {
   answer?: BatchAnswer;
   /** Queues that have got messages; null: perhaps all. */
   readyQueues: readonly QueueId[] | null;
 }
 
-/** From another process: one batch at a time. */
+/** A message from another process: one batch at a time. */
 export type ClientMessage = WriteBatch;

@@ -19,15 +19,15 @@ import type { SharedFileLock } from './shared-file-lock.ts';
 
 /** The sessions of the writer's own process. */
 export interface LocalBatches {
-  /** What is to be written, or undefined. */
+  /** Takes the next batch to write; undefined if there is none. */
   take(): WriteBatch | undefined;
   onMessage(message: WriterMessage): void;
-  /** The groups cannot be written any more, or not now. */
+  /** Groups cannot be written, permanently or for now. */
   onFailed(error: unknown): void;
 }
 
 export interface GroupServerOptions {
-  /** Of the socket. */
+  /** Path of the socket. */
   path: string;
   file: UnshardedFile;
   /** Held by this process until the server is closed. */
@@ -50,7 +50,7 @@ const busyRetryMs = 1;
 export class GroupServer {
   readonly #options: GroupServerOptions;
   readonly #clients = new Set<Socket>();
-  /** Clients that do not read at the moment: they are told once they do. */
+  /** Clients that are not reading at the moment: they are notified once they read. */
   readonly #unnotified = new Set<Socket>();
   readonly #server: Server;
   #pending: PendingBatch[] = [];
@@ -114,7 +114,7 @@ export class GroupServer {
       });
   }
 
-  /** Nothing was written: others connect again, and meanwhile the lock may be reached. */
+  /** Nothing was written: the other processes reconnect, and by then the lock may be available. */
   #onLockFailed(error: unknown): void {
     for (const socket of this.#clients) socket.destroy();
     this.#options.local.onFailed(error);
@@ -141,7 +141,7 @@ export class GroupServer {
     const failed = group.answers.flat().find(({ failure }) => failure?.code === 'INSTANCE_FAILED')?.failure;
     if (failed === undefined) this.#answer(pending, group, writeMs);
     else {
-      // What is on the disk is unknown. The next writer finds out, and writes what is missing.
+      // The content of the disk is unknown. The next writer reads it, and writes what is missing.
       this.close();
       local.onFailed(fromStorageFailure(failed));
     }
@@ -173,7 +173,7 @@ export class GroupServer {
     client.write(encodeFrame(message));
   }
 
-  /** Another process can be the writer from now on. What was not answered is sent to it again. */
+  /** From now on another process can become the writer. Unanswered batches are sent to it again. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

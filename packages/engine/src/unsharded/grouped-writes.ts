@@ -1,12 +1,12 @@
 /**
- * The sessions of this process write through the elected writer of the folder, which this process may be itself. All that they
- * ask for in one turn of the event loop, and while the batch before is being written, goes to it as one batch. There is one
- * unanswered batch at a time, so that only one can be in doubt when the writer ends: it is sent again to the next one, with
- * its number and with all messages that this process holds (`storage/unsharded/write-group.ts`).
+ * The sessions of this process write through the elected writer of the folder, which this process may be itself. All their
+ * requests in one turn of the event loop, and those made while the previous batch is being written, form one batch. There is one
+ * unanswered batch at a time, so that only one can be in doubt when the writer ends: it is sent again to the next one, with its
+ * number and with all messages that this process holds (`storage/unsharded/write-group.ts`).
  *
- * Claims go in batches of their own, which are not synced, in turn with the others: a consumer that has got its messages can
- * then commit with the next group. In one batch with the commits a dequeue would take two syncs, an enqueue one, and
- * consumers would fall behind by half.
+ * Claims are sent in separate batches, which are not synced and alternate with the others: a consumer that has got its messages
+ * can then commit with the next group. In one batch with the commits, a dequeue would take two syncs and an enqueue one, so
+ * consumers would reach only half the rate.
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
@@ -37,7 +37,7 @@ const claimWait = registerWaitEvent({
 export interface GroupedWritesOptions {
   dir: string;
   file: LazyUnshardedFile;
-  /** Of all that write to the file: a group is one write. */
+  /** The lock of all writers of the file: a group is one write. */
   lock: SharedFileLock;
   ports: Pick<Ports, 'clock' | 'timers'>;
   waits: WaitRecorder;
@@ -117,7 +117,7 @@ export class GroupedWrites implements UnshardedWrites {
         consumer,
         asked.map(({ max }) => max),
       );
-      // Without a call that got nothing there may be more messages, for calls that came meanwhile.
+      // If every call got messages there may be more, for calls that arrived in the meantime.
       left = asked.length > 0 && claimed.every((rows) => rows.length > 0);
       for (const [index, rows] of claimed.entries()) {
         if (!asked[index]!.finish(rows)) {
@@ -128,7 +128,7 @@ export class GroupedWrites implements UnshardedWrites {
     }
   }
 
-  /** In front of calls that began later and do not wait yet. */
+  /** Claims ahead of calls that began later and are not waiting yet. */
   async #claimFirst(consumer: MessageConsumer, maxima: readonly number[]): Promise<ClaimedRow[][]> {
     const later = this.#queued.claims.splice(0);
     const claims = maxima.map((max) => this.#submit({ kind: 'claim', consumer, max }));
@@ -228,7 +228,7 @@ export class GroupedWrites implements UnshardedWrites {
     if (this.#queuedCount > 0 || this.#sent !== undefined) this.#link?.request();
   }
 
-  /** The operations to be written next, or undefined if there are none, or if a batch is unanswered. */
+  /** Takes the operations to be written next; undefined if there are none, or if a batch is unanswered. */
   #takeBatch(isRemote: boolean): WriteBatch | undefined {
     const resent = this.#writerChanged && this.#sent !== undefined;
     if (this.#sent !== undefined && !resent) return undefined;
@@ -300,7 +300,7 @@ export class GroupedWrites implements UnshardedWrites {
     this.#link = undefined;
     this.#writerChanged = true;
     if (this.#closed) this.#rejectAll(new QueueError('INSTANCE_CLOSED'));
-    else this.#connect(); // at once: somebody must release what the dead process held
+    else this.#connect(); // at once: the messages that the dead process held must be released
   }
 
   /** This process was the writer. */

@@ -34,8 +34,8 @@ export class LazyUnshardedFile {
   }
 
   /**
-   * Closes it if it was opened, and forgets the outcomes of `sessions`. Under the lock, since a wait inside SQLite can be
-   * long while others write all the time, and it blocks the thread.
+   * Closes it if it was opened, and forgets the outcomes of `sessions`. Takes the lock first: while others write all the time, a
+   * wait inside SQLite could block the thread for long.
    */
   async closeUnder(lock: SharedFileLock, sessions: readonly Buffer[]): Promise<void> {
     const file = this.#file;

@@ -30,7 +30,7 @@ export class SessionWrites implements UnshardedWrites {
   groupCount = 0;
   syncCount = 0;
   readonly #options: SessionWritesOptions;
-  /** Consumers whose last claim found as many messages as it asked for: the next one need not look whether there are any. */
+  /** Consumers whose last claim got as many messages as requested: the next claim can skip the check for ready messages. */
   readonly #filledClaim = new Set<string>();
   #closed = false;
 
@@ -108,7 +108,7 @@ export class SessionWrites implements UnshardedWrites {
     );
     if (rows.length === max) this.#filledClaim.add(key);
     else this.#filledClaim.delete(key);
-    // Only `hasReady` tells an empty queue from one whose messages cannot be found.
+    // Only `hasReady` distinguishes an empty queue from one whose messages cannot be found.
     if (rows.length === 0 && !isLooked) this.#options.file.opened.hasReady(consumer);
     return rows;
   }

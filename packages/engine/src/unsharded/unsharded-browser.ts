@@ -49,7 +49,7 @@ export class UnshardedBrowser implements QueueBrowser {
       if (state === 'held') held.set(heldKey({ ...consumer, id, recipient }), message);
       return message;
     });
-    // Only this instance's own: the file does not say when those of others end.
+    // Only holds of this instance: the file does not contain the expiry of others.
     for (const { delivery, untilMs } of held.size === 0 ? [] : holds.expiring()) {
       const message = held.get(heldKey(delivery));
       if (message !== undefined) message.untilMs = untilMs;

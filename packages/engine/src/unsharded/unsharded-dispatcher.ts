@@ -52,7 +52,7 @@ export class UnshardedDispatcher {
   readonly #options: UnshardedDispatcherOptions;
   readonly #writes: UnshardedWrites;
   readonly #linesByQueue = new Map<QueueId, Map<SubscriberId, WaitingLine>>();
-  /** Of queues for which somebody asked. */
+  /** Latencies of queues for which they were requested. */
   readonly #latencies = new Map<QueueId, DeliveryLatencies>();
   /** How often messages were announced. */
   #readyNotices = 0;
@@ -122,7 +122,7 @@ export class UnshardedDispatcher {
     }
   }
 
-  /** Without those whose attempts are used up. */
+  /** Leaves out messages whose attempts are used up. */
   #toMessages({ queue, subscriber = '', onDelivery }: ClaimRequest, rows: readonly ClaimedRow[]): Message[] {
     const messages: Message[] = [];
     for (const row of rows) {
@@ -138,7 +138,7 @@ export class UnshardedDispatcher {
     return messages;
   }
 
-  /** Of deliveries by this process, from the first call on. */
+  /** Latencies of deliveries by this process, measured from the first call on. */
   latenciesOf(queueId: QueueId): DeliveryLatencies {
     let latencies = this.#latencies.get(queueId);
     if (latencies === undefined) {
@@ -186,7 +186,7 @@ export class UnshardedDispatcher {
       for (const line of this.#linesByQueue.get(queueId)?.values() ?? []) void this.#serve(line);
   }
 
-  /** Serves waiting calls in order until one gets no message. At most one run at a time for a line. */
+  /** Serves waiting calls in order until one gets no message. At most one run at a time for each line. */
   async #serve(line: WaitingLine): Promise<void> {
     line.mayHaveMore = true;
     if (line.isServed) return;
@@ -205,7 +205,7 @@ export class UnshardedDispatcher {
     line.isServed = false;
   }
 
-  /** The waiting calls in order; those that begin to wait meanwhile too. */
+  /** The waiting calls in order, including those that begin to wait during the iteration. */
   #claimingCalls(line: WaitingLine): Iterable<ClaimingCall> {
     const { waiters } = line;
     const toMessages = this.#toMessages.bind(this);
@@ -233,8 +233,8 @@ export class UnshardedDispatcher {
   }
 
   /**
-   * Rejects the calls that wait for this queue or topic, with `subscriber` those of that one only, and those that are about
-   * to. Later ones may wait again.
+   * Rejects the calls that wait, or are about to wait, for this queue or topic; with `subscriber` only those for that subscriber.
+   * Later calls may wait again.
    */
   closeWaiters(queueId: QueueId, code: QueueErrorCode, subscriber?: SubscriberId): void {
     if (subscriber === undefined) this.#latencies.delete(queueId);

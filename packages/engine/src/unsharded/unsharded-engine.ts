@@ -254,7 +254,7 @@ export class UnshardedEngine
     for (const hold of this.holds.find(queue, receipts)) this.holds.extend(hold, holdMs);
   }
 
-  /** Those of topics that limit or delay retries are ready later, or move to the exception queue. */
+  /** Messages of topics that limit or delay retries become ready later, or move to the exception queue. */
   async nack(deliveries: readonly UnshardedDelivery[]): Promise<void> {
     if (!this.#closed) await this.#release(this.retries.end(deliveries));
   }

@@ -1,6 +1,6 @@
 /**
- * What happens to messages of unsharded topics that were delivered and not consumed, where the topic limits their attempts or
- * delays the next one: as `queues/retries.ts` does it for sharded queues, by the rules of `model/retry-life.ts`. The claim has counted the
+ * Handles messages of unsharded topics that were delivered and not consumed, if the topic limits their attempts or delays the
+ * next one: as `queues/retries.ts` does for sharded queues, by the rules of `model/retry-life.ts`. The claim has counted the
  * delivery in the file. While a message is delayed, or on its way to the exception queue, this process holds it; if the process
  * dies, the message is ready at once, with its count.
  */
@@ -40,7 +40,7 @@ export const hasRetries = ({ attemptsMax, retryDelayMs }: QueueRow): boolean =>
 
 export class UnshardedRetries {
   readonly #options: UnshardedRetriesOptions;
-  /** Kept as long as the delivery is, whoever ends it. */
+  /** An attempt lives as long as its delivery. */
   readonly #attempts = new WeakMap<UnshardedDelivery, Attempt>();
   readonly #timers = new Set<Timer>();
   /** Called with the subscriber of each message. */
@@ -63,7 +63,7 @@ export class UnshardedRetries {
     return false;
   }
 
-  /** Deliveries have ended without a commit. Returns those whose messages are ready again at once. */
+  /** Ends deliveries without a commit. Returns those whose messages are ready again at once. */
   end(deliveries: readonly UnshardedDelivery[]): readonly UnshardedDelivery[] {
     const known = deliveries.filter((delivery) => this.#isWanted(delivery));
     if (known.length === 0) return deliveries;

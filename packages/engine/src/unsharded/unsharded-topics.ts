@@ -60,12 +60,12 @@ export class UnshardedTopics implements TopicEngine {
     return id;
   }
 
-  /** A name that was one's and subscribes meanwhile is a temporary subscriber's until its messages are consumed. */
+  /** If a subscriber is added under the name of a temporary one, the name means the temporary one until its messages are consumed. */
   #temporaryId({ queueId, temporarySubscribers }: QueueRow, name: string): SubscriberId | undefined {
     return temporarySubscribers ? this.#options.file.opened.temporarySubscriber(queueId, name) : undefined;
   }
 
-  /** Who gets a message of a topic; undefined for a queue. Throws as `subscriberOf`. */
+  /** The recipients of a topic's message; undefined for a queue. Throws as `subscriberOf`. */
   routingOf(
     queue: QueueRow,
     { priority = 0, recipients }: Pick<NewMessage, 'priority' | 'recipients'>,
@@ -172,7 +172,7 @@ export class UnshardedTopics implements TopicEngine {
     if (dropped.length > 0) await writes.release(dropped);
   }
 
-  /** In slices, so that other writers are not kept waiting by a long backlog. */
+  /** Deletes in slices, so that a long backlog does not keep other writers waiting. */
   async #purge(queueId: QueueId, subscriber: SubscriberId): Promise<void> {
     const { writes } = this.#options;
     const rowsMax = limits.purgedRowsPerWrite;

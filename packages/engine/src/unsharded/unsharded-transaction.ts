@@ -17,12 +17,12 @@ import type { UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
 /** A message that was delivered to a session. */
 export type UnshardedDelivery = MessageKey;
 
-/** What a transaction needs of the engine that began it. */
+/** The parts of the engine that a transaction uses. */
 export interface UnshardedTransactionEngine extends TransactionSource {
   readonly slab: Slab;
   epochMs(): number;
   readonly holds: TimedHolds<UnshardedDelivery>;
-  /** Who gets a message, if its queue is a topic. Throws `SUBSCRIBER_NOT_FOUND`. */
+  /** The recipients of a message, if its queue is a topic. Throws `SUBSCRIBER_NOT_FOUND`. */
   routingOf(
     queue: QueueRow,
     message: Pick<NewMessage, 'priority' | 'recipients'>,

@@ -9,7 +9,7 @@ export interface ClaimingCall {
   readonly max: number;
   /** A claim for the call begins, and ends with `finish`. Meanwhile its time is not over, so that its messages keep their place. */
   begin(): void;
-  /** Without rows the call keeps waiting. Returns false if its wait had ended meanwhile: then no caller got the messages. */
+  /** Without rows the call keeps waiting. Returns false if its wait has already ended: then no caller got the messages. */
   finish(rows: readonly ClaimedRow[]): boolean;
 }
 
@@ -22,7 +22,7 @@ export interface UnshardedWrites {
   readonly announcesReady: boolean;
   /** Writes, synced or relaxed, that had commits of this process; one write can have several commits. */
   readonly groupCount: number;
-  /** Those that were synced. A sync of an elected writer that served several processes counts in each of them. */
+  /** Number of writes that were synced. A sync of an elected writer that served several processes counts in each of them. */
   readonly syncCount: number;
   /** Opens the file under the write lock, since opening writes to it. */
   open(): Promise<void>;

@@ -13,9 +13,9 @@ import type { Timers } from '../model/ports.ts';
 import { frameHeaderBytes, writeText } from './protocol.ts';
 
 const bufferBytes = 64 * 1024;
-/** With so many bytes buffered, they are written without waiting for the end of the turn. */
+/** Once this many bytes are buffered, they are written without waiting for the end of the turn. */
 const flushNowBytes = 256 * 1024;
-/** A field of so many bytes is not copied: from there on a copy costs more than one more buffer in a write. */
+/** A field of at least this size is not copied: from here on a copy costs more than one more buffer in a write. */
 const referencedBytesMin = 32 * 1024;
 /** Larger buffers are not reused. */
 const spareBufferBytesMax = 1024 * 1024;
@@ -27,11 +27,11 @@ export class FrameWriter {
   readonly #spareBuffers: Buffer[] = [];
   #buffer: Buffer = Buffer.allocUnsafeSlow(bufferBytes);
   #used = 0;
-  /** What is sent before the part of `#buffer` from `#partStart` on. */
+  /** Buffers to send before the part of `#buffer` from `#partStart` on. */
   #parts: Buffer[] = [];
   #partsBytes = 0;
   #partStart = 0;
-  /** Where the last frame begins in its buffer, and how many buffered bytes are in front of it. */
+  /** Start of the last frame in its buffer, and number of buffered bytes in front of it. */
   #frameBuffer = this.#buffer;
   #frameStart = 0;
   #frameStartBytes = 0;
@@ -123,7 +123,10 @@ export class FrameWriter {
     this.#used += source.copy(this.#buffer, this.#used, start, end);
   }
 
-  /** As `bytes`, but sends a large range without copying it. Returns true if so: then `source` must not be written to any more. */
+  /**
+   * As `bytes`, but sends a large range without copying it. Returns true if it was not copied: then `source` must not be modified
+   * afterwards.
+   */
   sharedBytes(source: Buffer, start: number, end: number): boolean {
     if (end - start < referencedBytesMin) {
       this.bytes(source, start, end);

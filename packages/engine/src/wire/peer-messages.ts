@@ -1,5 +1,5 @@
 /**
- * What instances say to each other about forwarding and about distributed transactions, over the sockets on which they are served
+ * Messages between instances about forwarding and distributed transactions, over the sockets on which they are served
  * (`protocol.ts`). Calls are rare and travel as JSON. A batch is a frame of its own:
  *
  *     u32 sender · f64 epoch of the sender · u32 connection number · u32 queue · u32 shard · f64 batch number
@@ -55,7 +55,7 @@ export function peerCallFromJson(json: string): PeerCall {
 export interface ReceivedBatch {
   sender: BatchSender;
   batch: ForwardedBatch;
-  /** On the sender's monotonic clock, which all processes of the machine share. */
+  /** Time on the monotonic clock, which all processes of the machine share. */
   sentAtMs: number;
 }
 

@@ -105,7 +105,7 @@ export const replies = {
   pushed: 76,
 } as const;
 
-/** Who decides how many messages a consumer is sent ahead of its calls. */
+/** How the number of messages that a consumer is sent ahead of its calls is decided. */
 export const consumerModes = {
   /** Its credit. */
   all: 0,

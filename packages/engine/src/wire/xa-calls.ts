@@ -3,13 +3,13 @@ import type { XaBranchPlace, XaCommitOptions, XaEnd, XaStartOptions, Xid } from 
 import type { PassedOnCall } from '../model/passed-on-call.ts';
 import { protocolError } from './protocol.ts';
 
-/** Of a session; with `flush` and `end` the operations of the branch that the client has staged follow. */
+/** A call of a session. With `flush` and `end` the client's staged operations of the branch follow. */
 export type BranchCall =
   | { call: 'start'; xid: Xid; options: XaStartOptions }
   | { call: 'flush'; xid: Xid }
   | { call: 'end'; xid: Xid; how: XaEnd };
 
-/** Of the instance. */
+/** A call to the instance as a resource manager. */
 export type ResourceCall =
   | ({ call: 'prepare' | 'rollback'; xid: Xid } & XaBranchPlace)
   | ({ call: 'commit'; xid: Xid } & XaCommitOptions)
@@ -51,7 +51,7 @@ export function branchCallFromJson(json: string): BranchCall {
   throw invalid();
 }
 
-/** The options that there are; the instance checks their values. */
+/** Copies the known options; the instance checks their values. */
 function startOptions(given: XaStartOptions): XaStartOptions {
   const { flag, timeoutMs, coupling, home, lockWaitMs, lock } = given;
   const options = { flag, timeoutMs, coupling, home, lockWaitMs, lock };

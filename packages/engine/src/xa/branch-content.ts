@@ -1,10 +1,10 @@
 /**
- * What the commit of a prepared branch does, as bytes:
+ * The work of a prepared branch's commit, as bytes:
  *
  *     u32 bytes of the header · header, JSON · records
  *
- * The header lists runs of messages for each log, delayed messages, the messages that are consumed, and the branches of other
- * instances whose work it has; the records are in its order. Little-endian.
+ * The header lists runs of messages for each log, delayed messages, the consumed messages, and the branches of other instances
+ * whose work it includes; the records follow in the header's order. Little-endian.
  */
 import { newStagedRun, type StagedRun } from '../commit/staged-transaction.ts';
 import type { MessageLog } from '../log/message-log.ts';

@@ -12,7 +12,7 @@
  *     committing           a prepared branch is being committed
  *     rollingBack          a prepared branch is being rolled back
  *     activeRollbackOnly   its time is over while a session works in it
- *     rollbackOnly         its work is undone; the transaction manager is still to be told
+ *     rollbackOnly         its work is undone; the transaction manager does not know yet
  */
 import { TransitionTable } from '../model/transition-table.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What the life of a branch writes to its instance's file: the row that it is while prepared, and the group that commits it or
- * deletes its row (`docs/decisions/xa.md`).
+ * The writes of a branch to its instance's file: its row while it is prepared, and the group that commits it or deletes that row
+ * (`docs/decisions/xa.md`).
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
@@ -29,7 +29,7 @@ export interface BranchWritesOptions {
   delayed: DelayedMessages;
   transactions: ShardedTransactions;
   clock: Clock;
-  /** Of all prepared branches, in memory. */
+  /** Bytes in memory of all prepared branches. */
   preparedBytes(): number;
 }
 

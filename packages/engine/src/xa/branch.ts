@@ -11,7 +11,7 @@ import type { ShardedTransaction } from '../queues/sharded-transaction.ts';
 import { type BranchCommand, type BranchState, branchLife } from './branch-life.ts';
 import type { TightBranch } from './tight/tight-branch.ts';
 
-/** What sessions have done in a branch that is not prepared. */
+/** The work of sessions in a branch that is not prepared. */
 export interface BranchWork {
   /** The session that worked in it last. */
   session: SessionNumber;
@@ -69,7 +69,7 @@ export class Branch {
     return openStates.has(this.#state) || this.waitsToPrepare;
   }
 
-  /** Its prepare waits for the lock of its global transaction, and has not looked at its work. */
+  /** Its prepare waits for the lock of the global transaction, and has not read the work yet. */
   get waitsToPrepare(): boolean {
     return this.#state === 'preparing' && this.work !== undefined;
   }

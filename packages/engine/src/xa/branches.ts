@@ -122,7 +122,7 @@ export class Branches implements XaResource {
     await work.transaction.rollback();
   }
 
-  /** The session that works in it has closed: there is nothing to prepare any more. */
+  /** The session that works in the branch has closed: there is nothing left to prepare. */
   async discard(branch: Branch, work: BranchWork): Promise<void> {
     this.#finish(branch);
     await work.transaction.rollback();

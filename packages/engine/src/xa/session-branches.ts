@@ -28,7 +28,7 @@ export interface BranchHost {
   readonly hasWork: boolean;
   /** The session continues with this work. */
   attach(work: BranchWork): void;
-  /** The session has no work any more. */
+  /** Detaches the work from the session, which then has none. */
   detach(): BranchWork;
 }
 
@@ -36,7 +36,7 @@ export class SessionBranches implements XaSession {
   readonly #host: BranchHost;
   #active: Branch | undefined;
   readonly #suspended = new Set<Branch>();
-  /** Of the instance, once it was asked for: closing needs it when nothing is served any more. */
+  /** Branches of the instance, kept from the first call on: closing needs them when the instance has stopped serving. */
   #known: Branches | undefined;
 
   readonly #waiter: LockWaiter;
@@ -232,7 +232,10 @@ export class SessionBranches implements XaSession {
     await this.#branches().forget(xid);
   }
 
-  /** The session closes: rolls back what it works in, and what it has suspended, since nobody else may resume that. */
+  /**
+   * Called when the session closes: rolls back the branch that it works in, and those that it has suspended, because no other
+   * session may resume them.
+   */
   async close(): Promise<void> {
     const branches = this.#known;
     if (branches === undefined) return;
@@ -253,7 +256,7 @@ export class SessionBranches implements XaSession {
   }
 }
 
-/** What the branch is told from now on. */
+/** The code with which later calls about the branch reject. */
 function rollbackCodeOf(error: unknown): NonNullable<Branch['rollbackCode']> {
   const code = error instanceof QueueError ? error.code : undefined;
   return code === 'XA_RBTIMEOUT' || code === 'XA_RBDEADLOCK' ? code : 'XA_RBCOMMFAIL';

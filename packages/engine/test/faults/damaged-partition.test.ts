@@ -218,7 +218,9 @@ it('keeps a damaged delayed message, and releases the others', async () => {
   expect(found).toEqual(['first;', 'third;']);
   await consumer.commit();
   expect(instance.queue('q')).toMatchObject({ ready: 0, delayed: 1 });
-  expect(checkFolder(dir).faults).toEqual([expect.stringContaining('1 rows of the table delayed are not')]);
+  expect(checkFolder(dir).faults).toEqual([
+    expect.stringContaining('1 rows of the table delayed are damaged'),
+  ]);
 });
 
 describe('damage anywhere in the file', () => {

@@ -43,7 +43,12 @@ describe('a scrub', () => {
   });
 
   it.each([
-    ['a message', 'instance-1.db', 'q6;', /instance-1\.db: partition 2 is damaged: 1 blocks of it/],
+    [
+      'a message',
+      'instance-1.db',
+      'q6;',
+      /instance-1\.db: partition 2 is damaged: 1 blocks have a wrong checksum/,
+    ],
     ['a delayed message', 'instance-1.db', 'late2;', /1 rows of the table delayed are damaged/],
     ['an unsharded message', 'unsharded.db', 'j2;', /message 3 of queue 2 is damaged/],
     ['a queue', 'catalog.db', 'jobs', /catalog\.db/],

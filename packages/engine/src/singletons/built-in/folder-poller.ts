@@ -1,7 +1,7 @@
 /**
- * Turns each new file of a folder into a message, once, and moves it to the subfolder `done`. Two places cannot change together, so
- * the order is: the message commits with a note that names the file; the file is moved; the next file's note replaces it. Whoever
- * is active next finds the note and moves the file without enqueuing it again.
+ * Turns each new file of a folder into a message, once, and moves it to the subfolder `done`. Two places cannot change together,
+ * so the order is: the message commits with a note that names the file; the file is moved; the next file's note replaces it. The
+ * next active process finds the note and moves the file without enqueuing it again.
  */
 import { createReadStream } from 'node:fs';
 import { lstat, mkdir, readdir, rename } from 'node:fs/promises';
@@ -116,7 +116,7 @@ class FolderPoller implements SingletonService {
       try {
         await session.enqueueStream(queue, {
           payload: createReadStream(path),
-          bytes: found.bytes, // a file that grows meanwhile fails, and is read again
+          bytes: found.bytes, // a file that grows during the upload fails, and is read again
           properties: { file: name },
         });
       } catch (error) {

@@ -1,9 +1,9 @@
 /**
- * A cluster-wide timer: a message for each tick of a cron expression, exactly once. The message and the time of the tick
- * commit together in the instance's file, so whoever is active next continues after the last tick that was committed. What fell
- * into a failover is enqueued late, up to a bound.
+ * A cluster-wide timer: a message for each tick of a cron expression, exactly once. The message and the time of the tick commit
+ * together in the instance's file, so the next active process continues after the last tick that was committed. Ticks during a
+ * failover are enqueued late, up to a bound.
  *
- * Ticks are of the wall clock. If that is set back none is repeated; if it is set forward those in between are enqueued at once.
+ * Ticks follow the wall clock. If it is set back none is repeated; if it is set forward the skipped ones are enqueued at once.
  */
 import { Cron } from 'croner';
 import { limits } from '../../api/limits.ts';
@@ -111,14 +111,14 @@ class TimerService implements SingletonService {
     return this.#options.cron.nextRun(new Date(tickMs))?.getTime();
   }
 
-  /** After which time ticks are enqueued. A tick that is due now is never too late, however long its turn took. */
+  /** Returns the time after which ticks are enqueued. A tick that is due now is never too late, however long it had to wait. */
   #skipTooLate(lastTickMs: number, nowMs: number): number {
     const tooLateMs = nowMs - Math.max(this.#options.catchUpMs, limits.timerSleepMsMax);
     const firstMs = this.#nextAfter(lastTickMs);
     return firstMs !== undefined && firstMs <= tooLateMs ? tooLateMs : lastTickMs;
   }
 
-  /** The first ticks after `afterMs` up to `nowMs`, oldest first, as many as one commit takes. */
+  /** Returns the first ticks after `afterMs` up to `nowMs`, oldest first, as many as fit one commit. */
   #dueTicks(afterMs: number, nowMs: number): number[] {
     const due: number[] = [];
     let tickMs = this.#nextAfter(afterMs);

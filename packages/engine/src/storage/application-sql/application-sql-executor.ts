@@ -57,7 +57,7 @@ export class ApplicationSqlExecutor {
   readonly #rollback: SqliteStatement;
   readonly #schemaVersion: SqliteStatement;
   readonly #selectLastRowid: SqliteStatement;
-  /** By text, as judged at `#judgedAt`. */
+  /** Compiled statements by text, checked under the schema of `#judgedAt`. */
   readonly #compiled = new Map<string, CompiledStatement>();
   #tableOfRoots: ReadonlyMap<number, string> = new Map();
   #compiledSchemaVersion: unknown;
@@ -87,8 +87,8 @@ export class ApplicationSqlExecutor {
   }
 
   /**
-   * Runs the statements of a branch, keeps what they do to rows as `rows`, and undoes it; from then on the rows are locked.
-   * Results have no rows, and there are none if no row has changed. Throws as `run`.
+   * Runs the statements of a branch, captures their row changes, and undoes them; from then on the rows are locked. The results
+   * contain no rows, and are empty if no row has changed. Throws as `run`.
    */
   prepareBranch(
     branch: string,
@@ -115,7 +115,10 @@ export class ApplicationSqlExecutor {
     return { outcome, rows: outcome.failure === null ? rows : '' };
   }
 
-  /** Has all writes to the tables seen that the statements write to. Outside of a savepoint: that could undo it. */
+  /**
+   * Starts observing writes to the tables that the statements write to. Call it outside of a savepoint, whose rollback would undo
+   * that.
+   */
   #guardTables(statements: readonly SqlStatement[]): StorageFailure | null {
     let at = 0;
     try {
@@ -226,7 +229,7 @@ export class ApplicationSqlExecutor {
     return { rows, changes, lastInsertRowid: fromSqliteValue(lastRowid) as SqlResult['lastInsertRowid'] };
   }
 
-  /** The statement, ready to run. Throws `SQL_REFUSED`, and what SQLite says of one that it cannot compile. */
+  /** Returns the statement ready to run. Throws `SQL_REFUSED`, and SQLite's error if it cannot be compiled. */
   #getCompiled(sql: string, bound: unknown): CompiledStatement {
     const version = this.#schemaVersion.get();
     if (version !== this.#compiledSchemaVersion) {

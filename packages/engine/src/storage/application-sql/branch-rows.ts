@@ -1,7 +1,7 @@
 /**
- * What prepared branches of distributed transactions will do to the application's rows: the rows as they will be, taken from
- * the statements when they ran at the prepare. Writing them at the commit repeats no statement, so nothing can come out
- * differently, and the keys that the branch has locked meanwhile (`row-locks.ts`) let nothing stand in its way.
+ * The row changes of prepared branches of distributed transactions: the rows as they will be after the commit, captured when the
+ * statements ran at the prepare. The commit writes these rows and runs no statement again, so the result cannot differ. It cannot
+ * conflict either, because the branch has locked the keys until then (`row-locks.ts`).
  */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
@@ -14,9 +14,9 @@ import type { CapturedRow, TableLayout } from './table-layout.ts';
 export interface BranchRows {
   tables: Record<string, Pick<TableLayout, 'identity' | 'identityIsColumn' | 'columns'>>;
   changes: RowChange[];
-  /** Keys that nobody else may write to. */
+  /** Keys that no other transaction may write to. */
   keys: string[];
-  /** Tables that nobody else may write to. */
+  /** Tables that no other transaction may write to. */
   wholeTables: string[];
 }
 
@@ -24,7 +24,7 @@ interface RowChange {
   table: string;
   /** Null: a new row whose hidden rowid is given at the commit. */
   identity: StoredValue[] | null;
-  /** In the order of the table's columns; null: the row is deleted. */
+  /** Values in the order of the table's columns; null: the row is deleted. */
   values: StoredValue[] | null;
 }
 
@@ -90,11 +90,11 @@ export function applyBranchRows(file: SqliteFile, rows: BranchRows): void {
   try {
     applyChanges(file, rows);
   } finally {
-    file.exec('PRAGMA defer_foreign_keys = OFF'); // or those of others would be checked at the commit of the whole group
+    file.exec('PRAGMA defer_foreign_keys = OFF'); // else those of other transactions would be checked only at the commit of the whole group
   }
 }
 
-/** Those that go are deleted first, so that others can have their unique values. */
+/** Deletes rows first, so that other rows can take their unique values. */
 function applyChanges(file: SqliteFile, { tables, changes }: BranchRows): void {
   for (const change of changes) if (change.values === null) deleteRow(file, tables[change.table]!, change);
   for (const change of changes) if (change.values !== null) putRow(file, tables[change.table]!, change);
@@ -133,7 +133,7 @@ function putRow(file: SqliteFile, layout: Layout, { table, identity, values }: R
     .run(...inserted.map(({ value }) => value));
 }
 
-/** Whether the rows are as the branch leaves them: those that can be found. */
+/** Whether the rows that can be found have the state in which the branch leaves them. */
 export function areApplied(file: SqliteFile, captured: Iterable<CapturedRow>, expected: BranchRows): boolean {
   const found = readBranchRows(file, captured).changes;
   return JSON.stringify(found.filter(hasIdentity)) === JSON.stringify(expected.changes.filter(hasIdentity));

@@ -1,6 +1,6 @@
 /**
- * The rows of prepared branches on an instance: taken from their statements, locked, and written at the commit. What is in
- * memory follows from the rows of `xa_branch`, from which it is read again after a restart or an undone group.
+ * The rows of prepared branches on an instance: taken from their statements, locked, and written at the commit. The state in
+ * memory is derived from the rows of `xa_branch` and is rebuilt from them after a restart or an undone group.
  */
 import { QueueError } from '../../api/errors.ts';
 import type { PreparedBranchKey } from '../../model/xa-rows.ts';
@@ -15,7 +15,10 @@ import {
 import { RowLocks } from './row-locks.ts';
 import { readTableLayout } from './table-layout.ts';
 
-/** The branches in the file that have rows, by their xid's key; `only` the one of this xid. Throws `STORAGE_CORRUPT`. */
+/**
+ * Reads the branches in the file that have rows, by their xid's key; with `only` just the one of this xid. Throws
+ * `STORAGE_CORRUPT`.
+ */
 export type ReadPreparedBranches = (
   only?: PreparedBranchKey,
 ) => Iterable<readonly [branch: string, rows: string]>;
@@ -49,7 +52,7 @@ export class PreparedRows {
     this.locks.clear();
   }
 
-  /** From now on writes to these tables are seen. */
+  /** From now on writes to these tables are observed. */
   guard(tables: Iterable<string>): void {
     for (const table of tables)
       if (!this.locks.isGuarded(table)) this.locks.guard(readTableLayout(this.#file, table));
@@ -68,7 +71,7 @@ export class PreparedRows {
     undo();
     if (rows.changes.length === 0) return '';
     const text = encodeBranchRows(rows);
-    // What succeeds now succeeds at the commit: nobody else changes what it depends on.
+    // If it succeeds now it succeeds at the commit: no other transaction can change the rows that it depends on.
     if (!this.#canApply(rows, captured))
       throw new QueueError('XA_UNSUPPORTED', {
         message: 'The rows of a branch depend on each other in an order that cannot be repeated',
@@ -96,7 +99,7 @@ export class PreparedRows {
     return rows as { name: string; seq: bigint }[];
   }
 
-  /** Others get later numbers, so that their new rows do not wait for those of the branch. */
+  /** Other transactions get later numbers, so that their new rows do not wait for those of the branch. */
   #keepSequences(sequences: readonly { name: string; seq: bigint }[]): void {
     for (const sequence of sequences) {
       this.#file

@@ -1,10 +1,11 @@
 /**
- * Row locks of prepared branches: until a branch ends, nobody else writes to the rows that it changes, nor takes a unique value
- * that it gives or had given to a row. They follow from the rows of `xa_branch` in the file, so they hold over restarts.
+ * Row locks of prepared branches: until a branch ends, no other transaction writes to the rows that it changes, nor takes a
+ * unique value that it assigns or frees. The locks are derived from the rows of `xa_branch` in the file, so they survive
+ * restarts.
  *
  * Temporary triggers on the tables concerned call a function with the keys of each row that any statement writes to, cascades
- * included. A row is known under several keys: what identifies it, and each of its unique values. Where keys do not
- * suffice (foreign keys, unique indexes on expressions, in part or with collations) whole tables are locked.
+ * included. A row has several keys: the value that identifies it, and each of its unique values. Where keys do not suffice
+ * (foreign keys, unique indexes on expressions, in part or with collations) whole tables are locked.
  */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
@@ -27,7 +28,7 @@ const eventOf = {
   deleted: 'AFTER DELETE',
 } as const satisfies Record<Touched, string>;
 
-/** What stands for a number that SQLite has not drawn yet, before the row is inserted. */
+/** Stands for a rowid that SQLite has not assigned yet, before the row is inserted. */
 const rowidNotDrawn = -1n;
 
 interface Locked extends Pick<BranchRows, 'keys' | 'wholeTables'> {
@@ -39,14 +40,14 @@ export class RowLocks {
   readonly #file: SqliteFile;
   /** The branch that has locked a key, by its xid's key. */
   readonly #holders = new Map<string, string>();
-  /** By branch. */
+  /** Locks by branch. */
   readonly #locked = new Map<string, Locked>();
   readonly #wholeTables = new Map<string, string>();
-  /** By table: the branches that have locked something of it. */
+  /** The branches that have locked rows of each table. */
   readonly #branchesOf = new Map<string, Set<string>>();
   /** Tables with triggers, and the layouts for which those were made. */
   readonly #guarded = new Map<string, TableLayout>();
-  /** By table and identity, in the order in which they were first written to; undefined unless a branch is being prepared. */
+  /** Captured rows by table and identity, in the order of their first write; undefined unless a branch is being prepared. */
   #captured: Map<string, CapturedRow> | undefined;
   #suspended = false;
 
@@ -85,7 +86,7 @@ export class RowLocks {
     for (const table of locked.tables) this.#branchesOf.get(table)?.delete(branch);
   }
 
-  /** A rollback may have undone what these are about: they are to be added again from the file. */
+  /** Removes all locks, because a rollback may have undone their branches; they must be added again from the file. */
   clear(): void {
     this.#holders.clear();
     this.#locked.clear();
@@ -103,7 +104,7 @@ export class RowLocks {
     });
   }
 
-  /** To be called before a statement that writes to these tables. Throws `SQL_LOCKED`. */
+  /** Call it before a statement that writes to these tables. Throws `SQL_LOCKED`. */
   assertTablesFree(tables: Iterable<string>): void {
     for (const table of tables) {
       const branch = this.#wholeTables.get(table);
@@ -111,7 +112,7 @@ export class RowLocks {
     }
   }
 
-  /** To be called before tables are locked as a whole. Throws `SQL_LOCKED` if anything of one is locked. */
+  /** Call it before tables are locked as a whole. Throws `SQL_LOCKED` if any row of one is locked. */
   assertUntouched(tables: Iterable<string>): void {
     for (const table of tables) {
       const [branch] = this.#branchesOf.get(table) ?? [];
@@ -119,7 +120,7 @@ export class RowLocks {
     }
   }
 
-  /** To be called before a change of the schema, which must find no lock and no trigger. Throws `SQL_LOCKED`. */
+  /** Call it before a change of the schema, which must find no lock and no trigger. Throws `SQL_LOCKED`. */
   prepareSchemaChange(): void {
     const [branch] = this.#locked.keys();
     if (branch !== undefined) throw lockedError('the schema', branch);
@@ -134,7 +135,7 @@ export class RowLocks {
     return this.#guarded.has(table);
   }
 
-  /** From now on writes to the table are seen. Not inside a savepoint that may be rolled back. */
+  /** From now on writes to the table are observed. Do not call it inside a savepoint that may be rolled back. */
   guard(layout: TableLayout): void {
     const { name, identity, uniqueKeys } = layout;
     const columns = [...identity, ...uniqueKeys.flat()].map((column) => `"${column.replaceAll('"', '""')}"`);
@@ -177,7 +178,7 @@ export class RowLocks {
   }
 
   #onTouched(layout: TableLayout | undefined, touched: Touched, values: SqlValue[]): void {
-    if (layout === undefined) return; // the trigger was left when nothing of the table was locked any more
+    if (layout === undefined) return; // the trigger was kept although no row of the table is locked any more
     if (this.#suspended || (this.#captured === undefined && this.isEmpty)) return;
     const width = layout.identity.length + layout.uniqueKeys.flat().length;
     const versions = values.length === 2 * width ? [values.slice(0, width), values.slice(width)] : [values];
@@ -209,7 +210,7 @@ export class RowLocks {
     const keys = keysOf(layout, version);
     const row = captured.get(keys[0]!) ?? { layout, identity, isNew, lockKeys: new Set<string>() };
     captured.set(keys[0]!, row);
-    // Nobody else can name a row by a rowid that it does not have yet.
+    // No other transaction can refer to a row by a rowid that is not assigned yet.
     const locked = row.isNew && !layout.identityIsColumn ? keys.slice(1) : keys;
     for (const key of locked) row.lockKeys.add(key);
     const { xaRowsMax: rowsMax } = limits;

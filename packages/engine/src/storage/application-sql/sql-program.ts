@@ -155,7 +155,7 @@ function rootRefusalReason(
   return rootPages.has(root) ? undefined : "it reaches a table that is not the application's";
 }
 
-/** The instructions of the statement and of what its foreign keys do, without those of the engine's triggers. */
+/** Returns the instructions of the statement and of its foreign key actions, without those of the engine's triggers. */
 function withoutGuards(program: readonly Instruction[]): Instruction[] {
   let isGuard = false;
   return program.filter(({ addr, opcode, p4 }) => {

@@ -4,7 +4,7 @@ import type { SqlValue } from '../../api/sql.ts';
 /** `n` null, `i` integer, `r` real, `t` text, `b` blob; text and blobs in base64, so that any bytes survive. */
 export type StoredValue = string;
 
-/** `type`: what `typeof` says of it. A text is given as its bytes. */
+/** `type` is the result of SQL's `typeof`. A text is passed as its bytes. */
 export function toStoredValue(value: SqlValue, type: string): StoredValue {
   if (typeof value === 'bigint') return `i${value}`;
   if (typeof value === 'number') return `r${realText(value)}`;
@@ -13,12 +13,12 @@ export function toStoredValue(value: SqlValue, type: string): StoredValue {
   return `${type === 'text' ? 't' : 'b'}${bytes.toString('base64')}`;
 }
 
-/** A real in so many digits that it is read as the same number. */
+/** Formats a real with enough digits to be read back as the same number. */
 function realText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** What to bind, and the expression for it in a statement. */
+/** Returns the value to bind, and its expression in a statement. */
 export function fromStoredValue(stored: StoredValue): { expression: string; value: SqlValue } {
   const rest = stored.slice(1);
   switch (stored[0]) {
@@ -35,7 +35,7 @@ export function fromStoredValue(stored: StoredValue): { expression: string; valu
   }
 }
 
-/** A value as a part of a key. In a key SQLite finds 1 and 1.0 equal. */
+/** Encodes a value as a part of a key. In a key SQLite treats 1 and 1.0 as equal. */
 export function keyPart(value: SqlValue): string {
   if (typeof value === 'number' && Number.isInteger(value)) return `i${BigInt(value)}`;
   return toStoredValue(value, typeof value === 'string' ? 'text' : 'blob');

@@ -1,6 +1,6 @@
 /**
- * What identifies a row of an application's table, and which values no other row may have: the keys under which rows of a
- * prepared branch are locked (`row-locks.ts`).
+ * The identifying columns and the unique keys of an application's table: the keys under which rows of a prepared branch are
+ * locked (`row-locks.ts`).
  */
 import type { SqlValue } from '../../api/sql.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
@@ -11,11 +11,14 @@ export interface TableLayout {
   identity: readonly string[];
   /** The identity is a column of the table, and not a hidden rowid. */
   identityIsColumn: boolean;
-  /** All columns that a row stores: those that are generated follow from them. */
+  /** All stored columns; generated columns follow from them. */
   columns: readonly string[];
   /** The columns of each other key that is unique. */
   uniqueKeys: readonly (readonly string[])[];
-  /** Tables that are locked as a whole when a row of this one changes, because its keys do not say what else is affected. */
+  /**
+   * Tables that are locked as a whole when a row of this one changes, because its keys do not show which of their rows are
+   * affected.
+   */
   lockedWhole: readonly string[];
 }
 
@@ -109,7 +112,10 @@ function rowidAliasOf(columns: readonly string[]): string[] {
   return ['rowid', '_rowid_', 'oid'].filter((alias) => !taken.has(alias)).slice(0, 1);
 }
 
-/** The tables that its foreign keys refer to, and those whose foreign keys refer to it; itself if it refers to itself. */
+/**
+ * The tables that its foreign keys refer to, and those whose foreign keys refer to it; includes the table itself if it refers to
+ * itself.
+ */
 function relatedTables(file: SqliteFile, table: string): string[] {
   const pairs = file
     .prepare(

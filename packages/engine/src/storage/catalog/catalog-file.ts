@@ -139,7 +139,7 @@ export class CatalogFile {
     return result;
   }
 
-  /** In a transaction. */
+  /** Call it in a transaction. */
   #verify(): void {
     const version = this.dataVersion();
     this.#content.verify();
@@ -263,15 +263,15 @@ function assertNoChangesMissing(path: string): void {
   });
 }
 
-/** SQLite's own check of all pages, or of those of one table, and of indexes against their tables. */
+/** Runs SQLite's own check of all pages, or of those of one table, and of indexes against their tables. */
 export function structureFaults(file: SqliteFile, table?: string): string[] {
   const rows = file.pragma(`integrity_check(${table ?? 10})`) as { integrity_check: string }[];
   return rows.map((row) => row.integrity_check).filter((verdict) => verdict !== 'ok');
 }
 
 /**
- * For a repair: takes the rows of the catalog as they are and gives up changes that are missing. Returns what was wrong, in
- * sentences. Throws the storage errors if SQLite cannot read it, or it is gone.
+ * For a repair: accepts the rows of the catalog as they are, without the missing changes. Returns the faults as sentences. Throws
+ * the storage errors if SQLite cannot read the catalog or the file is missing.
  */
 export function acceptCatalogLoss(dir: string): string[] {
   const faults = findCatalogFaults(dir);
@@ -290,7 +290,7 @@ export function acceptCatalogLoss(dir: string): string[] {
   return faults;
 }
 
-/** Of changes that are missing and of definitions. */
+/** Finds missing changes and damaged definitions. */
 export function findCatalogEndAndSchemaFaults(path: string): string[] {
   return [
     ...faultsOf(path, () => {

@@ -117,7 +117,7 @@ export class Catalog {
     return this.#read(() => this.#conversions.find(queue));
   }
 
-  /** The conversion of the queue, which is begun if there is none. Throws `QUEUE_NOT_FOUND`, `QUEUE_NOT_CONVERTIBLE`. */
+  /** Returns the conversion of the queue, and begins one if there is none. Throws `QUEUE_NOT_FOUND`, `QUEUE_NOT_CONVERTIBLE`. */
   beginConversion(conversion: NewConversion): ConversionRow {
     return this.#runTransaction(() => {
       const queue = conversion.settings.name;
@@ -177,7 +177,7 @@ export class Catalog {
     this.#catalogFile.close();
   }
 
-  /** In one transaction. */
+  /** Runs `work` in one transaction. */
   #runTransaction<T>(work: () => T): T {
     return this.#run(() => this.#catalogFile.change(work));
   }

@@ -1,7 +1,7 @@
 /**
- * The instances of the cluster and the process that hosts each: the part of the catalog that decides failover. A claim is
- * won in one transaction and numbered; a process with a lower number no longer hosts the instance. Whether the process of
- * a claim is working is told by its lease (`lease-file.ts`), so these rows change rarely.
+ * The instances of the cluster and the process that hosts each: the part of the catalog that decides failover. A claim is won in
+ * one transaction and numbered; a process with a lower number no longer hosts the instance. The lease shows whether the process
+ * of a claim is working (`lease-file.ts`), so these rows change rarely.
  */
 
 import { QueueError } from '../../api/errors.ts';

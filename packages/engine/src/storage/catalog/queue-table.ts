@@ -50,7 +50,7 @@ export class QueueTable {
     this.#file = catalog;
   }
 
-  /** In order of creation. */
+  /** Reads the queues in order of creation. */
   read(): QueueRow[] {
     const rows = this.#file
       .prepare(`SELECT ${selectList(storedColumns)} FROM queue ORDER BY queue_id`)

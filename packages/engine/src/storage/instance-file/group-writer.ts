@@ -1,10 +1,9 @@
 /**
- * Commits an instance's groups one after the other and syncs each: what the writer thread and the writer process have in
- * common.
+ * Commits an instance's groups one after the other and syncs each: the code that the writer thread and the writer process share.
  *
- * Groups behind a failed one were numbered as if it had succeeded, so they fail too until the session thread has seen the
- * failure, which a higher generation shows. After a failed sync it is unknown what the disk holds, so nothing more is
- * written; opening the file again finds out.
+ * Groups behind a failed one were numbered as if it had succeeded, so they fail too, until a group with a higher generation shows
+ * that the session thread has handled the failure. After a failed sync the content of the disk is unknown, so nothing more is
+ * written until the file is opened again.
  */
 
 import type { Group, GroupResult, StatementAnswer, WriterState } from '../../model/group-message.ts';

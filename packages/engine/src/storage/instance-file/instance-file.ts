@@ -1,6 +1,6 @@
 /**
- * An instance's file: partitions with messages, what is consumed of them, and the tables beside them. Only the instance's
- * writer, a thread or a process, writes to it, one group commit at a time. `docs/data-layout.md` shows the tables with an example.
+ * An instance's file: partitions with messages, their consumption, and further tables. Only the instance's writer, a thread or a
+ * process, writes to it, one group commit at a time. `docs/data-layout.md` shows the tables with an example.
  */
 import { join } from 'node:path';
 import { QueueError } from '../../api/errors.ts';
@@ -69,10 +69,10 @@ export interface CommitMoments {
   onSyncing?(): void;
 }
 
-/** Runs statements for as long as they may; each says which one begins. */
+/** Runs statements within their time limit; they report the index of each statement that begins. */
 export type StatementGuard = (run: (onStatement: (index: number) => void) => SqlOutcome) => SqlOutcome;
 
-/** What the caller of a commit does around the application's statements, which may be killed with their process. */
+/** Steps of a commit's caller around the application's statements, which may be killed with their process. */
 export interface StatementSteps {
   /** Runs the statements of the group's transaction with this index, or says why they failed before. */
   run(index: number, execute: (onStatement: (index: number) => void) => SqlOutcome): SqlOutcome;
@@ -112,7 +112,7 @@ export class InstanceFile {
   #transactionOpen = false;
   /** Each group leaves its number in `meta`, whatever else it writes, so that `resume` finds the last one. */
   #recordsEveryGroup = false;
-  /** The last commit included application statements, and nobody counts what those write. */
+  /** The last commit included application statements, whose written bytes are not counted. */
   #writtenBytesUnknown = false;
 
   /** Above `logBytesMax` of write-ahead log, commits throw `LOG_FULL`. */
@@ -365,7 +365,7 @@ export class InstanceFile {
   }
 }
 
-/** What the group writes apart from its transactions with application statements. */
+/** The content of the group without its transactions that have application statements. */
 function contentOf({ buffer, blocks, consumptionDeltas, tableWrites, outcomes }: Group): GroupContent {
   const deltas = consumptionDeltas.map(({ partition, subscriber, offset, length }) => ({
     partition,

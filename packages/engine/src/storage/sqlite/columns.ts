@@ -4,12 +4,12 @@ export function columnName(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** For INSERT: `queue_id, shard`. */
+/** Column list for INSERT: `queue_id, shard`. */
 export function columnList(properties: readonly string[]): string {
   return properties.map(columnName).join(', ');
 }
 
-/** For SELECT, so that rows come back with the names of TypeScript: `queue_id AS queueId, shard`. */
+/** Select list that returns rows with TypeScript names: `queue_id AS queueId, shard`. */
 export function selectList(properties: readonly string[]): string {
   return properties
     .map((property) => {

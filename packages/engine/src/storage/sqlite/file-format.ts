@@ -19,7 +19,7 @@ export function prepareFormat(file: SqliteFile, schemaSql: string): void {
   }
   file.exec('BEGIN IMMEDIATE');
   try {
-    // Another process may have created it meanwhile.
+    // Another process may have created it in the meantime.
     if (isNewFile(file)) {
       file.exec(schemaSql);
       file.pragma(`user_version = ${formatVersion}`);

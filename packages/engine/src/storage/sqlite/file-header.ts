@@ -1,7 +1,7 @@
-/** What a SQLite file says of itself in its first bytes: https://sqlite.org/fileformat2.html, section 1.3. */
+/** Reads the header of a SQLite file: https://sqlite.org/fileformat2.html, section 1.3. */
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** Of the byte that names the format that writers must know: 1 with a rollback journal, 2 with a write-ahead log. */
+/** Position of the write version: 1 with a rollback journal, 2 with a write-ahead log. */
 const writeVersionAt = 18;
 const writeVersionMax = 2;
 

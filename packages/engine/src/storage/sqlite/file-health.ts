@@ -1,6 +1,6 @@
 /**
- * Whether this process may still write to a file. After a failed write or sync it is unknown what the disk holds, and a
- * retry could only hide that. So every later write fails with `INSTANCE_FAILED`, and opening the file again finds out
+ * Whether this process may still write to a file. After a failed write or sync the content of the disk is unknown, and a retry
+ * could only hide that. So every later write fails with `INSTANCE_FAILED`, until the file is opened again and recovered
  * (`docs/decisions/failed-sync.md`).
  */
 import { QueueError } from '../../api/errors.ts';

@@ -27,7 +27,7 @@ export function faultsInSnapshot(path: string, find: (file: SqliteFile) => strin
   });
 }
 
-/** Of a file and its write-ahead log; 0 if there is none. */
+/** Size of a file and its write-ahead log; 0 if there is no file. */
 export function storedBytes(path: string): number {
   const parts = [path, `${path}-wal`].filter((part) => existsSync(part));
   return parts.reduce((sum, part) => sum + statSync(part).size, 0);

@@ -6,7 +6,7 @@ import { mapSqliteErrors, openSqlite, type SqliteFile } from './open-sqlite.ts';
 import { acknowledgedNumberPath, readAcknowledgedNumber } from './write-ahead-log.ts';
 
 export interface FileEnd {
-  /** Of the last commit. */
+  /** Number of the last commit. */
   number: number;
   /** A part could not be read, in which later commits may be: it reports its damage itself. */
   fullyRead: boolean;

@@ -31,7 +31,7 @@ export interface OpenSqliteOptions {
   readonly?: boolean;
   /** Wait for another connection's lock inside SQLite, which blocks the thread; 0 where the caller waits itself. */
   busyMs?: number;
-  /** Of a new file; default 16 KiB. */
+  /** Page size of a new file; default 16 KiB. */
   pageBytes?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a writer does about the write-ahead log of its database file beside SQLite: it notes the last commit that it acknowledged,
- * so that a damaged log is noticed, and it checkpoints the log between commits and bounds it.
+ * A writer's care of its database file's write-ahead log, beyond SQLite's own: it records the last acknowledged commit, so that a
+ * damaged log is noticed, and it checkpoints the log between commits and bounds its size.
  */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,13 +1,14 @@
 /**
- * The writer of an instance whose process only serves sessions: its groups are committed on the writer thread or on this one,
- * wherever a measured placement says. Both have the file open, and one of them has the turn to write:
+ * The writer of an instance whose process only serves sessions. Its groups are committed on the writer thread or on this one,
+ * depending on measured commit times. Both threads have the file open, and one of them has the turn to write:
  *
- * - The turn passes at a group's end. The writer thread is told to suspend behind its groups; until it has, further groups wait
- *   here. It is told to resume before the first group that it is to write, so those follow at once.
- * - Whoever gets the turn learns how the last group ended and reads what it knows of the file again (`InstanceFile.takeOver`).
+ * - The turn passes at a group's end. The writer thread is asked to suspend after its queued groups; until it has, further groups
+ *   wait here. A resume request precedes the first group for the writer thread, so groups can follow it at once.
+ * - The thread that gets the turn receives the result of the last group and reloads its knowledge of the file
+ *   (`InstanceFile.takeOver`).
  * - Statements of the application give the turn to the writer thread for good, which hands the file over to a process.
  *
- * On this thread a group is answered before `send` returns. The epoch is compared in each group wherever that is committed.
+ * On this thread a group is answered before `send` returns. Each group compares the epoch, on either thread.
  */
 import { registerCounter } from '../../api/counters.ts';
 import {
@@ -156,13 +157,16 @@ export class AdaptiveWriter {
   }
 
   #onThreadSuspended(): void {
-    if (this.#turn !== 'suspending') return; // it was told to resume meanwhile
+    if (this.#turn !== 'suspending') return; // it was asked to resume in the meantime
     this.#turn = 'session thread';
     this.#sessionThread.resume(this.#state);
     for (const group of this.#waiting.splice(0)) this.send(group);
   }
 
-  /** `state`: how the last group ended that was committed here; absent if there was none since the thread was told to suspend. */
+  /**
+   * `state` is the result of the last group that was committed here; absent if there was none since the thread was asked to
+   * suspend.
+   */
   #resumeThread(state?: WriterState): void {
     this.#turn = 'writer thread';
     this.#thread.resume(state);

@@ -9,10 +9,10 @@ import { limits } from '../../api/limits.ts';
 
 export type CommitPlace = 'writer thread' | 'session thread';
 
-/** Says where the next group is to be committed. */
+/** Decides where the next group is committed. */
 export interface CommitPlacement {
   readonly place: CommitPlace;
-  /** A synced group was committed at `place` in so many milliseconds. */
+  /** Records that a synced group was committed at `place` in `commitMs` milliseconds. */
   record(commitMs: number): void;
 }
 
@@ -24,7 +24,7 @@ export class AdaptiveCommitPlacement implements CommitPlacement {
   /** The last commits at this place, as a ring. */
   readonly #commitMs = new Float64Array(limits.commitsMeasured);
   #measured = 0;
-  /** Those of them that took longer than the lower threshold, and than the upper one. */
+  /** Number of measured commits that took longer than the lower threshold, and than the upper one. */
   #aboveShort = 0;
   #aboveLong = 0;
 

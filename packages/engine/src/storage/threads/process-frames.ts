@@ -54,7 +54,7 @@ export class FrameSplitter {
 /** Reads frames from a pipe and blocks the thread until one is there. */
 export class FrameReader {
   readonly #descriptor: number;
-  /** What was read ahead: mostly a whole frame by one system call. */
+  /** Bytes read ahead: usually one system call reads a whole frame. */
   readonly #ahead = Buffer.alloc(64 * 1024);
   #from = 0;
   #end = 0;

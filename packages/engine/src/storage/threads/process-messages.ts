@@ -1,4 +1,4 @@
-/** What the session thread and the writer process tell each other, in frames (`process-frames.ts`). */
+/** Messages between the session thread and the writer process, in frames (`process-frames.ts`). */
 import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
 import type { EmulatedSync } from '../../model/emulated-sync.ts';
 import type { Group, GroupResult, StatementAnswer, WriterState } from '../../model/group-message.ts';
@@ -28,7 +28,10 @@ export interface GroupRequest {
   group: Omit<Group, 'buffer'>;
   /** Transactions with statements that are known to fail, by index: they are not run. */
   failed: ReadonlyMap<number, StorageFailure>;
-  /** Each transaction is announced before its statements run: such a process has ended, and nobody knows in which. */
+  /**
+   * Requests an announcement of each transaction before its statements run, because a process has ended while running this group
+   * and it is unknown in which transaction.
+   */
   announce: boolean;
   /** Not null: the group cannot be committed, because statements that it continues are lost. */
   refusal: StorageFailure | null;

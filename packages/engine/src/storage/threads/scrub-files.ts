@@ -1,7 +1,7 @@
 /**
- * Reads the files of an instance from beginning to end and verifies what can be verified, a slice after the other, so that
- * whoever runs it can pause in between. Each slice has a snapshot of its own: a pause keeps no checkpoint waiting. It finds
- * damage of rows that nobody reads for long, before somebody needs them.
+ * Reads the files of an instance from beginning to end and verifies what can be verified, slice by slice, so that the caller can
+ * pause in between. Each slice has its own snapshot, so a pause delays no checkpoint. It finds damage of rows that are rarely
+ * read before they are needed.
  */
 
 import { existsSync } from 'node:fs';

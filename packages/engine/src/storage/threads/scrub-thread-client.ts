@@ -19,7 +19,7 @@ export class ScrubThread {
       this.#worker.on('error', (cause) => reject(new QueueError('STORAGE_FAILED', { cause })));
       this.#worker.on('exit', () => reject(new QueueError('INSTANCE_CLOSED')));
     });
-    this.faults.catch(() => undefined); // whoever waits for them gets the error
+    this.faults.catch(() => undefined); // callers that wait for the faults get the error
     this.#ended = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
   }
 

@@ -1,6 +1,6 @@
 /**
- * Bounds the time and the memory of what runs on this thread inside SQLite, which nothing can interrupt: past a bound, the
- * whole process is killed (`watchdog-thread.ts`). What has ended in time is never killed afterwards.
+ * Bounds the time and memory of statements that run on this thread inside SQLite and cannot be interrupted: past a bound, the
+ * whole process is killed (`watchdog-thread.ts`). A statement that has ended in time is never killed afterwards.
  */
 import type { Pid } from '../../model/ids.ts';
 import type { CallingThread, InstancePorts, MachineClock } from '../../model/ports.ts';
@@ -11,7 +11,7 @@ export interface WatchMemory {
   armedAtMs: SharedArrayBuffer;
 }
 
-/** What the watchdog's thread is given. */
+/** The worker data of the watchdog's thread. */
 export interface WatchdogData {
   memory: WatchMemory;
   /** The process that started this one: with another parent this one is an orphan. */

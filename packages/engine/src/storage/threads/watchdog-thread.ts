@@ -1,7 +1,7 @@
 /**
- * Kills its own process when a statement of the application runs too long or takes too much memory, or when the process
- * that started this one is gone. `statement-watchdog.ts` starts it and says which statement runs,
- * in shared memory, because the main thread is inside SQLite meanwhile.
+ * Kills its own process when a statement of the application runs too long or takes too much memory, or when the process that
+ * started this one is gone. `statement-watchdog.ts` starts it and publishes the running statement in shared memory, because the
+ * main thread is busy inside SQLite.
  */
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';

@@ -1,13 +1,13 @@
 /**
- * Two rings in shared memory between the session thread and the writer thread: groups one way, answers back. Neither side
- * pays for a structured clone, and while the other one is awake no system call is made. What a slot cannot describe is
- * posted as a message; its slot says so and keeps the order.
+ * Two rings in shared memory between the session thread and the writer thread: groups one way, answers back. Neither side pays
+ * for a structured clone, and while the other one is awake no system call is made. A group that a slot cannot describe is posted
+ * as a message; its slot is marked and keeps the order.
  *
- * Each ring has one sender and one receiver, and cannot overflow: the writer answers each group, and
- * `limits.groupsInFlightMax` bounds the groups without an answer.
+ * Each ring has one sender and one receiver, and cannot overflow: the writer answers each group, and `limits.groupsInFlightMax`
+ * bounds the groups without an answer.
  *
- * Waking a sleeping thread costs as much as half a small commit, so both receivers poll before they sleep, but only while
- * that pays: after a wait without result the thread sleeps at once, until something again arrives as quickly.
+ * Waking a sleeping thread costs as much as half a small commit, so both receivers poll before they sleep, but only while that
+ * pays: after a wait without result the thread sleeps at once, until something again arrives as quickly.
  */
 import { availableParallelism } from 'node:os';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
@@ -314,7 +314,7 @@ export class AnswerReceiver {
     return Atomics.load(this.#ring.control, sentWord) !== (this.#received | 0);
   }
 
-  /** The next answer; undefined if there is none yet, or if it was posted as a message. */
+  /** Returns the next answer; undefined if there is none yet, or if it was posted as a message. */
   next(): GroupResult | undefined {
     if (!this.hasNext) return undefined;
     const slot = this.#ring.slot(this.#received);

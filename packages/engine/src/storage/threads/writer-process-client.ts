@@ -1,10 +1,10 @@
 /**
- * The session thread's side of the writer process, which writes the instance's file from the application's first statement
- * on. A statement that takes too long or too much is killed with its process. What that process did not commit SQLite
- * discards, and the next process commits the same groups again, without the statement at fault.
+ * The session thread's side of the writer process, which writes the instance's file from the application's first statement on. A
+ * statement that takes too much time or memory is killed with its process. SQLite discards the uncommitted work of that process,
+ * and the next process commits the same groups again, without the statement at fault.
  *
- * It owns the requests without an answer, in order; each gets one answer, however many processes that takes. A group is
- * never written twice: a new process says which group is the last in the file.
+ * It owns the requests without an answer, in order; each gets one answer, however many processes that takes. A group is never
+ * written twice: a new process reports the last group in the file.
  */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
@@ -67,7 +67,7 @@ export class WriterProcess {
   #transactionOpen = false;
   /** Not null: those statements ended with their process, for this reason. */
   #lostTransaction: StorageFailure | null = null;
-  /** The transaction of the oldest group whose statements run, where the process has said so; 0 for a statement by itself. */
+  /** The transaction of the oldest group whose statements run, if the process has announced it; 0 for a single statement. */
   #runningTransaction: number | undefined;
   /** Why the process kills itself. */
   #killing: StorageFailure | undefined;
@@ -123,7 +123,7 @@ export class WriterProcess {
     this.#add(pending);
   }
 
-  /** Runs a statement of the session that reserved the writer; one at a time. Rejects if nothing is written any more. */
+  /** Runs a statement of the session that reserved the writer; one at a time. Rejects if the writer has stopped. */
   executeStatement(statement: SqlStatement): Promise<StatementAnswer> {
     if (this.#ended) return Promise.reject(new QueueError('INSTANCE_FAILED'));
     if (this.#lostTransaction !== null) return Promise.resolve(undoneAnswer(this.#lostTransaction));

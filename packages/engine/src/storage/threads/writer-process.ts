@@ -118,7 +118,7 @@ function serve({ file, watchdog }: Served, { path, emulatedSync, state }: OpenRe
   }
 }
 
-/** Where memory runs out, the system is to end this process: the instance survives its end. Linux only. */
+/** Makes this process the first to be killed when the system runs out of memory, because the instance survives that. Linux only. */
 function volunteerToBeKilled(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');

@@ -136,7 +136,7 @@ export class WriterThread {
     return { writer, recovered };
   }
 
-  /** From now on the listener gets the answers to groups. Call it before the first group is sent. */
+  /** Sends the answers to groups to the listener from now on. Call it before the first group is sent. */
   attach(listener: WriterListener): void {
     this.#listener = listener;
     if (this.#fatal !== undefined) listener.fail(this.#fatal);
@@ -164,7 +164,10 @@ export class WriterThread {
     });
   }
 
-  /** Lets it write again. `state`: how the last group ended that was committed elsewhere meanwhile; absent if there was none. */
+  /**
+   * Lets the thread write again. `state` is the result of the last group that was committed elsewhere in the meantime; absent if
+   * there was none.
+   */
   resume(state?: WriterState): void {
     if (state !== undefined) this.#state = state;
     this.#sender.send({ kind: 'resume', state: state ?? null });

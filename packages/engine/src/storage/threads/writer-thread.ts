@@ -34,7 +34,7 @@ function open(): InstanceFile | undefined {
   }
 }
 
-/** Another thread has committed groups meanwhile. If the file cannot be read, nothing more is written. */
+/** Continues after another thread has committed groups. If the file cannot be read, nothing more is written. */
 function continuedState(file: InstanceFile, state: WriterState): WriterState {
   try {
     file.takeOver();

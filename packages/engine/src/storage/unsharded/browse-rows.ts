@@ -17,7 +17,7 @@ export interface BrowseMark {
   id: Seq;
 }
 
-/** Those above `afterId`, in order. */
+/** Reads the messages above `afterId`, in order. */
 export function browseQueue(
   file: SqliteFile,
   queueId: QueueId,
@@ -33,7 +33,7 @@ export function browseQueue(
   return rows.filter((row) => isMessageUndamaged({ ...row, queueId }));
 }
 
-/** Those behind `after` in the order of delivery, ready or held. */
+/** Reads the messages behind `after` in the order of delivery, ready or held. */
 export function browseTopic(
   file: SqliteFile,
   { queueId, subscriber }: MessageConsumer,

@@ -15,7 +15,7 @@ import { isMessageUndamaged } from './message-table.ts';
 
 /** Each column has a prime of its own, so no change of one column goes unnoticed. SQLite computes it with every write. */
 const rowChecksumSql = '(queue_id * 1000003 + id * 31 + holder * 8191 + delivery_count * 131071)';
-/** In statements that read or change a row. */
+/** Condition for statements that read or change a row. */
 export const undamagedDeliverySql = `row_checksum = ${rowChecksumSql}`;
 
 export const deliveryTableSql = `
@@ -36,7 +36,7 @@ export interface ClaimedRow {
   /** Checksum of the message's row. */
   crc: number;
   record: Buffer;
-  /** Of a topic's message. */
+  /** Set for a topic's message. */
   recipient?: RecipientKey | undefined;
 }
 

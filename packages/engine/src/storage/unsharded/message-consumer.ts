@@ -9,7 +9,7 @@ export interface MessageConsumer {
   countsAttempts?: boolean;
 }
 
-/** Where the row of a topic's message for one subscriber is. */
+/** Key of the recipient row of a topic's message. */
 export interface RecipientKey {
   subscriber: SubscriberId;
   /** 0 is the most urgent. */
@@ -23,18 +23,18 @@ export interface HeldMessage {
   recipient?: RecipientKey | undefined;
 }
 
-/** A delivered message, by what the file must contain of it until it is consumed. */
+/** A delivered message, with the values that the file must contain until it is consumed. */
 export interface MessageKey extends HeldMessage {
   /** Checksum of its row. */
   crc: number;
 }
 
-/** For maps and sets of consumers. */
+/** Key for maps and sets of consumers. */
 export function consumerKey({ queueId, subscriber }: MessageConsumer): string {
   return `${queueId}/${subscriber}`;
 }
 
-/** For maps and sets of held messages: several subscribers can hold one message. */
+/** Key for maps and sets of held messages: several subscribers can hold one message. */
 export function heldKey({ id, recipient }: HeldMessage): string {
   return `${id}/${recipient?.subscriber ?? 0}`;
 }

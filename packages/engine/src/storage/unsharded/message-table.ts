@@ -7,14 +7,14 @@ import type { MessageKey } from './message-consumer.ts';
 export interface EnqueuedRow {
   queueId: QueueId;
   record: Buffer;
-  /** Of a topic's message. */
+  /** Set for a topic's message. */
   routing?: MessageRouting | undefined;
 }
 
 export interface MessageRouting {
   /** 0 is the most urgent. */
   rank: number;
-  /** Names of the subscribers that are to get it, as a JSON array; undefined: all that the topic has when it is committed. */
+  /** Names of the recipients, as a JSON array; undefined: all subscribers that the topic has at the commit. */
   recipients: string | undefined;
   /** Recipients that do not subscribe when it is committed become temporary subscribers. Otherwise they are passed over. */
   createsTemporary: boolean;

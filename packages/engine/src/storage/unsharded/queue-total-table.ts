@@ -1,6 +1,6 @@
 /**
- * What has been counted of each unsharded queue, and what must be in the file because of it: enqueued less consumed
- * messages, whose checksums add up to `checksum_sum`. A row that a damaged page hides, or one that an old page brings back,
+ * The counters of each unsharded queue, which determine what the file must contain: as many messages as were enqueued minus
+ * consumed, with checksums that add up to `checksum_sum`. A row that a damaged page hides, or one that an old page brings back,
  * makes the two differ.
  *
  * Row 0 counts all queues: its `enqueued` is the last message id given, its `commit_number` the last durable commit
@@ -14,7 +14,7 @@ import { isCheckFailed, type SqliteFile, type SqliteStatement } from '../sqlite/
 const rowChecksumSql = `(queue_id * 1000003 + enqueued * 31 + consumed * 127 + coalesce(sealed_at + 1, 0) * 8191
   + checksum_sum * 131071 + commit_number * 524287)`;
 
-/** In statements that read or change a row. */
+/** Condition for statements that read or change a row. */
 export const undamagedTotalSql = `row_checksum = ${rowChecksumSql}`;
 
 /** Sums of checksums wrap at 32 bits. */
@@ -38,7 +38,7 @@ export interface QueueTotal {
   consumed: number;
 }
 
-/** What a commit adds to a queue's row; `checksumSum` may be negative. */
+/** The change of a queue's row by a commit; `checksumSum` may be negative. */
 export interface TotalChange extends QueueTotal {
   checksumSum: number;
 }

@@ -1,7 +1,7 @@
 /**
- * Baselines of the rates of unsharded queues: the totals at a moment from which messages are counted. Once a baseline is
- * old enough, the next commit of any process advances it, so that no transaction is made for it alone. Rates are counted
- * up to now, and fall when nobody commits any more.
+ * Baselines of the rates of unsharded queues: the totals at a moment from which messages are counted. Once a baseline is old
+ * enough, the next commit of any process advances it, so that no transaction is made for it alone. Rates are counted up to now,
+ * so they fall when commits stop.
  */
 
 import { limits } from '../../api/limits.ts';

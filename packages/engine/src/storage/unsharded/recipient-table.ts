@@ -1,10 +1,10 @@
 /**
- * A topic's messages are stored once, as those of a queue, with a small row here for each subscriber that is to get them:
- * the one ordered index of the conventional design, where all enqueues and dequeues of all instances meet.
+ * A topic's messages are stored once, like those of a queue, with a small row here for each recipient: the one ordered index of
+ * the conventional design, where all enqueues and dequeues of all instances meet.
  *
- * Rows that are ready have holder 0, so the next one of a subscriber is the first of its range, however many are held. A
- * claim moves rows to the range of the process that claims them, a release moves them back to their places. Once the last
- * row of a message is gone, which `message_recipients` counts, the message is deleted too.
+ * Rows that are ready have holder 0, so the next one of a subscriber is the first of its range, however many are held. A claim
+ * moves rows to the range of the process that claims them, a release moves them back to their places. Once the last row of a
+ * message is gone, which `message_recipients` counts, the message is deleted too.
  *
  * `+` and `+ 0` beside bound values: as in `delivery-table.ts`.
  */
@@ -20,7 +20,7 @@ export const recipientChecksumSql = (of = '') =>
   `(holder * 8191 + subscriber * 1000003 + rank * 524287 + ${of}id * 31 + delivery_count * 131071 + ${of}crc * 127)`;
 const countChecksumSql = '(id * 31 + unconsumed * 131071)';
 
-/** In statements that read or change a row. */
+/** Condition for statements that read or change a row. */
 export const undamagedRecipientSql = `row_checksum = ${recipientChecksumSql()}`;
 export const undamagedCountSql = `row_checksum = ${countChecksumSql}`;
 

@@ -1,4 +1,4 @@
-/** What a repair of the unsharded file does with the rows of topics: damaged ones go, and the rest is counted anew. */
+/** The part of the unsharded file's repair that concerns topics: deletes damaged rows and recounts the rest. */
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import { wrapSql } from './queue-total-table.ts';
 import { undamagedRecipientSql } from './recipient-table.ts';
@@ -14,7 +14,7 @@ export function dropDamagedTopicRows(file: SqliteFile): void {
   const subscribers = file
     .prepare(`SELECT ${subscriberColumns} FROM topic_subscriber`)
     .all() as StoredSubscriberRow[];
-  // What was counted is counted anew, so a row is only lost if what it says of the subscriber is damaged.
+  // The counters are recomputed, so a row is lost only if its data about the subscriber is damaged.
   for (const row of subscribers)
     if (!isSubscriberUndamaged({ ...row, undamaged: 1 })) remove.run(row.queueId, row.id);
   file.exec(`
@@ -25,7 +25,7 @@ export function dropDamagedTopicRows(file: SqliteFile): void {
     DELETE FROM recipient WHERE holder <> 0;`);
 }
 
-/** Each row that is written gets a right checksum. A message of a topic that nobody is to get any more is deleted. */
+/** Each row that is written gets a correct checksum. A topic's message without a recipient is deleted. */
 export function recountTopics(file: SqliteFile): void {
   file.exec(`
     DELETE FROM message WHERE id IN (SELECT id FROM message_recipients) AND id NOT IN (SELECT id FROM recipient);

@@ -41,7 +41,7 @@ export interface SliceBounds {
   /** A file up to this size is one slice. */
   wholeBytesMax: number;
   rowsMax: number;
-  /** Of records; the slice ends with the row that reaches it. */
+  /** Bytes of records; the slice ends with the row that reaches the bound. */
   bytesMax: number;
 }
 
@@ -128,7 +128,7 @@ function* scrubRecipients(path: string, { rowsMax }: SliceBounds): Generator<str
   }
 }
 
-/** What of the messages was read so far. */
+/** The messages that were read so far. */
 class MessageScrub {
   readonly #before: readonly CountedTotal[];
   readonly #stored = new Map<QueueId, StoredTotal>();

@@ -1,10 +1,11 @@
 /**
- * The subscribers of the topics in the unsharded file, as the catalog names them, and what has been counted for each. The
- * commit that enqueues reads them here, so that all processes agree from which message on a subscriber gets any.
+ * The subscribers of the topics in the unsharded file, as the catalog names them, and their counters. An enqueuing commit reads
+ * them here, so that all processes agree on the first message that a subscriber gets.
  *
- * A temporary subscriber is here only. Its id is negative; its row goes with the last message for it.
+ * A temporary subscriber is here only. Its id is negative; its row is deleted with its last message.
  *
- * A subscriber that was removed has `ended`: it gets no more messages, and its row goes with the last of its recipient rows.
+ * A subscriber that was removed has `ended`: it gets no more messages, and its row is deleted with the last of its recipient
+ * rows.
  */
 import { QueueError } from '../../api/errors.ts';
 import type { QueueId, SubscriberId } from '../../model/ids.ts';
@@ -18,7 +19,7 @@ import { type QueueTotal, undamagedTotalSql, wrapSql } from './queue-total-table
 const rowChecksumSql = `(queue_id * 1000003 + subscriber * 31 + durable * 8191 + crc * 127 + ended * 524287
   + enqueued * 6700417 + consumed * 2147483 + checksum_sum * 131071)`;
 
-/** In statements that read or change a row. */
+/** Condition for statements that read or change a row. */
 export const undamagedSubscriberSql = `row_checksum = ${rowChecksumSql}`;
 
 /** The row of `queue_total` that counts the subscribers as if they were messages; triggers keep it. */
@@ -130,7 +131,7 @@ export class TopicSubscriberTable {
     );
   }
 
-  /** Of a topic, with those that have ended. Throws `STORAGE_CORRUPT`. */
+  /** Reads the subscribers of a topic, including those that have ended. Throws `STORAGE_CORRUPT`. */
   ofTopic(queueId: QueueId): StoredSubscriber[] {
     return (this.#select.all(queueId) as StoredSubscriberRow[]).map((row) => {
       if (!isSubscriberUndamaged(row)) throw this.damagedError({ queueId, subscriber: row.id });
@@ -144,8 +145,8 @@ export class TopicSubscriberTable {
   }
 
   /**
-   * The ids of the subscribers of a topic among `names`, a JSON array. Of a temporary subscriber and one that came later
-   * under its name, the later.
+   * The ids of the subscribers of a topic among `names`, a JSON array. If a subscriber was added under the name of a temporary
+   * one, its id is returned.
    */
   idsOf(queueId: QueueId, names: string): Map<string, SubscriberId> {
     return new Map(this.#selectNamed.all(queueId, names) as [string, SubscriberId][]);
@@ -156,7 +157,7 @@ export class TopicSubscriberTable {
     return this.#selectByName.get(queueId, name) as SubscriberId | undefined;
   }
 
-  /** Inside a write transaction: it gets no more messages. */
+  /** Inside a write transaction: ends the subscriber, which gets no more messages. */
   end({ queueId, subscriber }: MessageConsumer): void {
     this.#end.run(queueId, subscriber);
   }
@@ -186,7 +187,7 @@ export class TopicSubscriberTable {
     if (changes === 0) throw this.damagedError(consumer);
   }
 
-  /** It was removed: nothing more is to be consumed for it. */
+  /** Whether the subscriber was removed, so that nothing more is consumed for it. */
   isGone(consumer: MessageConsumer): boolean {
     const row = this.#selectTotal.get(consumer.queueId, consumer.subscriber) as { ended: number } | undefined;
     return row === undefined || row.ended === 1;
@@ -213,6 +214,6 @@ export class TopicSubscriberTable {
 
 export interface CountedMessages {
   messages: number;
-  /** Of their checksums. */
+  /** Sum of their checksums. */
   checksumSum: number;
 }

@@ -1,4 +1,4 @@
-/** The tables of topics in the unsharded file together: who gets a message, and when nobody needs it any more. */
+/** The tables of topics in the unsharded file together: which subscribers get a message, and when no subscriber needs it any more. */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { HolderId, QueueId, Seq, SubscriberId } from '../../model/ids.ts';
@@ -9,7 +9,7 @@ import type { EnqueuedRow, MessageRouting } from './message-table.ts';
 import { type DistributedRun, type RecipientRange, RecipientTable } from './recipient-table.ts';
 import { type StoredSubscriber, TopicSubscriberTable } from './topic-subscriber-table.ts';
 
-/** Messages that have no recipients, or no more. */
+/** Messages that have no recipients, or none left. */
 export interface UnneededMessages {
   queueId: QueueId;
   firstId: Seq;
@@ -82,8 +82,8 @@ export class TopicTables {
   }
 
   /**
-   * Consumes messages that `holder` holds. Returns those that no other subscriber needs. What a subscriber held that was
-   * removed meanwhile is gone with it.
+   * Consumes messages that `holder` holds. Returns those that no other subscriber needs. Messages held for a subscriber that has
+   * been removed are gone with it.
    */
   consume(consumed: readonly MessageKey[], holder: HolderId): UnneededMessages[] {
     const unneeded: UnneededMessages[] = [];
@@ -175,7 +175,7 @@ export class TopicTables {
     }));
   }
 
-  /** Of a topic, or of one subscriber, without those that have ended. Throws `STORAGE_CORRUPT`. */
+  /** Counts of a topic's subscribers, or of one of them, without those that have ended. Throws `STORAGE_CORRUPT`. */
   countsOf(queueId: QueueId, only?: SubscriberId): SubscriberCounts[] {
     const live = this.subscribers
       .ofTopic(queueId)

@@ -160,7 +160,7 @@ export class UnshardedFile {
     return mapSqliteErrors(this.path, () => this.tables.outcomes.read(instance));
   }
 
-  /** Deletes outcomes that nobody will ask for. */
+  /** Deletes outcomes that no client will ask for. */
   deleteOutcomes(sessions: readonly Buffer[]): void {
     this.runTransaction('NORMAL', () => {
       for (const session of sessions) this.tables.outcomes.remove(session);
@@ -299,7 +299,10 @@ export class UnshardedFile {
     return mapSqliteErrors(this.path, () => readEnqueueTime(this.#file, id));
   }
 
-  /** What is enqueued from now on goes to the subscribers `added`, and not to those in `ended`, whose rows `purgeSubscriber` removes. */
+  /**
+   * From now on enqueued messages also go to the subscribers `added`, and no longer to those in `ended`, whose rows
+   * `purgeSubscriber` removes.
+   */
   changeSubscribers(queueId: QueueId, added: readonly SubscriberRow[], ended: readonly SubscriberId[]): void {
     this.runTransaction('FULL', () => this.tables.topics.changeSubscribers(queueId, added, ended));
   }

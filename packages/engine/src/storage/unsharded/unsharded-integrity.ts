@@ -1,7 +1,7 @@
 /**
- * Whether the unsharded file still holds all that was acknowledged (`docs/decisions/what-was-acknowledged.md`). A row knows
- * by its checksum whether it is what was written; `queue_total` knows which rows there must be; the number beside the file
- * knows the last durable commit.
+ * Whether the unsharded file still holds all that was acknowledged (`docs/decisions/what-was-acknowledged.md`). Each row has a
+ * checksum; `queue_total` has the number and the checksum sum of the rows that must exist; the number beside the file is that of
+ * the last durable commit.
  */
 import { existsSync } from 'node:fs';
 import { QueueError } from '../../api/errors.ts';
@@ -89,9 +89,7 @@ export function findUnshardedFaults(path: string): string[] {
   return faults.map((fault) => (fault.includes(path) ? fault : `${path}: ${fault}`));
 }
 
-/**
- * SQLite's own check of all pages, or of those of one table; `integrity_check` also compares the indexes with their tables.
- */
+/** Runs SQLite's own check of all pages, or of those of one table; `integrity_check` also compares the indexes with their tables. */
 export function structureFaults(
   file: SqliteFile,
   check: 'quick_check' | 'integrity_check' = 'quick_check',

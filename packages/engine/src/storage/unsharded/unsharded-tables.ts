@@ -89,7 +89,7 @@ export class UnshardedTables {
     }
   }
 
-  /** Deletes messages of topics that nobody is to get any more. */
+  /** Deletes messages of topics that have no recipient left. */
   #removeUnneeded(unneeded: readonly UnneededMessages[], changes: TotalChanges): void {
     for (const { queueId, firstId, endId, checksumSum } of unneeded) {
       const count = endId - firstId;
@@ -131,7 +131,7 @@ export class UnshardedTables {
       : this.topics.recipients.countHeld(subscriber);
   }
 
-  /** Of a topic's subscriber it throws `SUBSCRIBER_NOT_FOUND` if it was removed. */
+  /** Throws `SUBSCRIBER_NOT_FOUND` for a topic's subscriber that was removed. */
   totalOf(consumer: MessageConsumer): QueueTotal {
     return consumer.subscriber === 0
       ? this.totals.of(consumer.queueId)
@@ -163,7 +163,7 @@ export class UnshardedTables {
     });
   }
 
-  /** Of a sealed queue all but the seal. */
+  /** Deletes a queue's rows; of a sealed queue the row with the seal stays. */
   deleteQueue(queueId: QueueId): void {
     this.topics.deleteQueue(queueId);
     this.#file.prepare('DELETE FROM message WHERE queue_id = ?').run(queueId);
@@ -190,7 +190,7 @@ export class UnshardedTables {
   }
 }
 
-/** What a commit adds to the totals, by queue. */
+/** Changes of the totals by a commit, by queue. */
 class TotalChanges {
   readonly #byQueue = new Map<QueueId, TotalChange>();
 

@@ -39,7 +39,7 @@ export interface WriteBatch {
   /** Of this batch among those of the process. */
   number: TransactionNumber;
   operations: readonly WriteOperation[];
-  /** All that the process holds, where a writer before may have claimed messages for it and died before it said so. */
+  /** All messages that the process holds; set if an earlier writer may have claimed messages for it and died before answering. */
   onlyHeld?: readonly HeldMessage[];
   /** The process is not the writer: what the batch commits is stored with its number. */
   isRemote: boolean;
@@ -47,7 +47,7 @@ export interface WriteBatch {
   resent: boolean;
 }
 
-/** What an operation that was done gave: the ids of a commit's messages, or the messages of a claim. */
+/** The result of an operation that succeeded: the ids of a commit's messages, or the messages of a claim. */
 export interface DoneOperation {
   failure: undefined;
   ids: IdRun[];
@@ -57,13 +57,13 @@ export interface DoneOperation {
 export type OperationAnswer = DoneOperation | { failure: StorageFailure };
 
 export interface GroupAnswer {
-  /** Of each batch, one answer for each operation. */
+  /** For each batch, one answer for each operation. */
   answers: OperationAnswer[][];
   /** Queues that have got messages which can be claimed. */
   readyQueues: QueueId[];
 }
 
-/** What one operation failed of does not concern the others, unless the file cannot be written at all. */
+/** The failure of one operation does not affect the others, unless it means that the file cannot be written at all. */
 const concernsAll: readonly QueueErrorCode[] = [
   'INSTANCE_FAILED',
   'STORAGE_FULL',
@@ -118,7 +118,7 @@ class GroupTransaction {
   readonly #batches: readonly WriteBatch[];
   /** Place of the first operation in its batch, which is written in parts. */
   readonly #firstIndex: number;
-  /** What is stored of resent batches: of each committed operation its index, as the shard, and its ids. */
+  /** The stored results of resent batches: for each committed operation its index (stored as the shard) and its ids. */
   readonly #storedRuns = new Map<WriteBatch, readonly IdRun[]>();
   readonly #readyQueues = new Set<QueueId>();
 
@@ -180,7 +180,7 @@ class GroupTransaction {
     return this.#storedRuns.get(batch)?.find(({ shard }) => shard === index + this.#firstIndex);
   }
 
-  /** What a dead process claims would be held for ever. */
+  /** Messages claimed for a dead process would be held for ever. */
   #assertHolder({ holder, isRemote }: WriteBatch): void {
     if (!isRemote || this.#file.hasHolder(holder)) return;
     throw new QueueError('STORAGE_FAILED', { message: `Holder ${holder} has ended and can write no more` });
@@ -274,7 +274,7 @@ function endOfClaims(operations: readonly WriteOperation[], from: number): numbe
   return end;
 }
 
-/** In the order of their ids, so that neighbours of several sessions are deleted by one statement. */
+/** Orders the messages by id, so that one statement deletes neighbours of several sessions. */
 function consumedByHolder(commits: readonly Commit[]): ConsumedMessages[] {
   const byHolder = new Map<HolderId, MessageKey[]>();
   for (const { batch, change } of commits) {

@@ -1,6 +1,7 @@
 /**
- * A transaction manager for applications that have none: two-phase commit with presumed abort over participants that speak XA. Its
- * decisions are rows of the instance that it belongs to (`decisions.ts`). After a crash `resolve` ends what was left in doubt.
+ * A transaction manager for applications that have none: two-phase commit with presumed abort over participants that speak XA.
+ * Its decisions are rows of the instance that it belongs to (`decisions.ts`). After a crash `resolve` ends the branches that were
+ * left in doubt.
  */
 
 import type {
@@ -85,7 +86,7 @@ export class Coordinator implements TransactionCoordinator {
     // Decisions made from here on may have branches that a participant did not list yet.
     const decidedBefore = decisions.all.filter((gtrid) => !decisions.isUnderWay(gtrid));
     const resolved: ResolvedBranch[] = [];
-    /** The participants of which no branch is left, apart from those of transactions under way. */
+    /** Participants without branches left, except those of transactions under way. */
     const clear = new Set<string>();
     await Promise.all(
       [...participants].map(async ([name, participant]) => {

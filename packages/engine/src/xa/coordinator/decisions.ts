@@ -1,7 +1,6 @@
 /**
- * What an instance knows of the transactions that are coordinated on it: those that are decided to commit, which are rows of
- * its file, and those under way, in memory. A transaction without a row is rolled back, so one whose decision was never durable
- * needs none.
+ * The transactions that are coordinated on an instance: decisions to commit are rows of its file; transactions under way are in
+ * memory. A transaction without a row is rolled back, so one whose decision was never durable needs none.
  */
 
 import type { GroupCommit } from '../../commit/group-commit.ts';
@@ -14,7 +13,7 @@ export class Decisions {
   readonly #clock: Clock;
   /** Names of the participants that have a branch to commit, by global transaction id in hexadecimal. */
   readonly #participants: Map<string, readonly string[]>;
-  /** By global transaction id in hexadecimal. */
+  /** Global transaction ids in hexadecimal. */
   readonly #underWay = new Set<string>();
   #lastNumber: GlobalTransactionNumber = 0;
 

@@ -1,6 +1,7 @@
 /**
  * Global transaction ids of our coordinators: `<instance>.<epoch>.<number>`, in ASCII. The epoch is that of the coordinator's
- * instance when the transaction began: an earlier one can decide nothing any more, since its file refuses it.
+ * instance when the transaction began. Transactions of earlier epochs can no longer be decided, because the file refuses the old
+ * epoch.
  */
 
 import type { Xid } from '../../api/xa.ts';

@@ -29,7 +29,7 @@ export function contentToShip(
   return shippedBytes(work) > limits.shippedBranchBytesMax ? undefined : work;
 }
 
-/** What shipped work takes in a frame and in memory, about. */
+/** Approximate size of shipped work in a frame and in memory. */
 export function shippedBytes({ runs, statements }: Pick<ShippedWork, 'runs' | 'statements'>): number {
   const ofRuns = runs.reduce((sum, { records }) => sum + records.length, 0);
   return statements.reduce(

@@ -61,7 +61,7 @@ export class HomeInstances {
     this.#peers = peers;
   }
 
-  /** For the calls of one connection. */
+  /** Opens a caller for one connection. */
   openCaller(): HomeCaller {
     return new HomeCaller(this.#locks, this.shipped);
   }

@@ -28,7 +28,7 @@ interface OwnBranch {
   readonly transactionKey: string;
   /** It can still take work over, when it prepares or commits in one phase. */
   readonly isOpen: boolean;
-  /** It has taken over what there was, and takes no more. */
+  /** True once the branch has taken over the shipped work and accepts no more. */
   readonly isClosed: boolean;
   readonly absorbed: Set<string>;
 }
@@ -55,7 +55,7 @@ export interface ShippedBranchesOptions {
 
 export class ShippedBranches {
   readonly #options: ShippedBranchesOptions;
-  /** By branch. */
+  /** Shipped work by branch. */
   readonly #shipped = new Map<string, ShippedBranch>();
   #bytes = 0;
   /** False once the instance is to leave the cluster. */
@@ -65,7 +65,7 @@ export class ShippedBranches {
     this.#options = options;
   }
 
-  /** Branches of other instances whose work is here and taken over by none. */
+  /** Number of shipped branches whose work no branch has taken over yet. */
   get size(): number {
     return this.#shipped.size;
   }
@@ -86,7 +86,7 @@ export class ShippedBranches {
         transaction.statements.execute(statement, bytes);
       }
     } catch (error) {
-      if (error instanceof QueueError) return 'refused'; // its own instance says what is wrong
+      if (error instanceof QueueError) return 'refused'; // the branch's own instance reports the error
       throw error;
     }
     const timer = timers.after(holdMs, () => this.#drop(key));

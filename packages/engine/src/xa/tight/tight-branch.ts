@@ -177,8 +177,8 @@ export class TightBranch {
   }
 
   /**
-   * To be called when the branch prepares. Resolves to true if the home instance has taken over the shipped work. Rejects as
-   * `run` does, and with `XA_RBCOMMFAIL` if the home instance has lost the work.
+   * Call it when the branch prepares. Resolves to true if the home instance has taken over the shipped work. Rejects as `run`
+   * does, and with `XA_RBCOMMFAIL` if the home instance has lost the work.
    */
   async prepareShipped(waiter: LockWaiter): Promise<boolean> {
     const call = { call: 'prepareShipped', ...this.#underLock(waiter) } as const;
@@ -216,7 +216,7 @@ export class TightBranch {
     this.#isShipped = false;
   }
 
-  /** The branch has ended, or can only be rolled back: tells its home instance to drop its shipped work and its lock. */
+  /** The branch has ended, or can only be rolled back: makes its home instance drop the shipped work and the lock. */
   abandon(): void {
     this.#giveUpLock();
     if (!this.#isShipped) return;
@@ -232,7 +232,7 @@ export class TightBranch {
 
 const ownCodes = ['XA_RBTIMEOUT', 'XA_RBDEADLOCK', 'XA_RBCOMMFAIL', 'XAER_PROTO'];
 
-/** Any other error than those of the lock means that the home instance has failed. */
+/** Every error except those of the lock means that the home instance has failed. */
 function lockFailure(error: unknown): unknown {
   if (!(error instanceof QueueError) || ownCodes.includes(error.code)) return error;
   return new QueueError('XA_RBCOMMFAIL', {

@@ -51,7 +51,7 @@ export class LockRequest {
 
 export class TransactionLocks {
   readonly #timers: Pick<Timers, 'after'>;
-  /** By transaction, oldest first: the first request has the lock. */
+  /** Requests by transaction, oldest first: the first one has the lock. */
   readonly #requests = new Map<string, { request: LockRequest; holdMs: number }[]>();
 
   constructor(timers: Pick<Timers, 'after'>) {

@@ -109,7 +109,7 @@ export function checkPartition(
   const { blocks, damagedBlocks, allPagesReadable } = readUndamagedBlocks(file, partition.partition);
   const damage =
     partition.damageReason ??
-    (damagedBlocks > 0 ? `the checksums of ${damagedBlocks} blocks do not match` : null) ??
+    (damagedBlocks > 0 ? `${damagedBlocks} blocks have a wrong checksum` : null) ??
     (allPagesReadable ? null : 'a page of it cannot be read');
   if (damage === null) return undefined;
   const covered = blocks.map(({ firstSeq, count }): SeqRange => [firstSeq, firstSeq + count]);

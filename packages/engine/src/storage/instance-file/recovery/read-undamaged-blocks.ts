@@ -5,7 +5,7 @@ import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { isBlockUndamaged, iterateBlocks, type StoredBlock } from '../tables/read-partition.ts';
 
 export interface UndamagedBlocks {
-  /** In order. */
+  /** The undamaged blocks, in order. */
   blocks: StoredBlock[];
   /** Number of blocks that are readable but whose checksum does not match. */
   damagedBlocks: number;

@@ -102,9 +102,9 @@ function corruptionError(sentence: string): QueueError {
 }
 
 /**
- * All numbers that are not known to be terminal count as live, so that no message is dropped in silence. It is not known
- * where the last partition of a log ends, and the log must continue above it: one number above those that are known stays
- * live, and the rest up to the new end is terminal.
+ * Numbers that are not known to be terminal count as live, so that no message is dropped silently. The end of a log's last
+ * partition is unknown, and the log must continue above it: one number above the known ones stays live, and the rest up to the
+ * new end becomes terminal.
  */
 function asDamaged(partition: RecoveredPartition, damage: string, nextSeq: Seq | null): RecoveredPartition {
   const { firstSeq, terminalDeltas } = partition;

@@ -15,7 +15,7 @@ export interface CheckedTableSpec<Row> {
   name: string;
   /** Properties of a row, in the order of the columns, without `crc`. */
   columns: readonly (keyof Row & string)[];
-  /** Those of the primary key: a row of the same key is replaced. */
+  /** Columns of the primary key: a row with the same key is replaced. */
   key: readonly (keyof Row & string)[];
 }
 
@@ -71,12 +71,12 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
       .map(withoutChecksum);
   }
 
-  /** Of a stored row. */
+  /** Verifies the checksum of a stored row. */
   isUndamaged(row: Row & { crc: number }): boolean {
     return row.crc === this.#checksumOf(row);
   }
 
-  /** For SELECT: all columns, under the names of the row's properties. */
+  /** Select list of all columns, under the names of the row's properties. */
   get selectList(): string {
     return selectList([...this.#columns, 'crc']);
   }
@@ -120,7 +120,7 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
     return faults;
   }
 
-  /** For a repair: deletes what is damaged and counts what is left. Returns the number of rows deleted. */
+  /** For a repair: deletes damaged rows and recounts the rest. Returns the number of rows deleted. */
   acceptLoss(file: SqliteFile): number {
     const rows = this.#select(file, '', []);
     const undamaged = this.readUndamaged(file);

@@ -1,6 +1,6 @@
 /**
- * Delivery marks, written as the last thing before the file is closed. `closed_epoch` in `meta` says which opening they are
- * of: after a crash it is an older one, and the marks say nothing.
+ * Delivery marks, written last before the file is closed. `closed_epoch` in `meta` names the opening that wrote them: after a
+ * crash it is an older one, and the marks are not used.
  */
 import type { DeliveryMark } from '../../../model/delivery-mark.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';

@@ -1,7 +1,7 @@
 /**
- * Idempotency keys of committed transactions, each written in the transaction of its group. `number` counts them in the order
- * of their commits, so the oldest are found by its index: a write drops at most two of them, which is one more than it adds.
- * Keys are dropped by age too, but only as others come; `queues/idempotency-keys.ts` passes over those that are too old.
+ * Idempotency keys of committed transactions, each written in the transaction of its group. `number` counts them in the order of
+ * their commits, so the oldest are found by its index: a write drops at most two of them, which is one more than it adds. Keys
+ * also expire, but are deleted only when others are written; `queues/idempotency-keys.ts` ignores expired ones.
  *
  * Reads go by the primary key, through the reader thread: nothing of the table is in memory.
  */

@@ -1,8 +1,8 @@
 /**
  * What a group writes to partitions. The table `partition` is their pool: which log each one belongs to. Each has a table
- * `partition_<n>`, in which a row is a block of consecutive messages that committed in one group. `consumption` has what is
- * terminal in each, as deltas: a group adds one row for each partition and subscriber in which it consumed. Deltas are
- * merged into one past a bound, so that truncating and recovery stay short. `read-partition.ts` reads all three.
+ * `partition_<n>`, in which a row is a block of consecutive messages that committed in one group. `consumption` has the terminal
+ * ranges of each, as deltas: a group adds one row for each partition and subscriber in which it consumed. Deltas are merged into
+ * one past a bound, so that truncating and recovery stay short. `read-partition.ts` reads all three.
  */
 import { decodeRanges, encodeRanges, mergeRanges } from '../../../model/consumption.ts';
 import type { BlockEntry, ConsumptionDeltaEntry } from '../../../model/group-message.ts';
@@ -207,7 +207,7 @@ export function deleteConsumption(file: SqliteFile, partition: PartitionId): voi
   file.prepare('DELETE FROM consumption WHERE partition = ?').run(partition);
 }
 
-/** For a repair. */
+/** Inserts merged consumption; used by a repair. */
 export function insertConsumption(
   file: SqliteFile,
   key: DeltaKey & { groupNumber: GroupNumber },

@@ -1,7 +1,7 @@
 /**
- * Streamed payloads of an instance: their chunks, and which message refers to which payload. Chunks are written by
- * transactions of their own that nobody can see; the commit that enqueues the message writes the reference. Chunks without
- * a reference are orphans: of an upload that a crash cut off, or of a message that is finished.
+ * Streamed payloads of an instance: their chunks, and which message refers to which payload. Chunks are written ahead by separate
+ * transactions and are invisible until the commit that enqueues the message writes the reference. Chunks without a reference are
+ * orphans, left by an upload that a crash interrupted or by a consumed message.
  */
 import { QueueError } from '../../../api/errors.ts';
 import type { ChunkKey, OrphanedPayload, RecoveredPayloads } from '../../../model/payload-chunk.ts';

@@ -117,9 +117,7 @@ export function findPartitionFaults(file: SqliteFile, partition: PartitionId): s
   let damaged = 0;
   for (const block of iterateBlocks(file, partition, 'ASC'))
     if (!isBlockUndamaged(partition, block)) damaged += 1;
-  return damaged === 0
-    ? []
-    : [`partition ${partition} is damaged: the checksums of ${damaged} blocks do not match`];
+  return damaged === 0 ? [] : [`partition ${partition} is damaged: ${damaged} blocks have a wrong checksum`];
 }
 
 /** All blocks with their checksums. */

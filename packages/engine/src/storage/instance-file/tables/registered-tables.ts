@@ -21,7 +21,7 @@ import { subscriptionTable } from './subscription-table.ts';
 import { TableRegistry } from './table-registry.ts';
 import { xaTables } from './xa-tables.ts';
 
-/** In the order of creation: the views read the tables before them. */
+/** The tables in the order of creation: views come after the tables that they read. */
 const registeredTables = [
   metaTable,
   partitionPoolTable,

@@ -1,11 +1,11 @@
 /**
- * How the last transaction of each remote session ended, so that a client whose answer was lost can ask. The table is a
- * log: a group commit adds one row with the outcomes of all its transactions (`model/session-outcome.ts`), and every so
- * often a group deletes old rows after repeating what is still needed of them (`commit/commit-outcomes.ts`). The highest
- * transaction of a session counts.
+ * How the last transaction of each remote session ended, so that a client whose answer was lost can ask. The table is a log: a
+ * group commit adds one row with the outcomes of all its transactions (`model/session-outcome.ts`), and periodically a group
+ * deletes old rows after repeating what is still needed of them (`commit/commit-outcomes.ts`). The highest transaction of a
+ * session counts.
  *
- * One row for each session, updated in place, cost more: 39 µs of CPU for a group of 32 transactions, against 13 as a
- * log and 10 without outcomes.
+ * One row for each session, updated in place, cost more: 39 µs of CPU for a group of 32 transactions, against 13 as a log and 10
+ * without outcomes.
  */
 
 import { QueueError } from '../../../api/errors.ts';
@@ -31,7 +31,7 @@ export const sessionOutcomeTable = {
   },
 } satisfies TableModule;
 
-/** Throws `STORAGE_CORRUPT`: without the row a client would be told that its transaction did not commit. */
+/** Throws `STORAGE_CORRUPT`: without the row a client would learn that its transaction did not commit, although it did. */
 export function readSessionOutcomes(file: SqliteFile): GroupOutcomeRow[] {
   const rows = file
     .prepare('SELECT group_number AS groupNumber, outcomes, crc FROM session_outcome ORDER BY group_number')

@@ -1,4 +1,4 @@
-/** From which sequence number on each durable subscriber gets the messages of a log of this instance. */
+/** The first sequence number of each log of this instance that a durable subscriber gets. */
 import type { SubscriptionRow } from '../../../model/subscriber-row.ts';
 import { CheckedTable } from './checked-table.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';

@@ -1,6 +1,6 @@
 /**
  * Distributed transactions: the branches that are prepared on this instance, and the transactions that its coordinator has
- * decided to commit. A row of either is a promise, and there is none for what is rolled back.
+ * decided to commit. Each row is a promise; there is none for a branch or transaction that is rolled back.
  */
 import type { DecisionRow, PreparedBranchKey, PreparedBranchRow } from '../../../model/xa-rows.ts';
 import { xidKey } from '../../../model/xid.ts';
@@ -19,7 +19,10 @@ const decisions = new CheckedTable<DecisionRow>({
   key: ['gtrid'],
 });
 
-/** The branches in doubt that have rows of the application, by their xid's key; `only` the one of this xid. Throws `STORAGE_CORRUPT`. */
+/**
+ * Reads the branches in doubt that have rows of the application, by their xid's key; with `only` just the one of this xid. Throws
+ * `STORAGE_CORRUPT`.
+ */
 export function readBranchesWithRows(
   file: SqliteFile,
   only?: PreparedBranchKey,
