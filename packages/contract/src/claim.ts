@@ -1,4 +1,4 @@
-/** What a run says about a claim of a document: clause by clause, and as one verdict. */
+/** The result of a claim in a run: clause by clause, and as one verdict. */
 import Type, { type Static } from 'typebox';
 import { Provenance } from './provenance.ts';
 
@@ -42,7 +42,7 @@ export const ClaimClause = Type.Object(
 );
 export type ClaimClause = Static<typeof ClaimClause>;
 
-/** The verdict combines the clauses; value, unit, interval and reason are those of the clause that decided it. */
+/** The verdict combines the clauses; value, unit, interval and reason are taken from the clause that decided it. */
 export const ClaimResult = Type.Object(
   {
     id: Type.String(),

@@ -17,7 +17,7 @@ export const DamageFinding = Type.Object(
 );
 export type DamageFinding = Static<typeof DamageFinding>;
 
-/** What an instance has done since its present host opened it. */
+/** Metrics of an instance since its present host opened it. */
 export const InstanceMetrics = Type.Object(
   {
     enqueued: Type.Integer(),
@@ -75,7 +75,7 @@ export const InstanceMetrics = Type.Object(
 );
 export type InstanceMetrics = Static<typeof InstanceMetrics>;
 
-/** What this server's modules register: names in metrics and runs, with their meaning. */
+/** The wait events and counters that this server's modules register: names in metrics and runs, with their meaning. */
 export const WaitRegistry = Type.Object(
   {
     events: Type.Array(

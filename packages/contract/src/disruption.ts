@@ -1,4 +1,4 @@
-/** What the faults or the conversion of a scenario did to a trial. */
+/** The effects of a scenario's faults or conversion on a trial. */
 import Type, { type Static } from 'typebox';
 import { ConversionStep } from './conversion-step.ts';
 import { FaultKind } from './scenario.ts';
@@ -57,7 +57,7 @@ export const ConversionOutcome = Type.Object(
 );
 export type ConversionOutcome = Static<typeof ConversionOutcome>;
 
-/** What one instance's sessions did in a short interval. */
+/** The work of one instance's sessions in a short interval. */
 export const TimelineBin = Type.Object(
   {
     instance: Type.Integer(),

@@ -1,12 +1,12 @@
-/** Who had what the sessions in a wait event wait for, and who waited: samples over the measured window of a trial. */
+/** The holders of a wait event's resource and the sessions that waited for it: samples over the measured window of a trial. */
 import Type, { type Static } from 'typebox';
 
 const closed = { additionalProperties: false } as const;
 
 export const eventHoldersLimits = {
-  /** Of an event: of more every second one was dropped. A sample with all its sessions has some 150 bytes. */
+  /** Samples of an event; past this every second one is dropped. A sample with all its sessions has about 150 bytes. */
   samplesMax: 256,
-  /** Those that wait or hold most often. */
+  /** Sessions that are listed: those that wait or hold most often. */
   sessionsMax: 128,
 } as const;
 

@@ -20,13 +20,13 @@ export interface SchemaFault {
 }
 
 export interface FoundFaults {
-  /** In the order of their paths; empty if the value is valid. */
+  /** Faults in the order of their paths; empty if the value is valid. */
   faults: SchemaFault[];
   /** There are further faults, which were not searched for. */
   more: boolean;
 }
 
-/** Faults that are listed of one document: nobody corrects more at a time. */
+/** Maximum number of faults listed for one document: more cannot usefully be corrected at a time. */
 export const faultsListedMax = 100;
 
 interface SchemaNode {
@@ -189,12 +189,12 @@ const numberBounds: readonly [
   ['maximum', (value, bound) => value <= bound, 'at most'],
 ];
 
-/** Of an item of the wrong type it does not matter whether it is repeated. */
+/** Whether an item has the wrong type: then it does not matter whether it is repeated. */
 function isOfWrongType(schema: SchemaNode | undefined, value: unknown): boolean {
   return schema?.type !== undefined && !isOfType(schema.type, value);
 }
 
-/** Of a literal the type says nothing: the other literals are named with it. */
+/** Whether the value has the type of an alternative. The type of a literal does not decide: the error lists all literals. */
 function isOfBranchType({ type, const: literal }: SchemaNode, value: unknown): boolean {
   return literal === undefined && type !== undefined && isOfType(type, value);
 }

@@ -4,7 +4,7 @@ import { patterns } from './patterns.ts';
 
 export const idempotencyKeyCharactersMax = 200;
 
-/** Of the request. */
+/** Headers of the request. */
 export const IdempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
@@ -18,7 +18,7 @@ export const IdempotencyHeaders = Type.Object({
 });
 export type IdempotencyHeaders = Static<typeof IdempotencyHeaders>;
 
-/** Of the answer, by name. */
+/** Headers of the answer, by name. */
 export const idempotencyAnswerHeaders = {
   'Idempotency-Replayed': {
     type: 'string',

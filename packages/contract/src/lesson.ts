@@ -13,7 +13,7 @@ export const lessonLimits = {
   casesMax: 6,
   sentencesMax: 8,
   textMax: 600,
-  /** What the estimator may say of a lesson's run, so that a visitor waits for it. */
+  /** Maximum estimated duration of a lesson's run that a visitor is expected to wait for. */
   runMsMax: 30_000,
 } as const;
 

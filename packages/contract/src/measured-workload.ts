@@ -1,4 +1,4 @@
-/** A point of a finished run in the form in which the model can repeat it: a workload, and what was measured of it. */
+/** A point of a finished run in a form that the model can repeat: a workload and its measurements. */
 import Type, { type Static } from 'typebox';
 import { Durability } from './scenario.ts';
 

@@ -1,4 +1,4 @@
-/** A message's life over HTTP: what was recorded of it, and why it waits now. */
+/** A message's trace over HTTP: its recorded events, and why it waits now. */
 import { messageEventKinds } from '@shardlab/engine/message-event-kinds';
 import Type, { type Static } from 'typebox';
 import { patterns } from './patterns.ts';

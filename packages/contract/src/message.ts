@@ -14,7 +14,7 @@ export const Base64 = Type.String({
 
 const PropertyName = Type.String({ pattern: patterns.propertyName.pattern });
 
-/** In `oneOf`: objects with this field. */
+/** Alternative of a `oneOf`: objects with this field. */
 const hasField = (name: string) => ({ required: [name], properties: { [name]: {} } });
 
 export const NewMessage = Type.Object(

@@ -33,7 +33,7 @@ export const ParameterInfo = Type.Object(
 );
 export type ParameterInfo = Static<typeof ParameterInfo>;
 
-/** What a program measures. */
+/** A figure that a program measures. */
 export const FigureInfo = Type.Object(
   {
     name: Type.String(),

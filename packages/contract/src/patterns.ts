@@ -41,6 +41,6 @@ const wordsByPattern = new Map(
   Object.values(patterns).map(({ pattern, words }) => [pattern as string, words]),
 );
 
-/** What a text must be to match; the pattern itself if it is none of these. */
+/** Describes in words which texts match; returns the pattern itself if it is not a known one. */
 export const patternInWords = (source: string): string =>
   wordsByPattern.get(source) ?? `a match of ${source}`;

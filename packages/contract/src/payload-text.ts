@@ -12,14 +12,14 @@ export class JsonText {
   }
 }
 
-/** What to find in a value: its text, or the same in its items or some of its members. */
+/** Where to find texts in a value: the value itself, its items, or some of its members. */
 type Shape = 'text' | { each: Shape } | { members: Readonly<Record<string, Shape>> };
 
-/** What was found there: a text, or by index or name of the member. */
+/** The found texts: one text, or those of items and members by index or name. */
 type Found = JsonText | Map<string | number, Found>;
 
 const messages: Shape = { each: { members: { payload: 'text' } } };
-/** Of a message list, be it enqueued or delivered, and of a transaction. */
+/** Payloads of a message list, enqueued or delivered, and of a transaction. */
 const payloads: Shape = { members: { messages, enqueue: { each: { members: { messages } } } } };
 
 /** Like `JSON.parse`, but the payload of each message is a `JsonText`. Linear in the text. Throws `SyntaxError`. */

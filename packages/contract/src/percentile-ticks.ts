@@ -1,4 +1,7 @@
-/** At which percentiles a distribution is kept. Those of HdrHistogram's own output, so that its tools read a run's distributions. */
+/**
+ * The percentiles at which a distribution is stored: those of HdrHistogram's own output, so that its tools can read a run's
+ * distributions.
+ */
 
 const ticksPerHalfDistance = 5;
 

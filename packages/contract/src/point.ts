@@ -100,7 +100,7 @@ export const Figure = Type.Object(
 );
 export type Figure = Static<typeof Figure>;
 
-/** What else one repeat of a point tells, beside its figures. */
+/** The data of one repeat of a point besides its figures. */
 export const Repeat = Type.Object(
   {
     measuredMs: Type.Number(),
@@ -210,7 +210,7 @@ export function coresBusyOf({ repeats, byInstance }: Pick<Point, 'repeats' | 'by
   return sum(told.map(({ cores, measuredMs: ms }) => (cores * ms) / measuredMs));
 }
 
-/** Where the figures of a point come from. */
+/** The provenance of a point's figures. */
 export const provenanceOf = ({ figures }: Pick<Point, 'figures'>): Provenance =>
   Object.values(figures)[0]?.provenance ?? 'measured';
 

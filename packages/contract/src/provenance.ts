@@ -1,7 +1,7 @@
-/** Where numbers come from: of figures, and of the verdicts that are made of them. */
+/** The provenance of figures, and of the verdicts that are based on them. */
 import Type, { type Static } from 'typebox';
 
-/** Where a figure comes from. `emulated`: the real engine with an injected latency. */
+/** The provenance of a figure. `emulated`: the real engine with an injected latency. */
 export const Provenance = Type.Union([
   Type.Literal('measured'),
   Type.Literal('emulated'),

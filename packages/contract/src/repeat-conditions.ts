@@ -31,7 +31,7 @@ export const Steadiness = Type.Object(
 );
 export type Steadiness = Static<typeof Steadiness>;
 
-/** What else happened on the machine while the trial ran. */
+/** Other activity on the machine during the trial. */
 export const Disturbance = Type.Object(
   {
     otherCpuShare: nullable(

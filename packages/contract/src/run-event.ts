@@ -1,4 +1,4 @@
-/** What the server streams while a run is in progress. */
+/** Events that the server streams while a run is in progress. */
 import Type, { type Static } from 'typebox';
 import { ClaimResult } from './claim.ts';
 import { ErrorBody } from './error-body.ts';

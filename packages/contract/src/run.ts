@@ -53,7 +53,7 @@ export type Progress = Static<typeof Progress>;
 /** Characters of what a user writes of a run. */
 export const runLabelLimits = { nameMax: 120, noteMax: 4_000, textMax: 120 } as const;
 
-/** What a user says of a run. */
+/** Name, note and baseline mark that a user gives a run. */
 export const RunLabels = Type.Object(
   {
     name: Type.String({ maxLength: runLabelLimits.nameMax, description: 'Empty for none' }),

@@ -1,4 +1,4 @@
-/** Traces of single messages that a trial kept: what the engine's trace had of them, read while the trial ran. */
+/** Traces of single messages that a trial kept, read from the engine's trace while the trial ran. */
 import Type, { type Static } from 'typebox';
 import { MessageEvent, MessageTrace, MessageWhereabouts } from './message-trace.ts';
 import { sampledTraceLimits } from './sampled-trace-limits.ts';

@@ -1,6 +1,6 @@
 /**
- * The scenario: one experiment as data. What its parameters may be depends on its program, so the lab narrows this schema
- * for each program; the JSON Schema that editors use (`scenarios/scenario.schema.json`) is made of those.
+ * The scenario: one experiment as data. Valid parameters depend on its program, so the lab narrows this schema for each program;
+ * the JSON Schema for editors (`scenarios/scenario.schema.json`) combines those.
  */
 import Type, { type Static } from 'typebox';
 import { Params, ParamValue } from './parameter.ts';

@@ -54,7 +54,10 @@ export function exampleOf(schema: JsonSchema, resolve: (ref: string) => JsonSche
   return textOf(schema, name);
 }
 
-/** What is required, of alternatives (`oneOf`) the first, and further properties up to the least number. */
+/**
+ * Builds an object with the required properties, the first alternative of a `oneOf`, and further properties up to the minimum
+ * number.
+ */
 function objectOf(schema: JsonSchema, resolve: (ref: string) => JsonSchema): Record<string, unknown> {
   const { properties = {}, required = [], minProperties = 0, oneOf, anyOf } = schema;
   const alternative = (oneOf ?? anyOf)?.[0]?.required ?? [];

@@ -50,7 +50,7 @@ export const PlanFigures = Type.Object(
 );
 export type PlanFigures = Static<typeof PlanFigures>;
 
-/** What the trials of a run put on its machine at most, one after the other. */
+/** The maximum load of a run's trials on its machine; trials run one after the other. */
 export const PlanLoad = Type.Object(
   {
     sessionsMax: Type.Integer({ description: 'Sessions that enqueue and dequeue at the same time' }),
@@ -86,7 +86,10 @@ export type ScenarioList = Static<typeof ScenarioList>;
 export const Fault = Type.Object({ path: Type.String(), message: Type.String() }, closed);
 export type Fault = Static<typeof Fault>;
 
-/** `line` and `column` count from 1 and are present if the text is not JSON. `plan`, `load` and `diskBytesMax` are null for an invalid scenario; `load` also if no parameter tells how many sessions a trial has. */
+/**
+ * `line` and `column` count from 1 and are present if the text is not JSON. `plan`, `load` and `diskBytesMax` are null for an
+ * invalid scenario; `load` is also null if no parameter gives the number of a trial's sessions.
+ */
 export const ScenarioValidation = Type.Object(
   {
     valid: Type.Boolean(),
@@ -164,7 +167,7 @@ export type RunListQuery = Static<typeof RunListQuery>;
 export const RunList = Type.Object({ runs: Type.Array(RunSummary), next: nullable(Type.String()) }, closed);
 export type RunList = Static<typeof RunList>;
 
-/** What a measurement that begins now would share the machine with. */
+/** The load with which a measurement that begins now would share the machine. */
 export const MachineState = Type.Object(
   {
     cores: Type.Integer({ minimum: 1 }),
@@ -203,8 +206,8 @@ const runKept = Type.Boolean({
 });
 
 /**
- * A claim, its verdict with the best evidence (null if no finished run judged it), and all verdicts. What scenarios measured under
- * different conditions is judged together.
+ * A claim, its verdict with the best evidence (null if no finished run judged it), and all verdicts. Measurements of scenarios
+ * under different conditions are judged together.
  */
 export const ClaimLedgerEntry = Type.Object(
   {

@@ -1,4 +1,4 @@
-/** Where the queues of a server are, and what that store promises. */
+/** The store of a server's queues, and its capabilities. */
 import Type, { type Static } from 'typebox';
 
 const closed = { additionalProperties: false } as const;

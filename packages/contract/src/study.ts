@@ -31,7 +31,7 @@ export const StudyDocument = Type.Object(
 );
 export type StudyDocument = Static<typeof StudyDocument>;
 
-/** What a document states of a claim, in its own words. */
+/** A document's statement about a claim, in its own words. */
 export const ClaimStatement = Type.Object(
   {
     claim: Type.String({ description: 'Id of the claim' }),
@@ -61,7 +61,7 @@ export const Slip = Type.Object(
 );
 export type Slip = Static<typeof Slip>;
 
-/** Numbers as a document prints them, to be shown beside those that are measured here. */
+/** Numbers as a document prints them, shown beside those that are measured here. */
 export const DocumentTable = Type.Object(
   {
     id: Type.String({ description: 'Unique in its study' }),

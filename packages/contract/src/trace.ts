@@ -1,4 +1,4 @@
-/** What a trial recorded call by call: swimlanes, the waits of a session, and one transaction in order. */
+/** Recordings of a trial call by call: swimlanes, the waits of a session, and one transaction in order. */
 import Type, { type Static } from 'typebox';
 
 const closed = { additionalProperties: false } as const;
@@ -14,7 +14,7 @@ export const RateSeries = Type.Object(
 );
 export type RateSeries = Static<typeof RateSeries>;
 
-/** What one session did after an event that concerns many. Times are microseconds from that event. */
+/** The activity of one session after an event that concerns many. Times are microseconds from that event. */
 export const Swimlane = Type.Object(
   {
     session: Type.Integer(),
@@ -43,7 +43,7 @@ export const Swimlane = Type.Object(
 );
 export type Swimlane = Static<typeof Swimlane>;
 
-/** What one session did and waited for in the run, as a database prints it. */
+/** The calls and waits of one session in the run, in the form in which a database prints them. */
 export const SessionWaits = Type.Object(
   {
     session: Type.String({ description: 'Which one: "session 1 on instance 1"' }),

@@ -18,7 +18,7 @@ export interface BrowseOptions {
   processed?: boolean;
 }
 
-/** In the order of the stream, which is that of commits in each shard; delayed messages are among them. */
+/** Browses in the order of the stream, which is the order of commits in each shard; it includes delayed messages. */
 export async function browseQueue(
   link: ServerLink,
   queue: string,
@@ -48,7 +48,7 @@ export async function browseQueue(
     const due = dueAtMs(found.header);
     messages.push({
       ...toUnheld(stored),
-      deliveryCount: 0, // the servers do not tell
+      deliveryCount: 0, // the servers do not report it
       state: due !== undefined ? 'delayed' : isHeld(found.seq) ? 'held' : 'ready',
       ...(due !== undefined && { untilMs: due }),
     });

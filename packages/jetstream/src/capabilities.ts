@@ -1,4 +1,4 @@
-/** What this store promises: see `storeFeatures`. Each feature with `no` is refused where it is asked for. */
+/** The capabilities of this store: see `storeFeatures`. A feature with `no` is refused when it is used. */
 import {
   type Capability,
   type NatsStoreOptions,
@@ -11,7 +11,7 @@ import {
 const no: Capability = { support: 'no' };
 const weaker = (note: string): Capability => ({ support: 'weaker', note });
 
-/** With `sync: "always"` and `transactions: "enqueue-first"`: the most that it can promise. */
+/** The most that this store can promise: with `sync: "always"` and `transactions: "enqueue-first"`. */
 export const jetStreamCapabilities: StoreCapabilities = {
   machineFailure: { support: 'yes', note: 'With 3 or 5 replicas, while most of the servers are there' },
   enqueueOnce: {
@@ -64,7 +64,7 @@ export const jetStreamCapabilities: StoreCapabilities = {
   distributedTransactions: no,
 };
 
-/** What a store promises that was opened so. */
+/** The capabilities of a store that was opened with these options. */
 export function capabilitiesOf({
   sync = 'interval',
   transactions = 'atomic',

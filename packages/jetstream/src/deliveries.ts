@@ -108,7 +108,7 @@ export class Deliveries {
     }
   }
 
-  /** Stored there under an id that follows from the message's, so that a move that was cut off is not made twice. */
+  /** Stores the message in the exception queue under an id derived from its own, so that an interrupted move is not made twice. */
   async #moveToExceptions(row: QueueRow, { stored, hold }: Delivery): Promise<void> {
     const target = exceptionQueueName(row.name);
     const fields = withExceptionReason(stored, row.name, row.attemptsMax ?? 0);
@@ -122,9 +122,9 @@ export class Deliveries {
   }
 
   /**
-   * Returns messages to their queue, in this order; those whose attempts are used up move to the exception queue. A message
-   * that a former leader delivered is ready when its time is up, or somebody else's already. Rejects with
-   * `INSTANCE_UNREACHABLE` if no server confirms.
+   * Returns messages to their queue, in this order; those whose attempts are used up move to the exception queue. A message that
+   * a former leader delivered is not returned: it becomes ready when its time is up, or may be delivered to another session
+   * already. Rejects with `INSTANCE_UNREACHABLE` if no server confirms.
    */
   async nack(deliveries: readonly Delivery[]): Promise<void> {
     const leaders = new Map<string, string>();
@@ -152,9 +152,9 @@ export class Deliveries {
   }
 
   /**
-   * Consumes each message by itself. Returns those of which the servers have not confirmed in time that this consumed them.
-   * A confirmation counts if the consumer had one leader from before the delivery until after it: another one may have
-   * delivered the message to somebody else, and who of the two consumed it nobody says.
+   * Consumes each message by itself. Returns those whose consumption the servers have not confirmed in time. A confirmation
+   * counts only if the consumer had the same leader from before the delivery until after the confirmation: another leader may
+   * have delivered the message to another session, and it would be unknown which of the two consumed it.
    */
   async consume(deliveries: readonly Delivery[]): Promise<Delivery[]> {
     const confirmed = await Promise.all(

@@ -1,12 +1,12 @@
 /**
- * Messages that sessions of this store hold. The servers know no holder, only a time: an acknowledgement is accepted from
- * whoever sends it, even after the message was delivered to somebody else. So the holder keeps the time itself. A hold is
- * valid until the servers may deliver the message again, counted from a moment before its delivery; while it lasts, the
- * holder reports that it works on the message, and what comes after its end is refused here and not sent.
+ * Messages that sessions of this store hold. The servers know no holder, only a time: they accept an acknowledgement from any
+ * client, even after the message was delivered to another one. So the holder keeps the time itself. A hold is valid until the
+ * servers may deliver the message again, counted from a moment before its delivery; while it lasts, the holder reports that it
+ * works on the message. Calls after the end of the hold are refused here and not sent.
  *
- * A report counts from the one before it: the leader answers a report before the majority has it, and a leader that is cut
- * off goes on answering for some seconds. Returns are sent once and never repeated: a repeated one could end the hold of
- * the next holder. An acknowledgement may be repeated as long as the hold is valid.
+ * A report extends the hold from the time of the previous report: the leader answers a report before the majority has it, and a
+ * leader that is cut off keeps answering for some seconds. Returns are sent once and never repeated: a repeated one could end the
+ * hold of the next holder. An acknowledgement may be repeated as long as the hold is valid.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { QueueError } from '@shardlab/engine';
@@ -14,7 +14,7 @@ import type { PulledMessage } from './pull-messages.ts';
 import { NoAnswer, type ServerLink } from './server-link.ts';
 import { storeLimits } from './store-limits.ts';
 
-/** Of `ackWaitMs`: how often a hold is reported. */
+/** Interval between two reports of a hold, as a share of `ackWaitMs`. */
 const reportShare = 1 / 3;
 /** How often that is checked: often enough for the shortest `ackWaitMs`. */
 const checkMs = 250;
@@ -94,8 +94,8 @@ export class Holds {
   }
 
   /**
-   * Consumes the message. True once the servers have confirmed it while the hold was valid: nobody gets it again. False if
-   * they have not until the hold ended: it may be consumed.
+   * Consumes the message. Resolves with true once the servers have confirmed it while the hold was valid: the message will not be
+   * delivered again. Resolves with false if they have not confirmed it by the end of the hold: it may be consumed or not.
    */
   async consume(hold: Hold, outcomeMs: number): Promise<boolean> {
     this.#live.delete(hold as LiveHold);

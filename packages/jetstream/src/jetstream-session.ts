@@ -39,7 +39,7 @@ import type { TimedHolds } from './timed-holds.ts';
 
 const holdMsDefault = 30_000;
 
-/** What all sessions of a store share. */
+/** Parts that all sessions of a store share. */
 export interface SessionContext {
   link: ServerLink;
   catalog: QueueCatalog;
@@ -320,7 +320,7 @@ export class JetStreamSession implements ClientSession {
   }
 }
 
-/** Receipts of several calls as one list for each queue, so that one that is named twice is found. */
+/** Merges the receipts of several calls into one list for each queue, so that duplicates are found. */
 function joined(acknowledged: readonly Acknowledged[]): Acknowledged[] {
   const byQueue = new Map<string, string[]>();
   for (const { queue, receipts } of acknowledged) {

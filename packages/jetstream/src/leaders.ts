@@ -1,13 +1,13 @@
 /**
- * Which server an answer about a stream or a consumer is from. Only the leader of a replicated one knows all that was
- * acknowledged. nats-server 2.15 lets other members answer too: any while there is no leader, and for ten seconds after its
- * start the one that was to lead first. They tell what they have, which may be nothing.
+ * Determines which server has answered about a stream or a consumer. Only the leader of a replicated one knows everything that
+ * was acknowledged. nats-server 2.15 lets other members answer too: any member while there is no leader, and the preferred first
+ * leader during the ten seconds after its start. They report their own state, which may be empty.
  */
 import type { ClusterInfo, StreamInfo } from '@nats-io/jetstream';
 import type { ServerInfo } from '@nats-io/transport-node';
 import type { ServerLink } from './server-link.ts';
 
-/** Whether the counts are those of the stream's leader. The others have the leader among the other replicas. */
+/** Whether the counts are from the stream's leader. Other members list the leader among the other replicas. */
 export function isOfLeader({ config, cluster }: Pick<StreamInfo, 'config' | 'cluster'>): boolean {
   if (config.num_replicas === 1) return true;
   const { leader = '', replicas = [] } = cluster ?? {};
@@ -15,9 +15,9 @@ export function isOfLeader({ config, cluster }: Pick<StreamInfo, 'config' | 'clu
 }
 
 /**
- * Who leads a consumer, and since when: a text that is another one after each change of the leader. Undefined if who answered
- * knows of none. A consumer without replicas changes with the process of the server that the session is connected to: that
- * another server, which has it, started anew cannot be told.
+ * Identifies a consumer's leader and its term: a text that differs after each change of the leader. Undefined if the answering
+ * server knows no leader. For a consumer without replicas the text changes with the process of the server that the session is
+ * connected to: a restart of another server that has the consumer cannot be detected.
  */
 export function leaderOf(
   cluster: ClusterInfo | undefined,

@@ -1,6 +1,6 @@
 /**
- * A message as the servers store it: the payload as it is, its id as the message id by which they tell duplicates, and the
- * rest in one header.
+ * A message as the servers store it: the payload as it is, its id as the message id by which they detect duplicates, and the rest
+ * in one header.
  */
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import type { BrowsedMessage } from '@shardlab/engine';
@@ -32,10 +32,10 @@ interface Fields {
   r?: string[];
 }
 
-/** What the header keeps besides the fields of a new message. */
+/** Fields that the header has in addition to those of a new message. */
 export interface KeptFields {
   enqueuedAtMs: number;
-  /** Of a delayed message: when it is due, and the subject that it goes to then. */
+  /** For a delayed message: when it is due, and the subject to which it then moves. */
   due?: { dueAtMs: number; target: string };
 }
 

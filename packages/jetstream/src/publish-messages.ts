@@ -1,6 +1,6 @@
 /**
- * Stores the messages of a transaction in one stream, all or none, exactly once: one message by its message id, more in
- * one atomic batch. An attempt without an answer is repeated under the same ids, so that the servers tell what it came to.
+ * Stores the messages of a transaction in one stream, all or none, exactly once: one message by its message id, more in one
+ * atomic batch. An attempt without an answer is repeated under the same ids, so that the servers report its outcome.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type MsgHdrs, nuid } from '@nats-io/transport-node';
@@ -12,7 +12,7 @@ import { storeLimits } from './store-limits.ts';
 export interface OutgoingMessage {
   subject: string;
   payload: Uint8Array | string;
-  /** With a message id that no other message has. */
+  /** Headers with a unique message id. */
   headers: MsgHdrs;
 }
 
@@ -48,7 +48,7 @@ export async function publishMessages(
       if (!(error instanceof NoAnswer)) throw error;
       cause = error;
       if (error.isDelivered) mayBeStored = true;
-      // Nobody listens: there is no leader at present, or no such stream.
+      // No server listens: there is no leader at present, or no such stream.
       else await link.call(() => link.manager.streams.info(stream)).catch(throwUnlessSilent);
     }
     if (performance.now() > until) {

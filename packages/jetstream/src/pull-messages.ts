@@ -1,6 +1,6 @@
 /**
- * Fetches messages of one consumer. A request never asks for more than the call may take and `prefetch` beyond it, and a
- * message that arrives after its call has ended goes back at once, so that none is kept by nobody.
+ * Fetches messages of one consumer. A request asks for at most what the call may take plus `prefetch`. A message that arrives
+ * after its call has ended is returned at once, so that no message is held without a user.
  */
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { type Msg, nanos, nuid } from '@nats-io/transport-node';
@@ -13,7 +13,7 @@ import { storeLimits } from './store-limits.ts';
 /** A delivery as the servers made it. */
 export interface PulledMessage {
   raw: Msg;
-  /** Where acknowledgements go. */
+  /** Subject for acknowledgements. */
   replySubject: string;
   stream: string;
   streamSequence: number;
@@ -21,7 +21,7 @@ export interface PulledMessage {
   storedAtMs: number;
   /** A moment of the monotonic clock before the delivery, ms: the servers hold the message for `ackWaitMs` from then at least. */
   heldFromMs: number;
-  /** Who led the consumer before the delivery: see `leaders.ts`. */
+  /** The consumer's leader before the delivery: see `leaders.ts`. */
   leader: string;
 }
 
@@ -35,7 +35,7 @@ export class MessagePuller {
   readonly target: PullTarget;
   readonly #ackWaitMs: number;
   readonly #prefetch: number;
-  /** As last read: deliveries after that are by this leader or a later one. */
+  /** The leader as last read: later deliveries are by this leader or a later one. */
   #leader: string | undefined;
   #prefetched: PulledMessage[] = [];
   #returnTimer: NodeJS.Timeout | undefined;
@@ -48,8 +48,8 @@ export class MessagePuller {
   }
 
   /**
-   * Up to `max` messages: those that are ready, else the first that comes within `waitMs`. Throws `INSTANCE_UNREACHABLE` if
-   * no server answered, `SUBSCRIBER_NOT_FOUND` if the consumer is gone, `WAITERS_FULL`. `assertOpen` is called about once a
+   * Fetches up to `max` messages: the ready ones, or else the first that arrives within `waitMs`. Throws `INSTANCE_UNREACHABLE`
+   * if no server answered, `SUBSCRIBER_NOT_FOUND` if the consumer is gone, `WAITERS_FULL`. `assertOpen` is called about once a
    * second of the wait and ends it by rejecting.
    */
   async pull(
@@ -90,7 +90,7 @@ export class MessagePuller {
     }
   }
 
-  /** Nobody listens to requests of a consumer that has no leader, or that there is none of. */
+  /** Throws if the consumer does not exist: a request finds no listener if the consumer has no leader, or does not exist. */
   async #assertExists(): Promise<void> {
     const { stream, consumer } = this.target;
     try {
@@ -123,7 +123,7 @@ export class MessagePuller {
         clearTimeout(overdue);
         signal.removeEventListener('abort', onAbort);
         if (isAnswered) subscription.unsubscribe();
-        // What is under way is held by nobody: it is given back when it arrives.
+        // Messages in flight belong to no call: they are returned when they arrive.
         else setTimeout(() => subscription.unsubscribe(), overdueMs).unref();
         resolve({ messages, end });
       };
@@ -186,7 +186,7 @@ export class MessagePuller {
     this.#returnTimer = setTimeout(() => void this.releasePrefetched(), storeLimits.prefetchIdleMs).unref();
   }
 
-  /** Reads who leads the consumer now. Throws `INSTANCE_UNREACHABLE`, and what `ServerLink.call` does. */
+  /** Reads the consumer's current leader. Throws `INSTANCE_UNREACHABLE`, and what `ServerLink.call` does. */
   async currentLeader(): Promise<string> {
     this.#leader = await readLeader(this.#link, this.target);
     return this.#leader;
@@ -205,7 +205,7 @@ export class MessagePuller {
   }
 }
 
-/** What a status without a message says; undefined for a heartbeat. */
+/** Interprets a status without a message; undefined for a heartbeat. */
 function endOf(status: number, description: string): PullEnd | undefined {
   if (status === 404 || status === 408) return 'empty';
   if (status === 503) return 'unserved';

@@ -72,7 +72,7 @@ export class QueueCatalog {
         attemptsMax: null,
         retryDelayMs: 0,
       };
-      // Left by a creation that was cut off, it is the one that this creation needs.
+      // An interrupted creation has left it, and it fits this creation.
       await this.createStream(exceptions).catch((error: unknown) => {
         if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
       });
@@ -117,7 +117,7 @@ export class QueueCatalog {
     });
   }
 
-  /** `assertUsable` throws what is no answer: it is asked for again. */
+  /** `assertUsable` throws for an answer that cannot be used: the request is then repeated. */
   async #find(name: string, assertUsable: (stream: StreamInfo) => void): Promise<StreamInfo | undefined> {
     try {
       return await this.#link.call(async () => {
@@ -131,7 +131,7 @@ export class QueueCatalog {
     }
   }
 
-  /** Throws `QUEUE_NOT_FOUND`, `STREAM_FOREIGN`. At most `queueRowMsMax` older than what `#readAnywhere` answers. */
+  /** Throws `QUEUE_NOT_FOUND`, `STREAM_FOREIGN`. The row is at most `queueRowMsMax` older than the answer of `#readAnywhere`. */
   async row(name: string): Promise<QueueRow> {
     const known = this.#rows.get(name);
     if (known !== undefined && performance.now() - known.readAtMs < storeLimits.queueRowMsMax)
@@ -139,13 +139,13 @@ export class QueueCatalog {
     return (await this.#readAnywhere(name)).row;
   }
 
-  /** As its leader has it. */
+  /** Reads the queue from its leader. */
   async #read(name: string): Promise<{ row: QueueRow; stream: StreamInfo }> {
     const readAtMs = performance.now();
     return this.#noteRow(name, await this.find(name), readAtMs);
   }
 
-  /** As any server has it: the configuration may be old if that one is cut off, and the counts are of no use. */
+  /** Reads the queue from any server. The configuration may be outdated if that server is cut off; do not use the counts. */
   async #readAnywhere(name: string): Promise<{ row: QueueRow; stream: StreamInfo }> {
     const readAtMs = performance.now();
     return this.#noteRow(name, await this.#find(name, () => undefined), readAtMs);
@@ -193,7 +193,7 @@ export class QueueCatalog {
     return added;
   }
 
-  /** To be asked for again: it may have been dropped and created. */
+  /** Forgets the consumer, so that it is read again: it may have been dropped and created. */
   forgetConsumer(queue: string): void {
     this.#forget(queue);
   }

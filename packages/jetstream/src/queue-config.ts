@@ -26,7 +26,7 @@ export interface JetStreamQueueSpec extends QueueSpec {
   bytesMax?: number;
 }
 
-/** What is stored of the specification. */
+/** The stored part of the specification. */
 export interface StoredSpec {
   name: string;
   type: 'queue' | 'topic';

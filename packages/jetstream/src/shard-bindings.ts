@@ -1,6 +1,6 @@
 /** Sessions bound to shards, as in the local engine: at its first enqueue to a queue, to the shard with the fewest sessions. */
 export class ShardBindings {
-  /** By queue: the shard of each session. */
+  /** The shard of each session, by queue. */
   readonly #bound = new Map<string, Map<string, number>>();
 
   shardFor(session: string, queue: string, shards: number): number {

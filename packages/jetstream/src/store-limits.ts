@@ -1,6 +1,6 @@
 /** Bounds of this store, each with its unit and reason. Those of messages and calls are the engine's. */
 export const storeLimits = {
-  /** Messages of one atomic batch: the default of the servers, which a client cannot ask for. */
+  /** Messages of one atomic batch: the servers' default limit, which a client cannot query. */
   batchMessagesMax: 1_000,
   /** How long the servers remember message ids. A commit is tried again for less than half of it. */
   dedupWindowMs: 120_000,
@@ -25,10 +25,10 @@ export const storeLimits = {
   waitingMax: 10_000,
   /** Delivered and unacknowledged messages of one consumer. */
   holdsMax: 1_000_000,
-  /** Messages that a dequeue may fetch beyond what it asked for. */
+  /** Messages that a dequeue may fetch beyond its `max`. */
   prefetchDefault: 0,
   prefetchMax: 1_000,
-  /** Prefetched messages that nobody asks for are given back after this long. */
+  /** Prefetched messages that no call takes are returned after this time. */
   prefetchIdleMs: 1_000,
   /** A nondurable subscriber ends after this long without a dequeue, if its process could not remove it. */
   nondurableIdleMs: 3_600_000,

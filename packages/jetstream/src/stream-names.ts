@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 
-/** Of everything that is ours in an account. */
+/** Wildcard for all subjects of this store in an account. */
 export const subjectsOfAllQueues = 'shardlab.>';
 
 export const queueConsumer = 'queue';

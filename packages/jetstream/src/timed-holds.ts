@@ -63,7 +63,7 @@ export class TimedHolds {
     return deliveries;
   }
 
-  /** Throws as `get`, with no hold extended. */
+  /** Throws as `get`; then no hold is extended. */
   extend(queue: string, receipts: readonly string[], holdMs: number): void {
     this.get(queue, receipts);
     for (const receipt of receipts) this.#start(receipt, this.#held.get(receipt)!, holdMs);

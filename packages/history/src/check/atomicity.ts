@@ -4,7 +4,7 @@ import type { Evidence, Violation } from './violation.ts';
 
 type Report = (violation: Violation) => void;
 
-/** After the other checks, which collect the evidence. */
+/** Call it after the other checks, which collect the evidence. */
 export function checkAtomicity({ transactions }: Facts, report: Report): void {
   const branches = new Map<string, KnownTransaction[]>();
   for (const transaction of transactions) {
@@ -32,7 +32,7 @@ function checkAgreement(global: string, branches: readonly KnownTransaction[], r
   report({ kind: 'agreement', sentence, operations });
 }
 
-/** Why a branch had the outcome: it was told, or there is evidence. */
+/** Why a branch had the outcome: its client was told, or there is other evidence. */
 function firstOf(
   branches: readonly KnownTransaction[],
   outcome: 'ok' | 'fail',

@@ -15,7 +15,7 @@ export interface Verdict {
   violations: Violation[];
   operations: number;
   transactions: { ok: number; fail: number; unknown: number };
-  /** Of transactions that are ok. */
+  /** Messages enqueued by transactions that are ok. */
   enqueued: number;
   consumed: number;
   delivered: number;

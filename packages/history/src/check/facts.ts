@@ -20,7 +20,7 @@ import type { Evidence } from './violation.ts';
 
 export interface KnownTransaction {
   operation: Transaction;
-  /** Why it must have happened, and why it cannot have. Of each, the first that was found. */
+  /** The first evidence found that it must have happened, and the first that it cannot have. */
   happened: Evidence | undefined;
   didNot: Evidence | undefined;
 }
@@ -47,7 +47,7 @@ export interface Unit {
   message: string;
   subscriber: string | undefined;
   enqueue: Enqueue;
-  /** In the order in which the deliveries ended. */
+  /** Holds in the order in which their deliveries ended. */
   holds: Hold[];
   consumers: KnownTransaction[];
   /** The first inspection that found it, and the position there. */
@@ -63,7 +63,7 @@ export interface SubscriberTimes {
 
 export interface Facts {
   queues: Map<string, QueueDeclaration>;
-  /** By topic and subscriber. */
+  /** Times by topic and subscriber. */
   subscribers: Map<string, Map<string, SubscriberTimes>>;
   transactions: KnownTransaction[];
   enqueues: Map<string, Enqueue>;

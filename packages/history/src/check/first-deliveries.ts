@@ -15,8 +15,8 @@ export interface FirstDelivery {
 }
 
 /**
- * Of the messages of ordered queues that are part of a stream. An inspection shows the order of messages too: of those that
- * nobody had received before it.
+ * First deliveries of messages of ordered queues that are part of a stream. An inspection also shows the order of messages that
+ * no consumer had received before.
  */
 export function firstDeliveries(facts: Facts): FirstDelivery[] {
   const firsts: FirstDelivery[] = [];
@@ -48,11 +48,11 @@ export function isBefore(a: FirstDelivery, b: FirstDelivery): boolean {
 }
 
 /**
- * Dequeues that never ended: each may have delivered as many messages as it asked for, and nobody saw them. What such a
- * dequeue may have been the first to deliver is not out of order.
+ * Dequeues that never ended: each may have delivered up to its maximum of messages, unseen by any client. A message that such a
+ * dequeue may have delivered first does not count as out of order.
  */
 export class UnseenDeliveries {
-  /** By queue and subscriber: starts in order, and how many messages those up to each may have delivered. */
+  /** By queue and subscriber: the starts in order, and how many messages the dequeues up to each may have delivered. */
   readonly #of = new Map<string, { starts: number[]; totals: number[] }>();
   readonly #used = new Map<string, number>();
 
@@ -79,7 +79,7 @@ export class UnseenDeliveries {
     return this.#countBefore(unit, time) > 0;
   }
 
-  /** Uses one of those for this message; false if none is left. To be called in the order of the times. */
+  /** Uses one unseen delivery for this message; false if none is left. Call it in the order of the times. */
   excuse(late: FirstDelivery, time: number): boolean {
     const { enqueue, subscriber } = late.unit;
     const key = unitKey(enqueue.item.queue, subscriber);

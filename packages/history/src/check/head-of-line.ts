@@ -13,7 +13,7 @@ interface Ready {
   from: number;
   to: number;
   unit: Unit;
-  /** What made it ready. */
+  /** The operation that made it ready. */
   by: Operation;
   next: Operation;
 }
@@ -71,7 +71,7 @@ function checkStream(units: Unit[], unseen: UnseenDeliveries, report: (violation
   }
 }
 
-/** What one call delivers of a stream is in its order. */
+/** Checks that the messages of a stream that one call delivers are in order. */
 function checkWithinDeliveries(taken: readonly Taken[], report: (violation: Violation) => void): void {
   for (const [delivery, ofDelivery] of Map.groupBy(taken, ({ hold }) => hold.delivery)) {
     ofDelivery.sort((a, b) => a.hold.index - b.hold.index);
@@ -108,7 +108,7 @@ function addReady(position: number, unit: Unit, ready: Ready[]): void {
   }
 }
 
-/** Of the intervals below a position, the one that lasts longest: a binary indexed tree of maxima. */
+/** Finds the interval below a position that lasts longest: a binary indexed tree of maxima. */
 class LatestBelow {
   readonly #tree: (Ready | undefined)[];
 

@@ -106,7 +106,7 @@ function checkEndedHolds({ message, holds }: Unit, report: (violation: Violation
   }
 }
 
-/** A message in the exception queue is not in its own queue any more. */
+/** A message in the exception queue is no longer in its own queue. */
 function checkMoved(facts: Facts, unit: Unit, report: (violation: Violation) => void): void {
   const { message, enqueue, holds } = unit;
   const exceptions = facts.queues.get(enqueue.item.queue)?.exceptions;

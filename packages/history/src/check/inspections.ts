@@ -1,6 +1,6 @@
 /**
- * What a queue contains while nobody works on it: every message that is committed and not consumed, and no other. An
- * inspection decides the transactions begun before it: from then on, what it did not find must not come back.
+ * The content of a queue while no client works on it: every message that is committed and not consumed, and no other. An
+ * inspection decides the transactions begun before it: messages that it did not find must not appear later.
  */
 import type { Inspection } from '../record/operation.ts';
 import { type Facts, type Unit, unitKey } from './facts.ts';

@@ -2,9 +2,9 @@
 import type { Kill } from '../record/operation.ts';
 
 interface Kills {
-  /** In order. */
+  /** End times of the kills, in order. */
   ends: number[];
-  /** For each kill, the earliest start of it and of all that end later. */
+  /** For each kill, the earliest start among it and all kills that end later. */
   earliestStarts: number[];
 }
 

@@ -37,12 +37,15 @@ export function checkOrder(facts: Facts, report: Report): void {
   checkPriorities(facts, { firsts, unseen }, report);
 }
 
-/** From the last message of a stream to the first: which were delivered after one that comes later? O(n log n). */
+/**
+ * Finds messages that were delivered after one that comes later in the stream, going from the last message to the first. O(n log
+ * n).
+ */
 function findInversions(stream: FirstDelivery[]): Inversion[] {
   stream.sort(inCommitOrder);
   const inversions: Inversion[] = [];
   let earliest: FirstDelivery | undefined;
-  /** Of each delivery, the message that comes first in it. */
+  /** The first message of each delivery. */
   const firstIn = new Map<FirstDelivery['by'], FirstDelivery>();
   for (const first of stream.toReversed()) {
     const sameDelivery = firstIn.get(first.by);
@@ -65,7 +68,7 @@ function inCommitOrder(
 interface Lane {
   firsts: FirstDelivery[];
   committedBy: number[];
-  /** Of all up to each, the one that was delivered last. */
+  /** For each position, the message up to there that was delivered last. */
   lastDelivered: FirstDelivery[];
 }
 

@@ -86,7 +86,7 @@ function describe(operation: Operation, message: string | undefined): string {
   }
 }
 
-/** A few of the names, and among them the one that matters. */
+/** A few of the names, including the wanted one. */
 function namesAround(names: readonly string[], wanted: string | undefined): string {
   if (names.length <= namesMax) return names.join(' ') || 'nothing';
   const at = wanted === undefined ? -1 : names.indexOf(wanted);

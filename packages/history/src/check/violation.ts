@@ -15,9 +15,9 @@ export const violationKinds = [
 ] as const;
 
 /**
- * `stale`: a hold that had ended was accepted as one. `torn`: a transaction happened in part. `agreement`: a global
- * transaction committed in one branch and not in another. `exclusion`: a lease had two holders. `early`: delivered before
- * its delay was over. The others are what their names say.
+ * `stale`: a hold that had ended was accepted as one. `torn`: a transaction happened in part. `agreement`: a global transaction
+ * committed in one branch and not in another. `exclusion`: a lease had two holders. `early`: delivered before its delay was over.
+ * The others are named for what they mean.
  */
 export type ViolationKind = (typeof violationKinds)[number];
 

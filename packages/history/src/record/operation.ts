@@ -1,15 +1,15 @@
 /**
- * Operations of a history: what clients attempted and were told. Times are nanoseconds of the machine's monotonic clock,
- * which all its processes share. An operation took effect somewhere between its start and its end.
+ * Operations of a history: the clients' attempts and their results. Times are nanoseconds of the machine's monotonic clock, which
+ * all its processes share. An operation took effect somewhere between its start and its end.
  */
 
-/** `unknown`: the client was not told. It may have taken effect, or still do so until the next inspection. */
+/** `unknown`: the client got no result. The operation may have taken effect, or may still do so until the next inspection. */
 export type Outcome = 'ok' | 'fail' | 'unknown';
 
 export interface OperationBase {
   /** Unique in the history. */
   id: string;
-  /** Of the client that recorded it. */
+  /** Process of the client that recorded it. */
   process: string;
   start: number;
   /** Infinity if it never ended. */
@@ -17,7 +17,7 @@ export interface OperationBase {
   outcome: Outcome;
 }
 
-/** What a queue promises. An undeclared queue promises no order. */
+/** Promises of a queue. An undeclared queue promises no order. */
 export interface QueueDeclaration extends OperationBase {
   type: 'queue';
   queue: string;
@@ -47,7 +47,7 @@ export interface EnqueuedMessage {
   /** Messages of one stream, priority and log are delivered in the order of their commits. Undefined: no order. */
   stream?: string | undefined;
   priority?: number | undefined;
-  /** Of the content. */
+  /** Digest of the content. */
   digest?: string | undefined;
   /** Subscribers of a topic that the message is for; undefined: all. */
   recipients?: string[] | undefined;
@@ -124,13 +124,16 @@ export interface Inspection extends OperationBase {
   contents: { queue: string; subscriber?: string | undefined; messages: DeliveredMessage[] }[];
 }
 
-/** From start to end its holder acted as the only one. An unknown end is the last time at which it was seen to. */
+/**
+ * From start to end its holder acted as the only one. If the end is unknown, it is the last time at which the holder was seen
+ * acting.
+ */
 export interface Lease extends OperationBase {
   type: 'lease';
   resource: string;
 }
 
-/** A client received something that it cannot name: nobody enqueued it, or it is damaged. */
+/** A client received a message that it cannot identify: no client enqueued it, or it is damaged. */
 export interface Unreadable extends OperationBase {
   type: 'unreadable';
   queue: string;

@@ -2,7 +2,7 @@
 import type { DeliveredMessage, DeliveryPart, EnqueuedMessage } from './operation.ts';
 import type { AttemptOf, Recorder } from './recorder.ts';
 
-/** What a recorded session uses of a message. */
+/** The parts of a message that a recorded session uses. */
 export interface SessionMessage {
   id: string;
   receipt: string;
@@ -38,7 +38,7 @@ export interface RecordedSessionOptions<Message> {
   recorder: Recorder;
   /** Unique in the history. */
   name: string;
-  /** The name of a delivered message and a digest of its content; undefined if it is none that a client enqueued. */
+  /** The name of a delivered message and a digest of its content; undefined if no client enqueued it. */
   identify(message: Message): MessageIdentity | undefined | Promise<MessageIdentity | undefined>;
   /** The process that delivers, if that is not the recorder's. */
   host?: string;
@@ -50,7 +50,7 @@ export interface RecordedSessionOptions<Message> {
   onAcknowledged?: () => void;
 }
 
-/** Codes of errors after which nobody knows whether the commit took effect. Any error without a code is one of them. */
+/** Codes of errors after which it is unknown whether the commit took effect. Any error without a code counts as one. */
 const unknownCodes: readonly unknown[] = [
   'COMMIT_OUTCOME_UNKNOWN',
   'INSTANCE_FAILED',
@@ -68,7 +68,7 @@ function codeOf(error: unknown): unknown {
 
 interface Held {
   part: DeliveryPart;
-  /** Of a timed hold. */
+  /** Receipt of a timed hold. */
   receipt: string | undefined;
 }
 

@@ -20,13 +20,13 @@ export interface RecorderOptions {
 
 type Given = 'id' | 'process' | 'start' | 'end' | 'outcome';
 type WithoutGiven<T> = T extends Operation ? Omit<T, Given> : never;
-/** What the caller knows of an operation when it is attempted. */
+/** The fields of an operation that its caller knows at the attempt. */
 export type Attempt = WithoutGiven<Operation>;
 export type AttemptOf<Type extends Operation['type']> = Extract<Attempt, { type: Type }>;
 
 export interface OpenOperation<Fields = object> {
   readonly id: string;
-  /** `fields` are added to those of the attempt. */
+  /** Ends the operation; `fields` are added to those of the attempt. */
   end(outcome: Outcome, fields?: Fields): void;
 }
 

@@ -22,7 +22,7 @@ export function withMoveRecord(record: MoveRecord): Record<string, string> {
 
 const leaveKey = 'shardlab-leave';
 
-/** Of a move to the local engine. `copying`: the stream has all messages. `switched`: the local queue has. */
+/** Phase of a move to the local engine. `copying`: the stream has all messages. `switched`: the local queue has them. */
 export type LeavePhase = 'copying' | 'switched';
 
 export function leaveRecordOf({ config: { metadata = {} } }: StreamInfo): LeavePhase | undefined {

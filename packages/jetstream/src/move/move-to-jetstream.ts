@@ -1,11 +1,11 @@
 /**
- * Moves a queue of the local engine to JetStream, with its messages and its exception queue, in steps that can be killed at
- * any point and repeated.
+ * Moves a queue of the local engine to JetStream, with its messages and its exception queue, in steps that can be killed at any
+ * point and repeated.
  *
- * The stream itself says how far the move is. It is created stopped, with the record of the move; messages keep their ids,
- * so what is copied is what the stream has. Only when both have the same messages is the stream started, in the same write
- * that records it, and only then is the local queue dropped. Until then nobody but the move uses the stream; from then on
- * nothing is copied.
+ * The stream itself records the progress of the move. It is created stopped, with the record of the move; messages keep their
+ * ids, so what is copied is what the stream has. Only when both have the same messages is the stream started, in the same write
+ * that records it, and only then is the local queue dropped. Until then only the move uses the stream; from then on nothing is
+ * copied.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BrowsedMessage, QueueError, type QueueInfo } from '@shardlab/engine';

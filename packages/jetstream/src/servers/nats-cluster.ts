@@ -22,8 +22,8 @@ export interface NatsClusterOptions {
   /** Lines added to the configuration of each server. */
   configuration?: string;
   /**
-   * Each server stores its messages on a disk in memory that forgets at `cutPower` what was not synced. What that needs says
-   * `missingForLossyDisks`.
+   * Each server stores its messages on a disk in memory that loses at `cutPower` all bytes that were not synced.
+   * `missingForLossyDisks` reports what the machine lacks for that.
    */
   losesUnsynced?: boolean;
   /** Folder for its data. Default: a temporary one, deleted by `stop`. */
@@ -39,7 +39,7 @@ interface Route {
 }
 
 export class NatsCluster {
-  /** For clients, one URL for each server. */
+  /** URLs for clients, one for each server. */
   readonly urls: readonly string[];
   readonly #servers: readonly NatsProcess[];
   readonly #routes: readonly Route[];
@@ -109,7 +109,7 @@ export class NatsCluster {
     return this.#servers[server]!.kill();
   }
 
-  /** Of a cluster that loses what is not synced: `kill`, and nothing else of its disk is left. */
+  /** Like `kill`, and the server's disk keeps only synced bytes. Needs `losesUnsynced`. */
   cutPower(server: number): Promise<void> {
     return this.#servers[server]!.cutPower();
   }
@@ -138,7 +138,7 @@ export class NatsCluster {
     this.#cutRoutes();
   }
 
-  /** Joins a server with those that are not cut off; without a number all of them. */
+  /** Reconnects a server with those that are not cut off; without a number, all servers. */
   heal(server?: number): void {
     if (server === undefined) this.#cutOff.clear();
     else this.#cutOff.delete(server);
@@ -191,7 +191,7 @@ async function untilPlaceable(url: string, servers: number): Promise<void> {
 
 interface ServerPlace {
   name: string;
-  /** Of its messages. */
+  /** Folder of its messages. */
   folder: string;
   clientPort: number;
   routePort: number;
@@ -212,7 +212,7 @@ function configurationOf({ sync, configuration = '' }: NatsClusterOptions, place
   ];
   if (place.routes.length > 0) {
     const routes = place.routes.map((port) => `"nats-route://127.0.0.1:${port}"`).join(', ');
-    // Servers tell each other addresses for further routes: one that nobody listens on keeps all routes in the proxies.
+    // Servers send each other addresses for further routes: an address without a listener keeps all routes in the proxies.
     const cluster = `name: shardlab, listen: "127.0.0.1:${place.routePort}", advertise: "127.0.0.1:1", no_advertise: true`;
     lines.push(`cluster { ${cluster}, pool_size: -1, routes: [${routes}] }`);
   }

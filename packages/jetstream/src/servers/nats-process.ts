@@ -97,7 +97,7 @@ export class NatsProcess {
     await this.#options.disk?.disk.unmounted();
   }
 
-  /** A kill that what was written and not synced does not survive. Throws a RangeError without a disk that can do that. */
+  /** A kill after which unsynced bytes are lost. Throws a RangeError without a disk that supports it. */
   async cutPower(): Promise<void> {
     const { disk } = this.#options;
     if (disk === undefined) throw new RangeError('This server has no disk that forgets');
@@ -105,7 +105,7 @@ export class NatsProcess {
     await disk.disk.cutPower();
   }
 
-  /** What is written so far survives a power cut, as after the half minute that the kernel takes for it. */
+  /** Syncs all bytes written so far, so that they survive a power cut, as the kernel does within half a minute. */
   writeBack(): void {
     this.#options.disk?.disk.writeBack();
   }
@@ -132,10 +132,10 @@ export class NatsProcess {
   }
 }
 
-/** Below those that the kernel gives to connections and to listeners that take any, so that neither takes one before it is used. */
+/** Range below the ephemeral ports, so that the kernel does not assign one of them before it is used. */
 const ports = { first: 20_000, last: 32_000 };
 
-/** As many ports of the loopback interface that nobody listens on. Another that draws ports may take one before it is used. */
+/** Finds `count` free ports of the loopback interface. Another caller may take one before it is used. */
 export async function freePorts(count: number): Promise<number[]> {
   const found = new Set<number>();
   while (found.size < count) {

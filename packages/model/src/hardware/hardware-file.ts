@@ -1,8 +1,7 @@
 /**
- * A hardware file: a cluster's costs with the source of every number. What a document states, what a calibration
- * measured, how the system is built (counts and switches, no costs), what was chosen without evidence, and what was
- * fitted: so many times one of at most three free parameters, which are fitted to observations that the file names. The
- * multiples are chosen too.
+ * A hardware file: a cluster's costs with the source of every number. The sources are: stated by a document, measured by a
+ * calibration, given by the system's design (counts and switches, no costs), chosen without evidence, and fitted: a multiple of
+ * one of at most three free parameters, which are fitted to observations that the file names. The multiples are chosen too.
  */
 
 import type { ClusterCosts } from '../sim/costs.ts';
@@ -36,7 +35,7 @@ export interface FreeParameter {
   meaning: string;
 }
 
-/** What a document observed on the hardware, as a simulation can repeat it: the best dequeue rate of a sweep. */
+/** A document's observation on the hardware that a simulation can repeat: the best dequeue rate of a sweep. */
 export interface Observation {
   claim: string;
   says: string;

@@ -1,7 +1,7 @@
 /**
- * Predictions of a model that was fitted to other claims, compared with the white paper's statements. A prediction is a
- * hit only if it is close: a rate far above the paper's is as much a miss as one far below, unlike in a claim about a
- * machine, which asks whether a rate is reached.
+ * Predictions of a model that was fitted to other claims, compared with the white paper's statements. A prediction is a hit only
+ * if it is close: a rate far above the paper's is as much a miss as one far below, unlike a claim about a machine, which holds if
+ * a rate is reached.
  */
 
 import { bestOf, type SweepPoint } from '../sim/sweep.ts';
@@ -172,7 +172,7 @@ function judgeWithinRounding(value: number, document: number, unit: string, at: 
   };
 }
 
-/** From one thread on one instance to the best of all, as a share of what sharded gains. */
+/** Compares the unsharded queue's gain from one thread on one instance to its best rate with the sharded queue's gain. */
 function judgeLittleGain(sharded: readonly SweepPoint[], unsharded: readonly SweepPoint[]): Judged {
   const gain = (points: readonly SweepPoint[]) => {
     const start = points.find(({ instances, threads }) => instances === 1 && threads === 1)!;

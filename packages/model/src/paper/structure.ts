@@ -37,7 +37,7 @@ const structureShareMin = 0.95;
 export const followsFromStructure = ({ holds, of }: Pick<StructureCount, 'holds' | 'of'>): boolean =>
   holds >= structureShareMin * of;
 
-/** One count for each prediction, in their order. With the defaults some minutes. */
+/** Returns one count for each prediction, in their order. Takes some minutes with the defaults. */
 export function holdsOverDrawnCosts(hardware: HardwareFile, options: CostDraws = {}): StructureCount[] {
   const { draws = 200, seed = 1, effort = 0.5, onProgress } = options;
   const holds = new Map<string, number>();
@@ -59,7 +59,7 @@ function judgedPoints(
   return simulateWhitePaper(drawCosts(hardware, random), { effort, seed: draw, threads });
 }
 
-/** The file's costs with another value for each that was fitted. What was stated, built or chosen stays. */
+/** The file's costs with other values for the fitted ones. Stated, design and chosen values stay. */
 function drawCosts(hardware: HardwareFile, random: Random): ClusterCosts {
   const redraw = (node: unknown): unknown => {
     if (node === null || typeof node !== 'object') return node;

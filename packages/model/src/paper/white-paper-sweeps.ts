@@ -29,7 +29,7 @@ const sweeps = {
 export type WhitePaperPoints = Record<keyof typeof sweeps, SweepPoint[]>;
 
 export interface WhitePaperOptions extends SweepOptions {
-  /** Only the points of so many threads; 1, 8 and 32 are the least that the predictions need. Default all. */
+  /** Only the points with these numbers of threads; the predictions need at least 1, 8 and 32. Default all. */
   threads?: readonly number[];
 }
 

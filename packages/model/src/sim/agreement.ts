@@ -6,7 +6,7 @@ import { bottleneckOf, type SimulationResult } from './result.ts';
 import { simulate } from './simulate.ts';
 import type { ModelWorkload } from './workload.ts';
 
-/** What is compared: the rate, the CPU, and the medians of three times. */
+/** The compared figures: the rate, the CPU, and the medians of three times. */
 export const agreementFigures = [
   'dequeuePerSec',
   'cpuUsPerMessage',

@@ -1,8 +1,8 @@
 /**
- * Messages that were committed, and who has them: one *place* for each instance of a sharded queue, one for all of an
- * unsharded. A message is stored once; each subscriber goes through the place's messages in order at its own pace.
+ * Committed messages and where they are: one *place* for each instance of a sharded queue, one for all instances of an unsharded
+ * queue. A message is stored once; each subscriber takes the place's messages in order at its own pace.
  *
- * Per place and subscriber: visible ≥ taken ≥ consumed. What is taken and not consumed is held.
+ * Per place and subscriber: visible ≥ taken ≥ consumed. Messages that are taken and not consumed are held.
  */
 import { JobLists } from './job-lists.ts';
 import type { Layout } from './layout.ts';

@@ -10,7 +10,7 @@ export interface ClusterCosts {
     coresPerNode: number;
     /** Speed of a core while all cores of its node are busy, against one busy alone: under 1 where they share units. */
     busyCoreSpeed: number;
-    /** The system's time slice: a thread with work keeps its core so long while others wait; 0: for one burst. */
+    /** The operating system's time slice: how long a thread with work keeps its core while others wait; 0: for one burst. */
     sliceUs: number;
     /** CPU of an instance's other threads (garbage collection) for each µs of its own work; it competes for cores too. */
     backgroundCpu: number;
@@ -22,9 +22,9 @@ export interface ClusterCosts {
     oneThread: boolean;
     /** A client's round trip before each call; 0: the client is embedded and makes one call for a transaction's operations. */
     roundTripUs: number;
-    /** What a round trip takes beyond its duration where a timer emulates it; 0 for real ones. */
+    /** How late the timer of an emulated round trip fires; 0 for real round trips. */
     timerLateUs: number;
-    /** What the client's own code costs where it runs inside the instance; 0 for clients elsewhere. */
+    /** Cost of the client's own code if it runs inside the instance; 0 for other clients. */
     clientEnqueueUs: number;
     clientDequeueUs: number;
     clientTransactionUs: number;
@@ -40,7 +40,7 @@ export interface ClusterCosts {
     syncCpuUs: number;
     /** Time that a KiB occupies the node's device, where instances queue. */
     usPerKib: number;
-    /** From one thread of an instance to the other. */
+    /** Time from one thread of an instance to the other. */
     threadHopUs: number;
   };
   sharded: {
@@ -53,7 +53,7 @@ export interface ClusterCosts {
     /** Writer side. */
     writeGroupUs: number;
     writeEnqueueUs: number;
-    /** For each transaction that consumed. */
+    /** Cost for each transaction that consumed. */
     writeConsumptionUs: number;
     /** A forwarded message costs its owner this, and its receiver as much as an enqueue. */
     forwardUs: number;
@@ -62,7 +62,7 @@ export interface ClusterCosts {
   maintenance: {
     /** `instance`: in the group commit that empties a partition; `cluster`: all instances queue for one resource. */
     scope: 'instance' | 'cluster';
-    /** What fills a partition: messages once, or each enqueue and each subscriber's dequeue. */
+    /** What counts towards a full partition: each message once, or each enqueue and each subscriber's dequeue. */
     counts: 'messages' | 'operations';
     operationsPerPartition: number;
     /** Creating, assigning and truncating one partition. */
@@ -74,29 +74,29 @@ export interface ClusterCosts {
     enqueueUs: number;
     dequeueUs: number;
     transactionUs: number;
-    /** For each message held by another session of the subscriber, which a dequeue skips. */
+    /** Cost for each message held by another session of the subscriber, which a dequeue skips. */
     skipUs: number;
     /** Blocks of the global index that are changed in turn: one for all, or one at each end. */
     blocks: 1 | 2;
-    /** What an enqueue changes there, at its call or at the commit; `entryUs` for each message and subscriber. */
+    /** Cost of an enqueue's changes there, at its call or at the commit; `entryUs` is for each message and subscriber. */
     enter: { at: 'call' | 'commit'; visitUs: number; entryUs: number };
-    /** What a dequeue's call changes there. */
+    /** Cost of the changes of a dequeue call there. */
     claim: { visitUs: number; messageUs: number };
-    /** What a dequeuer's commit changes there; null if its calls change everything. */
+    /** Cost of the changes of a dequeuer's commit there; null if its calls make all changes. */
     leave: { visitUs: number; messageUs: number } | null;
     /** Whether a commit syncs on its own while it holds the block, or joins the instance's group commit. */
     syncInBlock: boolean;
     /** Such a sync. */
     syncUs: number;
-    /** From one instance to another. */
+    /** Time from one instance to another. */
     transferUs: number;
-    /** Visits of one instance before a block goes to another that waits; those that come later wait for its return. */
+    /** Visits by one instance before the block moves to another that waits; later ones wait for its return. */
     visitsPerTurn: number;
     /** Sessions of an instance visit a block as they come; or a turn of all waiting deliveries and one of all waiting commits alternate. */
     order: 'arrival' | 'alternating';
     /** A transfer takes time on the network; or CPU of each process that handles a message about it: that which serves the lock, and the next holder. */
     transferBy: 'network' | 'process';
-    /** Until a waiting dequeuer of another instance sees a new message: at most this. */
+    /** Maximum time until a waiting dequeuer of another instance sees a new message. */
     lookUs: number;
   };
 }

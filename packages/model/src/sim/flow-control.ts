@@ -4,7 +4,7 @@ import { JobLists } from './job-lists.ts';
 
 export class FlowControl {
   readonly #backlog: Backlog;
-  /** Of one place. */
+  /** Bound of one place's backlog. */
   readonly #backlogMax: number;
   readonly #blocked: JobLists;
 

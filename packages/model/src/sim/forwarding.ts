@@ -26,7 +26,7 @@ interface ForwardingParts {
 
 export class Forwarding {
   readonly #parts: ForwardingParts;
-  /** Instances that nobody dequeues from; none of a topic, whose copies to receivers are not modelled. */
+  /** Instances without dequeuers; empty for a topic, because its copies to receivers are not modelled. */
   readonly #owners: number[];
   readonly #busy: Uint8Array;
   readonly #waitingReceivers: Set<number> = new Set();
@@ -50,7 +50,7 @@ export class Forwarding {
     this.#sentAt = new Float64Array(instances);
   }
 
-  /** To be called when a dequeuer of the instance found nothing. */
+  /** Call it when a dequeuer of the instance found nothing. */
   requestBatch(receiver: number): void {
     if (this.#owners.length === 0 || this.#busy[receiver] !== 0) return;
     const { backlog, costs, processors } = this.#parts;
@@ -80,7 +80,7 @@ export class Forwarding {
     return job;
   }
 
-  /** To be called when messages became visible at a place. */
+  /** Call it when messages became visible at a place. */
   appended(place: number): void {
     if (this.#waitingReceivers.size === 0 || !this.#owners.includes(place)) return;
     for (const receiver of this.#waitingReceivers) {

@@ -40,7 +40,7 @@ export class GroupCommit {
   readonly #members: JobLists;
   readonly #closing: Uint8Array;
   readonly #free: JobLists;
-  /** Of each group. */
+  /** Values of each group. */
   readonly #groupIn: Float64Array;
   readonly #groupConsumers: Float64Array;
   readonly #groupMaintenanceUs: Float64Array;

@@ -19,13 +19,13 @@ interface HotBlocksOptions {
   blocks: number;
   transferUs: number;
   visitsPerTurn: number;
-  /** In which order the jobs of an instance visit the block. */
+  /** The order in which the jobs of an instance visit the block. */
   order: ClusterCosts['unsharded']['order'];
   /** Which work a transfer is. */
   transferBy: ClusterCosts['unsharded']['transferBy'];
 }
 
-/** The instance whose process serves the queue for the lock: the one that was opened first. */
+/** The instance whose process manages the queue of lock requests: the one that was opened first. */
 const lockServer = 0;
 
 export class HotBlocks {

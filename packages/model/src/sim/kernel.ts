@@ -2,7 +2,7 @@
 import { Random } from '../statistics/random.ts';
 import { EventHeap } from './event-heap.ts';
 
-/** What an event tells: the end of something that a job, or a block, went through; or of a session's patience. */
+/** Kinds of events: the end of a step of a job or a block, or of a session's wait for more messages. */
 export const eventKinds = {
   delay: 0,
   burst: 1,
@@ -18,7 +18,7 @@ export class Kernel {
   /** Microseconds since the start. */
   now = 0;
   events = 0;
-  /** What `next` found. */
+  /** Kind of the event that `next` found. */
   kind = 0;
   index = 0;
 
@@ -36,7 +36,7 @@ export class Kernel {
     return this.#heap.size === 0;
   }
 
-  /** Goes to the next event and leaves it in `kind` and `index`; false if there is none up to that time. */
+  /** Advances to the next event and stores it in `kind` and `index`; false if there is none up to that time. */
   next(untilUs: number): boolean {
     if (this.#heap.nextAt > untilUs) return false;
     const code = this.#heap.pop();

@@ -21,7 +21,7 @@ export interface Layout {
   firstForwarder: number;
   firstTransfer: number;
   instanceOf: Int32Array;
-  /** Of dequeuers; 0 for other jobs. */
+  /** Subscriber of each dequeuer; 0 for other jobs. */
   subscriberOf: Int32Array;
   nodeOf: Int32Array;
   /** Dequeuers on each instance. */

@@ -40,7 +40,7 @@ export class LogHistogram {
     if (duration > this.#max) this.#max = duration;
   }
 
-  /** The duration under which the share `quantile` (0 to 1) lies: the middle of its bucket. 0 of nothing. */
+  /** The duration below which the share `quantile` (0 to 1) lies: the middle of its bucket. 0 without values. */
   quantile(quantile: number): number {
     const rank = this.#count * quantile;
     let seen = 0;

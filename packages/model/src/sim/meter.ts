@@ -4,13 +4,13 @@ import { LogHistogram } from './log-histogram.ts';
 export class Meter {
   enqueued = 0;
   dequeued = 0;
-  /** Of each instance. */
+  /** Dequeued messages of each instance. */
   readonly dequeuedOn: Float64Array;
   /** One dequeue call that found messages, without the client's round trip, microseconds. */
   readonly dequeueCall = new LogHistogram();
-  /** From a commit's arrival at the instance until it is durable, microseconds. */
+  /** Time from a commit's arrival at the instance until it is durable, microseconds. */
   readonly commit = new LogHistogram();
-  /** From the start of the enqueuing commit to the delivery, microseconds. */
+  /** Time from the start of the enqueuing commit to the delivery, microseconds. */
   readonly latency = new LogHistogram();
 
   constructor(instances: number) {

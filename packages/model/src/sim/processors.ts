@@ -13,7 +13,7 @@ import type { Layout } from './layout.ts';
 import { type SessionTimes, stateIndex } from './session-times.ts';
 
 export interface BurstHost {
-  /** Microseconds of a burst that begins now; what it does is decided here, not when it was asked for. */
+  /** Duration in µs of a burst that begins now; its work is decided now, not when the burst was requested. */
   demandOf(job: number): number;
 }
 
@@ -42,7 +42,7 @@ export class Processors {
   readonly #runningSince: Float64Array;
   /** Background work of each burst that other cores do, for each µs of it. */
   readonly #elsewhere: Float64Array;
-  /** The thread of each job that asked for a burst. */
+  /** The thread of each job that requested a burst. */
   readonly #threadOf: Int32Array;
   readonly #sliceUs: number;
   /** When each thread last got a core. */
@@ -146,7 +146,7 @@ export class Processors {
     this.cpuUs[instance] = this.cpuUs[instance]! + us;
   }
 
-  /** To be called first when a burst has ended; `releaseKeptCore` after what follows from it. */
+  /** Call it first when a burst has ended, and `releaseKeptCore` after everything that follows from that end. */
   releaseCore(job: number): void {
     this.#account(job);
     this.#runningSince[job] = notRunning;
@@ -158,7 +158,7 @@ export class Processors {
     } else this.#giveCore(node);
   }
 
-  /** To be called when all is done that follows from a burst's end: a thread without further work gives up its core. */
+  /** Call it when everything that follows from a burst's end is done: a thread without further work gives up its core. */
   releaseKeptCore(): void {
     if (this.#keeping === noThread) return;
     this.#keeping = noThread;
@@ -207,8 +207,8 @@ export class Processors {
 }
 
 /**
- * With one core busy, background work finds another one; with all busy it takes its time from the same, which also run
- * at `busyCoreSpeed`. In between in proportion.
+ * If one core is busy, background work finds another one. If all are busy, it takes time from them, and they also run at
+ * `busyCoreSpeed`. In between the slowdown is proportional.
  */
 function slowdownByBusyCores({
   coresPerNode,

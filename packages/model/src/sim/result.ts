@@ -37,7 +37,7 @@ export interface SimulationResult {
   dequeueCallMs: SimulatedTimes;
   /** One commit, without the client's round trip: from its arrival at the instance until it is durable. */
   commitMs: SimulatedTimes;
-  /** From the start of the enqueuing commit to the delivery. */
+  /** Time from the start of the enqueuing commit to the delivery. */
   latencyMs: SimulatedTimes;
   cpuUsPerMessage: number;
   /** Cores that each instance kept busy. */

@@ -1,13 +1,13 @@
 /**
- * A resource that serves one after the other, first come first served. With nothing that can overtake, the end of a
- * service is known when it is asked for, so that the resource needs no queue and no event of its own.
+ * A resource that serves one request at a time, first come first served. Nothing can overtake, so the end of a service is known
+ * when it is requested, and the resource needs no queue and no events.
  */
 export class SerialResource {
   #freeAt = 0;
-  /** Service asked for since the last clearing, and what was left of earlier service then. */
+  /** Service requested since the last clearing, plus the rest of earlier service at that time. */
   #reservedUs = 0;
 
-  /** When a service of this length, asked for now, ends. */
+  /** Requests a service of this length now, and returns when it ends. */
   reserve(now: number, us: number): number {
     this.#freeAt = Math.max(now, this.#freeAt) + us;
     this.#reservedUs += us;

@@ -8,7 +8,7 @@ export interface StepCost {
   perMessageUs: number;
 }
 
-/** Of an enqueuer or of a dequeuer. */
+/** Costs of an enqueuer or a dequeuer. */
 export interface RoleCosts {
   call: StepCost;
   commit: StepCost;
@@ -16,7 +16,7 @@ export interface RoleCosts {
   block: number;
   callInBlock: StepCost | null;
   commitInBlock: StepCost | null;
-  /** For each message held by others that a call walks past. */
+  /** Cost for each message held by others that a call skips. */
   skipUs: number;
 }
 
@@ -39,7 +39,7 @@ export function sessionCosts(costs: ClusterCosts, { kind, subscribers }: ModelWo
   const dequeuer = {
     ...outside,
     call: { fixedUs: callUs, perMessageUs: dequeueUs },
-    // The client looks at its messages when the call has returned.
+    // The client processes its messages after the call has returned.
     commit: { ...outside.commit, perMessageUs: clientDequeueUs },
   };
   if (kind === 'sharded') return { enqueuer, dequeuer };

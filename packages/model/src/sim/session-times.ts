@@ -41,7 +41,7 @@ export class SessionTimes {
     this.#since = new Float64Array(sessions);
   }
 
-  /** Jobs that are no sessions have no entry: work of the system is told by the use of its resources. */
+  /** Jobs that are not sessions have no entry: the system's work shows in the use of its resources. */
   enter(job: number, next: number, now: number): void {
     if (job >= this.#sessions) return;
     const before = this.#state[job]!;

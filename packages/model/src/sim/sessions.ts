@@ -34,7 +34,7 @@ const stages = {
   other: 10,
 } as const;
 
-/** A dequeuer that has some of its messages commits them when no more come for so long, as those of the lab's trials do. */
+/** A dequeuer with an incomplete batch commits it when no more messages arrive for this time, as in the lab's trials. */
 const partialBatchWaitUs = 100_000;
 
 export interface SessionParts {
@@ -47,7 +47,7 @@ export interface SessionParts {
   backlog: Backlog;
   groupCommit: GroupCommit;
   blocks: HotBlocks;
-  /** What all instances queue for to maintain partitions. */
+  /** The resource for partition maintenance that all instances share. */
   maintenance: SerialResource;
   meter: Meter;
   /** Called when a dequeuer of this instance found nothing, and when messages became visible at a place. */
@@ -62,7 +62,7 @@ export class Sessions {
   readonly #operations: number;
   readonly #messagesPerCall: number;
   readonly #roundTripUs: number;
-  /** Of each message at the resource that all instances queue for, and whether dequeues go there too. */
+  /** Cost of each message at the shared maintenance resource. */
   readonly #maintenanceUs: number;
   readonly #countsDequeues: boolean;
   readonly #syncsInBlock: boolean;
@@ -215,7 +215,7 @@ export class Sessions {
     this.#beginCommit(job);
   }
 
-  /** Messages came to a place, by a commit on an instance. */
+  /** Messages arrived at a place, by a commit on an instance. */
   appended(place: number, byInstance: number): void {
     const { backlog, kernel, layout, costs, onAppended } = this.#parts;
     for (let job = backlog.nextToServe(place); job >= 0; job = backlog.nextToServe(place)) {
@@ -365,7 +365,7 @@ export class Sessions {
     this.#parts.groupCommit.join(job, enqueues ? messages : 0, enqueues ? 0 : messages);
   }
 
-  /** The session keeps block and thread meanwhile. */
+  /** The session keeps block and thread during the sync. */
   #syncInBlock(job: number): void {
     const { kernel, sessionTimes, costs } = this.#parts;
     this.#stage[job] = stages.syncInBlock;

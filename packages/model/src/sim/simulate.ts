@@ -28,7 +28,7 @@ export interface SimulationOptions {
   measureOperations?: number;
   /** Limit of simulated time; default ten minutes. */
   simulatedMsMax?: number;
-  /** By time instead, as a run of the lab has its phases. */
+  /** Phases by time instead, as in a run of the lab. */
   phases?: { warmupMs: number; measureMs: number };
 }
 
@@ -40,7 +40,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
   return step.value;
 }
 
-/** Operations between two yields: about a millisecond, so that whoever asks for steps can do something else in between. */
+/** Operations between two yields: about a millisecond, so that the caller can do other work in between. */
 const stepOperations = 1_000;
 
 /** The result of `simulate`, for a caller that must not be blocked: it yields about once a millisecond and can be abandoned. */
@@ -130,7 +130,7 @@ class Simulation {
     this.#sessions.start();
   }
 
-  /** Until so many more operations are acknowledged, or the time has come. */
+  /** Runs until `operations` more operations are acknowledged, or until `endUs`. */
   *run(operations: number, endUs: number): Generator<void, SimulationResult['ended']> {
     const goal = this.#meter.operations + operations;
     for (;;) {
@@ -237,7 +237,7 @@ class Simulation {
     }
     const most = (values: Iterable<number>) => Math.max(...values) / elapsedUs;
     return {
-      // Background work counts where it is asked for, which may be a little more than the cores can do.
+      // Background work counts when it is requested, which may be slightly more than the cores can do.
       cores: Math.min(1, most(byNode) / this.#cores),
       sessionThread: most(threadUs.filter((_, thread) => thread % 2 === 0)),
       writerThread: most(threadUs.filter((_, thread) => thread % 2 === 1)),
@@ -247,7 +247,7 @@ class Simulation {
     };
   }
 
-  /** Of the whole simulation. A forwarded message was visible twice and is counted once. */
+  /** Counts of the whole simulation. A forwarded message became visible twice and is counted once. */
   #messages(): SimulationResult['messages'] {
     const { visible, taken, consumed } = this.#backlog.totals();
     const { forwarded } = this.#forwarding;

@@ -1,11 +1,11 @@
 /**
- * The jobs of each instance that wait for a block. By arrival they are served first come first served. Alternating, a turn
- * of all waiting deliveries is followed by one of all waiting commits, as the engine's write lock does: a dequeuer visits
- * twice for each visit of an enqueuer, so by arrival it would fall behind by half.
+ * The jobs of each instance that wait for a block. In the order "arrival" they are served first come first served. In the order
+ * "alternating" a turn of all waiting deliveries is followed by one of all waiting commits, like the engine's write lock: a
+ * dequeuer visits twice for each visit of an enqueuer, so by arrival it would reach only half the rate.
  */
 import { JobLists } from './job-lists.ts';
 
-/** What a visit is for: a delivery, which is not synced, or a commit. */
+/** Purpose of a visit: a delivery, which is not synced, or a commit. */
 export const visitKinds = { delivery: 0, commit: 1 } as const;
 export type VisitKind = (typeof visitKinds)[keyof typeof visitKinds];
 
@@ -13,10 +13,10 @@ export class VisitQueues {
   readonly #alternates: boolean;
   /** Two lists for each queue: deliveries, commits. By arrival only the first is used. */
   readonly #jobs: JobLists;
-  /** Of each queue: the kind of the turn under way, and how many of its visits are left. */
+  /** For each queue: the kind of the current turn, and how many of its visits are left. */
   readonly #turnKind: Uint8Array;
   readonly #turnLeft: Int32Array;
-  /** Of each waiting job. */
+  /** Arrival time of each waiting job. */
   readonly #askedAt: Float64Array;
 
   constructor(options: { queues: number; jobs: number; order: 'arrival' | 'alternating' }) {
@@ -49,7 +49,7 @@ export class VisitQueues {
     return this.#jobs.shift(2 * queue + this.#turnKind[queue]!);
   }
 
-  /** Takes the next job of those that asked up to then, deliveries first, or -1 of none. */
+  /** Takes the next job that arrived up to `askedAt`, deliveries first; -1 if there is none. */
   shiftAskedUpTo(queue: number, askedAt: number): number {
     for (const list of [2 * queue, 2 * queue + 1]) {
       const job = this.#jobs.first(list);
@@ -62,7 +62,7 @@ export class VisitQueues {
     return -1;
   }
 
-  /** All that wait now belong to the turn; those that come during it wait for the next one of their kind. */
+  /** All waiting jobs belong to the turn; jobs that arrive during it wait for the next turn of their kind. */
   #beginTurn(queue: number): void {
     const other = this.#turnKind[queue] === visitKinds.commit ? visitKinds.delivery : visitKinds.commit;
     const otherWaits = this.#jobs.length(2 * queue + other) > 0;

@@ -15,8 +15,8 @@ export function median(values: readonly number[]): number {
 export const repeatsMin = 5;
 
 /**
- * 95 % Student-t interval of the mean of at least `repeatsMin` repeats; null of fewer. On logs where all values are over
- * zero, so that a ratio and its inverse have inverse intervals, and the mean is the geometric one.
+ * 95 % Student-t interval of the mean of at least `repeatsMin` repeats; null for fewer. Computed on logarithms if all values are
+ * above zero, so that a ratio and its inverse have inverse intervals, and the mean is the geometric one.
  */
 export function meanInterval(values: readonly number[]): Interval | null {
   if (values.length < repeatsMin || !values.every(Number.isFinite)) return null;

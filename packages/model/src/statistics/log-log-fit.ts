@@ -11,7 +11,7 @@ export interface LogLogFit {
   factor: number;
   /** Share of the variance of log y that the line explains, 0 to 1; 1 for a flat line of equal values. */
   r2: number;
-  /** The largest of y ÷ line and line ÷ y, minus 1: 0.1 says that no point lies more than 10 % off the line. */
+  /** The largest of y ÷ line and line ÷ y, minus 1: 0.1 means that no point is more than 10 % off the line. */
   worstDeviation: number;
   points: number;
 }

@@ -27,7 +27,7 @@ export interface ScalabilityFit {
   kappa: number;
   /** 95 % intervals by a seeded bootstrap; null with fewer than four points, which three factors nearly always fit. */
   intervals: { lambda: Interval; sigma: Interval; kappa: Interval } | null;
-  /** Where the rate is highest; null if it always rises. */
+  /** The n with the highest rate; null if the rate always rises. */
   peakN: number | null;
   /** Rate at the peak, or what it tends to; null if it rises without bound. */
   peakRate: number | null;

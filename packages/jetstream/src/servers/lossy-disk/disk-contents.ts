@@ -108,7 +108,7 @@ export class DiskContents {
     target.entries.set(to.name, entry);
   }
 
-  /** As the kernel does now and then by itself. */
+  /** Syncs everything, as the kernel does periodically. */
   syncAll(): void {
     for (const entry of this.#byId.values()) if (!isFolder(entry)) entry.content.sync();
   }

@@ -1,4 +1,4 @@
-/** The bytes of a file: what was written, and what of it was synced. A power cut leaves the latter. */
+/** The bytes of a file: those written, and those synced. Only the synced ones survive a power cut. */
 
 const pageBytes = 4096;
 
@@ -15,7 +15,7 @@ export class FileContent {
     return this.#size;
   }
 
-  /** At most `bytes`, fewer at the end of the file. */
+  /** Reads up to `bytes` bytes, fewer at the end of the file. */
   read(offset: number, bytes: number): Buffer {
     const length = Math.max(0, Math.min(bytes, this.#size - offset));
     const read = Buffer.alloc(length);

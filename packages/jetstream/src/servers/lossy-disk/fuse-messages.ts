@@ -39,7 +39,7 @@ const answerHeaderBytes = 16;
 
 export interface Request {
   opcode: number;
-  /** By which the answer is told to belong to it. */
+  /** Number that the answer repeats, so that it can be matched with the request. */
   unique: bigint;
   /** The entry that it is about. */
   id: number;
@@ -120,7 +120,7 @@ export function entryAnswer(entry: DiskEntry): Buffer {
   return body;
 }
 
-/** Reads and writes of an open file come here and are not answered from the kernel's memory. */
+/** With `isDirect` reads and writes of the open file reach this process and are not served from the kernel's page cache. */
 export function openAnswer(handle: number, { isDirect }: { isDirect: boolean }): Buffer {
   const body = Buffer.alloc(16);
   body.writeBigUInt64LE(BigInt(handle), 0);
@@ -139,7 +139,7 @@ export function statfsAnswer(): Buffer {
   return body;
 }
 
-/** As many entries from `first` on as fit into `bytesMax`. */
+/** Encodes as many entries from `first` on as fit into `bytesMax`. */
 export function folderAnswer(
   entries: readonly [string, DiskEntry][],
   first: number,

@@ -1,4 +1,4 @@
-/** What the kernel asks of the disk, request by request. */
+/** Handles the kernel's requests to the disk, one by one. */
 import { constants } from 'node:os';
 import { type DiskContents, type DiskEntry, DiskError } from './disk-contents.ts';
 import {
@@ -17,14 +17,14 @@ import {
 
 type Handler = (request: Request) => Buffer | undefined;
 
-/** Of an open file: each write is synced before it returns. `O_SYNC` contains it. */
+/** Flag of an open file: each write is synced before it returns. `O_SYNC` includes it. */
 const syncedWrites = 0o10000;
 const setsMode = 1;
 const setsSize = 8;
 
 export class FuseRequests {
   readonly #disk: DiskContents;
-  /** What a folder had when it was opened, by handle. */
+  /** The entries of a folder when it was opened, by handle. */
   readonly #openFolders = new Map<number, [string, DiskEntry][]>();
   #lastHandle = 0;
   readonly #handlers: ReadonlyMap<number, Handler>;

@@ -1,6 +1,6 @@
 /**
- * A disk in memory for one server, which at a power cut forgets what was written and not synced. It is a file system in user
- * space (FUSE), seen only by the server's process: the mount is in a namespace of its own and ends with it, however it ends.
+ * A disk in memory for one server, which at a power cut loses all bytes that were not synced. It is a file system in user space
+ * (FUSE), seen only by the server's process: the mount is in a namespace of its own and ends with it, however it ends.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync } from 'node:fs';
@@ -15,7 +15,7 @@ const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
 
 let missing: string | null | undefined;
 
-/** What this machine lacks for such disks, as a sentence; null if nothing. Asked once. */
+/** What this machine lacks for such disks, as a sentence; null if nothing. Determined once. */
 export function missingForLossyDisks(): string | null {
   missing ??= askForMissing();
   return missing;
@@ -38,7 +38,7 @@ function askForMissing(): string | null {
 export interface MountedCommand {
   command: string;
   args: string[];
-  /** To be passed on as the fourth descriptor, and closed once the program is started. */
+  /** Descriptor to pass to the program as its fourth, and to close once it has started. */
   device: number;
 }
 
