@@ -1,8 +1,8 @@
 /**
- * Starts the test files that take longest first, so that no worker is left with one of them when the others are done: those of
- * one project after those of another, since a worker goes on with the next file only if that is of the same project. How
- * long a file takes is known from its last run on this machine, else from `test-durations.json`, which
- * `node scripts/record-durations.mjs` writes anew from the last `npm test`.
+ * Starts the test files that take longest first, so that no worker is left with one of them when the others are done. Files are
+ * grouped by project, because a worker continues with the next file only if it belongs to the same project. The duration of a
+ * file is that of its last run on this machine, or else from `test-durations.json`, which `node scripts/record-durations.mjs`
+ * rewrites from the last `npm test`.
  */
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';

@@ -22,8 +22,8 @@ export function giveUp(/** @type {string} */ line) {
 export const seconds = (/** @type {number} */ sinceMs) => `${((Date.now() - sinceMs) / 1000).toFixed(1)} s`;
 
 /**
- * CPU of all programs that this process has started and that have ended, and of theirs, as words for the end of a sentence; empty
- * where the system does not tell. A run that takes longer than half of it on two cores waits for something else.
+ * CPU of all ended child processes and their descendants, as words for the end of a sentence; empty if the system does not report
+ * it. On two cores, a run that takes longer than half of this CPU time also waits for other things.
  */
 export function cpuOfChildren() {
   try {
@@ -36,11 +36,11 @@ export function cpuOfChildren() {
   }
 }
 
-/** Of compiled modules: most of the start of a process or a thread here is spent on compiling the same ones again. */
+/** Cache of compiled modules: without it, most of a process's or thread's start is spent on compiling the same modules again. */
 export const compiled = inRoot('node_modules', '.shardlab', 'compiled');
 
 /**
- * In the root folder, with its input closed, so that nothing can ask. Tools and their `#!/usr/bin/env node` find the pinned
+ * Runs programs in the root folder with stdin closed, so that none can prompt. Tools with `#!/usr/bin/env node` find the pinned
  * Node first.
  *
  * @typedef {{ env?: Record<string, string>, cwd?: string, timeoutMs?: number }} RunOptions

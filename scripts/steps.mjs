@@ -42,12 +42,12 @@ export const typesAndLint = [
   },
 ];
 
-/** What Vitest says of the tests of these projects, as JSON. */
+/** Vitest's report on the tests of these projects, as JSON. */
 const testReport = (/** @type {string[]} */ projects) => inRoot('test-results', `${projects.join('-')}.json`);
 
 /**
- * Those of `npm test`, which run at the same time. The fast tests keep one core busy; the others wait for disks, leases and
- * processes for a good part of their time, so that three of them at once leave room for that.
+ * The projects of `npm test`, which run at the same time. The fast tests keep one core busy; the others wait for disks, leases
+ * and processes for a good part of their time, so that three of them at once leave room for that.
  */
 const parts = { rest: ['system', 'engine'], fast: ['fast'] };
 
@@ -61,10 +61,10 @@ function tests(name, projects, options = []) {
 /** A part of the seeds of the simulations: all 2,000 of one take half of `npm run check`. @type {Step} */
 export const checkTests = { ...tests('fast tests', parts.fast), env: { SHARDLAB_CHECK: '1' } };
 
-/** Of `npm test`: shown as they come. @type {Step} */
+/** Step of `npm test` whose output is shown as it comes. @type {Step} */
 export const restTests = tests('tests of instances, processes and crashes', parts.rest);
 
-/** Of `npm test`: shown when they have ended. @type {Step} */
+/** Step of `npm test` whose output is shown at its end. @type {Step} */
 export const fastTests = { ...tests('fast tests', parts.fast, ['--maxWorkers=1']), live: false };
 
 export const testReports = Object.values(parts).map(testReport);

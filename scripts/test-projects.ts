@@ -1,6 +1,6 @@
 /**
- * Which vitest project a test file belongs to, told from what it imports and where it lies, so that a new file is in exactly
- * one without being listed: `fast` if nothing that it imports can start a thread or a process, listen, or open SQLite.
+ * Determines the Vitest project of a test file from its imports and its folder, so that a new file is in exactly one project
+ * without being listed: `fast` if nothing that it imports can start a thread or a process, listen, or open SQLite.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, matchesGlob, resolve } from 'node:path';
@@ -9,7 +9,7 @@ export const testFiles = ['{packages,apps}/*/test/**/*.test.{ts,tsx}', 'scripts/
 
 export type ProjectName = 'fast' | 'engine' | 'system';
 
-/** What a fast test cannot reach. */
+/** Modules that a fast test must not reach. */
 const heavyModules = new Set([
   'better-sqlite3',
   'fastify',
@@ -20,7 +20,7 @@ const heavyModules = new Set([
   'node:worker_threads',
 ]);
 
-/** Of the engine's tests, those of more than one process: the others hold one instance, or a few, in their own. */
+/** The engine's tests with more than one process; the others open one or a few instances in their own process. */
 const severalProcesses = 'packages/engine/test/{cluster,faults,remote}/**';
 
 /** An import or a re-export with its names, or a dynamic import of a fixed module. */
@@ -29,7 +29,7 @@ const importing =
 
 interface Import {
   specifier: string;
-  /** What is wanted of the module: names as it exports them; `undefined` for all. */
+  /** Names of the exports that are imported; `undefined` for all. */
   names: string[] | undefined;
   /** A re-export: who asks this file for other names does not reach that module. */
   again: boolean;
@@ -75,7 +75,7 @@ class Imports {
     this.#entries = readEntries(root);
   }
 
-  /** Whether a heavy module is among what a file imports for these names of it, and what that imports, and so on. */
+  /** Whether the file needs a heavy module, directly or indirectly, for these exported names. */
   areHeavy(file: string, names?: readonly string[]): boolean {
     const imports = this.#read(file);
     const isDoor = imports.length > 0 && imports.every(({ again }) => again);

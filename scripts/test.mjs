@@ -1,8 +1,8 @@
 /**
  * `npm test`: installs what is missing, then runs everything that continuous integration runs. Tests of instances and processes
- * wait for a good part of their time. What they leave goes to what only computes (types, lint, fast tests), then to the journeys
- * on a freshly built dashboard. Both give way to them: else tests of processes that hang or end in time would exceed their limits
- * on two cores. The last line counts the tests of all steps.
+ * spend a good part of their time waiting. The remaining CPU goes to steps that only compute (types, lint, fast tests), then to
+ * the journeys on a freshly built dashboard. These steps run at a lower priority: otherwise tests about hanging or ending
+ * processes would exceed their time limits on two cores. The last line counts the tests of all steps.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { useBundles } from './bundles/use-bundles.mjs';
@@ -34,7 +34,7 @@ const started = Date.now();
 ensureInstalled();
 for (const report of [...testReports, journeyReport]) rmSync(report, { force: true });
 const bundled = useBundles();
-/** Of what gives way to the tests of instances and processes. */
+/** Niceness of the steps that give way to the tests of instances and processes. */
 const niceness = 5;
 
 /** @type {import('./steps.mjs').Step} */

@@ -1,7 +1,7 @@
 /**
- * `npm run torture`: what `npm test` does with fixed seeds and little of, at length and with new ones. First the torture of
- * `packages/lab`, which takes the arguments; then the engine's own kills and damage, from the same seed, and more runs of its
- * property tests. With `--damage` only rounds of damage: flips, cuts, torn sectors and deletions, 5,000 unless `--count` says otherwise.
+ * `npm run torture`: the randomized tests of `npm test`, longer and with new seeds. First the torture of `packages/lab`, which
+ * takes the arguments; then the engine's own kills and damage, from the same seed, and more runs of its property tests. With
+ * `--damage` only rounds of damage: flips, cuts, torn sectors and deletions, 5,000 unless `--count` says otherwise.
  */
 import { useBundles } from './bundles/use-bundles.mjs';
 import { ensureInstalled } from './install.mjs';

@@ -1,7 +1,7 @@
 /**
- * Bundles what the tests start as a process or a thread, and what they import, with all that it imports from this repository:
- * Node then finds, reads and links about 15 modules instead of 200, which is most of the CPU of a start.
- * `redirect.mjs` has the bundles of processes and threads loaded, `vitest-imports.ts` those of the tests' own imports.
+ * Bundles the files that tests start as a process or a thread, and those that they import, with everything that these import from
+ * this repository: Node then finds, reads and links about 15 modules instead of 200, which is most of the CPU of a start.
+ * `redirect.mjs` loads the bundles of processes and threads, `vitest-imports.ts` those of the tests' own imports.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const groups = ['engine', 'model', 'contract'].map((name) => ({
   test: new RegExp(`/packages/${name}/src/`),
 }));
 
-/** In a bundle a module still says where its source is: it finds files beside that. */
+/** Keeps a bundled module's `import.meta.url` at its source, because the module finds files beside it. */
 const keepUrls = {
   name: 'keep-urls',
   transform: {
@@ -72,6 +72,6 @@ const packages = manyModules.map((name) => fileURLToPath(import.meta.resolve(nam
 // Nothing else is in a thread, so each has a file of its own: Node links one module.
 const threads = await Promise.all(findThreads().map((file) => bundle([file])));
 const bundles = Object.assign(await bundle([...findEntries(), ...packages]), ...threads);
-// Tests open files of their own: the engine must know an error of their SQLite as one of its own.
+// Tests open files themselves: the engine must recognise the errors of their SQLite.
 const imported = await bundle([...findImported(), ...packages], { groups, inlined: manyModules });
 writeFileSync(table, JSON.stringify({ bundles, threads: Object.assign({}, ...threads), imported }, null, 2));

@@ -38,7 +38,7 @@ function findStudies() {
   return globSync('packages/lab/src/studies/*/study.ts', { cwd: root }).map((file) => inRoot(file));
 }
 
-/** All other files that are started, and a few that are only read: a bundle that nobody loads does no harm. */
+/** All other files that are started, and a few that are only read: an unused bundle does no harm. */
 export function findEntries() {
   const entries = new Set([...findStudies(), store]);
   for (const file of globSync(sources, { cwd: root, exclude: ['apps/web/**'] })) {

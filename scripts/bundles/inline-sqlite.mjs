@@ -1,6 +1,6 @@
 /**
- * Takes better-sqlite3 into a bundle, with the path of its native part found once, at the build: its own code asks for that in
- * every thread anew (which C library is there, which files exist) and takes a third of a thread's start.
+ * Includes better-sqlite3 in a bundle, with the path of its native part determined once, at the build: its own code searches for
+ * that in every thread (which C library is there, which files exist) and takes a third of a thread's start.
  */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
  * Preloaded by `npm test` in all its processes and threads (`--require`, which costs a thread less than `--import`): one whose
- * entry file has a bundle loads the bundle. What a test imports itself are the sources, except those that `vitest-imports.ts`
- * takes from bundles, and bundles of packages.
+ * entry file has a bundle loads the bundle. A test itself imports sources, except those that `vitest-imports.ts` takes from
+ * bundles, and bundles of packages.
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -11,7 +11,7 @@ const folder = new URL('../../node_modules/.shardlab/bundles/', import.meta.url)
 /** @type {Record<'bundles' | 'threads' | 'imported', Record<string, string>>} File names by the URL of the source. */
 const table = JSON.parse(readFileSync(new URL('table.json', folder), 'utf8'));
 
-/** What a bundled process imports later comes from the bundles of processes, what a test imports from those of tests. */
+/** Later imports of a bundled process come from the bundles of processes, imports of a test from those of tests. */
 let bundles = table.imported;
 
 const hooks = registerHooks({

@@ -1,6 +1,6 @@
 /**
- * Has tests import the sources of all packages from bundles, which Node loads: otherwise each test file transforms and links the
- * engine's 200 modules in its own process, which is half a second of CPU, and those of the server a second and a half.
+ * Makes tests import the sources of all packages from bundles, which Node loads: otherwise each test file transforms and links
+ * the engine's 200 modules in its own process, which is half a second of CPU, and those of the server a second and a half.
  */
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -97,7 +97,7 @@ describe('an import across a boundary is reported', () => {
     ['e2e/a.spec.ts', '@shardlab/contract'],
     ['scripts/a.mjs', '../apps/server/src/app.ts'],
   ];
-  /** A file of its own for each, so that one lint tells of all: starting it takes longer than what it does. */
+  /** A separate file for each, so that one run of the linter reports all: starting it takes longer than linting. */
   const fileOf = (index: number) => broken[index]![0].replace('a.', `a${index}.`);
   const reported = new Set<string>();
   beforeAll(() => {

@@ -1,4 +1,7 @@
-/** What processes that a trial starts do not load: a trial with eight instances starts eight of them on the cores that it measures. */
+/**
+ * Modules that the processes of a trial must not load: a trial with eight instances starts eight of them on the cores that it
+ * measures.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, it } from 'vitest';

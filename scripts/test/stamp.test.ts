@@ -1,4 +1,4 @@
-/** What `npm start` skips on a second start hangs on these prints. */
+/** `npm start` decides by these fingerprints what to skip on a second start. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';

@@ -81,9 +81,9 @@ export interface AppOptions {
   /** The key that every request must carry, or a session's cookie. Null, the default: no key, and Host must be a loopback name. */
   key?: string | null;
   /**
-   * Called once if the queues cannot be served any more unless the process is started anew: `PROCESS_RESTARTS_EXHAUSTED`,
-   * `CLUSTER_DEPOSED`, `INSTANCE_FENCED`, `INSTANCE_FAILED`, `INVARIANT_BROKEN`, `WRITER_SILENT`. By default the app serves
-   * on what it still can.
+   * Called once if the process must be restarted before it can serve the queues again: `PROCESS_RESTARTS_EXHAUSTED`,
+   * `CLUSTER_DEPOSED`, `INSTANCE_FENCED`, `INSTANCE_FAILED`, `INVARIANT_BROKEN`, `WRITER_SILENT`. By default the app keeps
+   * serving everything else.
    */
   onUnrecoverable?: (error: QueueError) => void;
   /** Certificate and its private key as PEM. Null, the default: plain HTTP. */

@@ -1,4 +1,4 @@
-/** How the server ends when it cannot go on, and the exit codes by which whoever supervises it tells why. */
+/** How the server exits when it cannot continue, and the exit codes that tell its supervisor the reason. */
 import type { QueueError, QueueErrorCode } from '@shardlab/engine';
 
 /** Documented in `docs/operations.md`. 0: ended as asked. 1: could not start, or did not shut down in order. */

@@ -1,12 +1,12 @@
 /**
- * Places that several parties compete for, such as waiting calls: no party can take them all. A party gets another place
- * only while it has no more than are free, times the weight of its kind. With weight 1 one greedy party gets half of all
- * places and two get a third each; with weight 3 one gets three quarters. Some always remain for others. Unlike a fixed
- * share this leaves much to a lone party, and needs no list of parties. (The rule of dynamic thresholds: Choudhury and
+ * Places that several parties compete for, such as waiting calls: no party can take them all. A party gets another place only
+ * while it has at most as many as are free, times the weight of its kind. With weight 1 a single greedy party gets half of all
+ * places, and two get a third each; with weight 3 a single one gets three quarters. Some places always remain for others. Unlike
+ * a fixed share this gives a single party much, and needs no list of parties. (The rule of dynamic thresholds: Choudhury and
  * Hahne, IEEE/ACM Transactions on Networking 6(2), 1998; the weight is their α.)
  */
 
-/** Of one queue half; of one client three quarters, since all clients behind one address may be many of many queues. */
+/** A queue gets at most half of the places, a client three quarters, because many clients of many queues may share one address. */
 export const shareWeights = { queue: 1, client: 3 } as const;
 
 /** Which share is used up: that of one of the parties, or all places. */

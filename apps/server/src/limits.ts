@@ -30,7 +30,7 @@ export const limits = {
   runsKeptMax: 500,
   /** Runs whose points are read to be compared with the model, the newest first. */
   runsComparedMax: 30,
-  /** How long the machine is watched before a client is told how busy it is: long enough for 25 ticks of the kernel's clock. */
+  /** How long the machine is observed before its load is reported: long enough for 25 ticks of the kernel's clock. */
   machineWatchedMs: 250,
   /**
    * Ticks kept per run, by count and by bytes of JSON; beyond either limit every second tick is dropped. The longest figure of a
@@ -55,16 +55,16 @@ export const limits = {
   },
   /** Interval of the cluster's event stream; each tick costs two small file reads. */
   clusterTickMs: 500,
-  /** What is kept of the queues' depths and rates: 300 + 240 + 288 samples a queue. */
+  /** Kept samples of the queues' depths and rates: 300 + 240 + 288 for each queue. */
   historyRanges: {
     '10m': { everyMs: 2_000, kept: 300 },
     '1h': { everyMs: 15_000, kept: 240 },
     '24h': { everyMs: 300_000, kept: 288 },
   },
-  /** Messages that one browse call looks at, to find those in one state. */
+  /** Messages that one browse call reads to find those in one state. */
   browseReadMax: 10_000,
   historyQueuesMax: 200,
-  /** Queues whose statistics are asked for at each sample. */
+  /** Queues whose statistics are read for each sample. */
   historyStatisticsMax: 50,
   /** A server that is killed loses the samples of this time. */
   historySaveMs: 10_000,
@@ -84,8 +84,9 @@ export const limits = {
   /** Sessions of browsers that have shown the key; beyond the number the oldest ends. */
   browser: { sessionMs: 12 * 60 * 60_000, sessionsMax: 1_000 },
   /**
-   * Wrong keys. `free` of an address cost nothing, for typing errors; then it waits, twice as long each time. In a day that is
-   * 1,500 guesses of one address, and `total` with one more each `totalRefillMs` of all strangers together.
+   * Wrong keys. The first `free` ones of an address cost nothing, because of typing errors; then it waits, twice as long each
+   * time. That allows one address 1,500 guesses a day. All unknown addresses together have `total` guesses, plus one every
+   * `totalRefillMs`.
    */
   wrongKeys: {
     free: 3,

@@ -1,7 +1,7 @@
 /**
- * The server process. Settings: `config.ts`. Prints one line once it serves;
- * if it cannot, it prints one sentence on stderr and exits with 1. SIGTERM, SIGINT and SIGHUP shut it down cleanly. When it
- * cannot go on it ends at once with a code of `exit.ts`, so that whoever supervises it starts it anew.
+ * The server process. Settings: `config.ts`. Prints one line once it serves; if it cannot, it prints one sentence on stderr and
+ * exits with 1. SIGTERM, SIGINT and SIGHUP shut it down cleanly. When it cannot continue it exits at once with a code of
+ * `exit.ts`, so that its supervisor restarts it.
  */
 import { QueueError } from '@shardlab/engine';
 import { createApp } from './app.ts';
@@ -11,7 +11,7 @@ import { exitCodeOf, exitCodes, exitNow } from './exit.ts';
 import type { App } from './http/app-types.ts';
 import { listeningPort } from './http/listening-port.ts';
 
-// Files that the lab and the processes of the instances create are their owner's alone, like those of the engine.
+// Only the owner may access files that the lab and the processes of the instances create, like those of the engine.
 process.umask(0o077);
 
 /** Sessions, streams and the active run end within moments, so a server that takes longer than this hangs. */

@@ -17,7 +17,7 @@ import { mapError } from '../http/map-error.ts';
 import type { HidePaths } from '../http/private-paths.ts';
 
 export interface CalibrationServiceOptions {
-  /** Of the hardware file. */
+  /** Path of the hardware file. */
   path: string;
   /** Folder for scratch data. */
   scratchDir: string;
@@ -128,6 +128,6 @@ export class CalibrationService {
   }
 }
 
-/** Whether a hardware file cannot be used; any other error is none of the file's. */
+/** Whether the error means that a hardware file cannot be used; other errors have other causes. */
 export const isHardwareFault = (error: unknown): error is LabError =>
   error instanceof LabError && error.code === 'HARDWARE_INVALID';

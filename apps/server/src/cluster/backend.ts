@@ -1,4 +1,7 @@
-/** What the server needs of the engine, whether the only instance runs here or several run in their own processes. */
+/**
+ * The interface through which the server uses the engine, whether the only instance runs here or several run in their own
+ * processes.
+ */
 import type {
   Cluster,
   ClusterEvent,
@@ -54,21 +57,21 @@ export interface HostedMetrics {
   waits: WaitStats[];
 }
 
-/** What keeps an instance from committing, or null. */
+/** The result of a probe: the error that keeps an instance from committing, or null. */
 export interface ProbeResult {
   instance: number;
   failure: { code: string; message: string } | null;
 }
 
-/** Called once if the queues cannot be served any more unless the server is started anew. */
+/** Called once if the server must be restarted before it can serve the queues again. */
 export type OnUnrecoverable = (error: QueueError) => void;
 
-/** What every backend is opened with. */
+/** Options of every backend. */
 export interface BackendOptions {
   /** Servers that have the queues. Null: the folder has them. */
   nats: NatsOptions | null;
   services: readonly ServiceSpec[];
-  /** What the processes of instances run beside them. */
+  /** The extension that the processes of instances run. */
   extension: ProcessExtensionSpec;
   onUnrecoverable: OnUnrecoverable;
 }
@@ -80,7 +83,7 @@ export type InstanceState = Omit<ClusterInstance, 'metrics' | 'unready'>;
 export interface Backend {
   readonly placement: Cluster['placement'];
   readonly queues: QueueHost;
-  /** Where the queues are, and what is promised of them. */
+  /** The store of the queues, and its capabilities. */
   readonly store: {
     store: StoreInfo['store'];
     servers: string[];
@@ -88,7 +91,7 @@ export interface Backend {
   };
   /** Read from memory and files; no process is contacted. */
   topology(): InstanceState[];
-  /** Of all instances and processes that respond. */
+  /** Metrics of all instances and processes that respond. */
   metrics(): Promise<{ processes: ClusterProcess[]; hosted: HostedMetrics[] }>;
   /** One entry for each instance. Commits a row on each; calls within a second share a commit. Never rejects. */
   probe(): Promise<ProbeResult[]>;
@@ -104,7 +107,7 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-/** Of queues in a folder. */
+/** The store of queues in a folder. */
 export const localStore: Backend['store'] = { store: 'local', servers: [], capabilities: localCapabilities };
 
 /** An error as a reason for people and programs. */

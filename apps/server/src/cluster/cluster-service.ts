@@ -37,7 +37,7 @@ export interface ClusterMetrics {
 export class ClusterService {
   /** Folder of the engine's files. */
   readonly dir: string;
-  /** For what is answered about these files. */
+  /** Hides paths in answers that mention these files. */
   readonly hidePaths: HidePaths;
   readonly #shownEvents = new WeakMap<ClusterEvent, ClusterEvent>();
   #backend: Backend | undefined;
@@ -47,8 +47,8 @@ export class ClusterService {
   #probed: { atMs: number; results: readonly ProbeResult[] } = { atMs: 0, results: [] };
 
   /**
-   * `onUnrecoverable` is called if the queues cannot be served any more unless the server is started anew. Throws what
-   * opening an instance or starting a cluster throws.
+   * `onUnrecoverable` is called if the server must be restarted before it can serve the queues again. Throws the errors of
+   * opening an instance or starting a cluster.
    */
   static async open(dir: string, options: BackendOptions): Promise<ClusterService> {
     return new ClusterService(dir, await openBackend(dir, options), options);
@@ -66,7 +66,7 @@ export class ClusterService {
     return this.#current.queues;
   }
 
-  /** Where the queues are, and what is promised of them. */
+  /** The store of the queues, and its capabilities. */
   get store(): Backend['store'] {
     return this.#current.store;
   }
@@ -158,7 +158,7 @@ export class ClusterService {
     return results;
   }
 
-  /** What the last scrub found, by instance; of those that respond. */
+  /** Findings of the last scrub, by instance, for instances that respond. */
   async damage(): Promise<ReadonlyMap<number, DamageFinding[]>> {
     const hosted = await this.hosted();
     return new Map(

@@ -66,7 +66,7 @@ export class ProcessBackend implements Backend {
     const probes = await this.queues.probe();
     const restartOf = new Map(this.topology().map(({ instance, restart }) => [instance, restart]));
     return probes.map(({ instance, failure }) => {
-      // Where nobody answers, why there is no process says more.
+      // If no process answers, the reason why there is none says more than the failed call.
       const restart = failure?.code === 'INSTANCE_UNREACHABLE' ? restartOf.get(instance) : undefined;
       if (restart) return { instance, failure: { code: restart.code, message: restart.message } };
       return { instance, failure: failure === undefined ? null : failureOf(failure) };

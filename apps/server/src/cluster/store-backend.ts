@@ -40,7 +40,7 @@ export class StoreBackend implements Backend {
     return { processes: [], hosted: [] };
   }
 
-  /** All servers as one. */
+  /** Probes all servers as one. */
   async probe(): Promise<ProbeResult[]> {
     try {
       await this.#store.probe();
@@ -113,7 +113,7 @@ const noTraces = () => unsupported('A store on NATS servers records no events of
 const noInstances = () =>
   unsupported('The queues are on NATS servers: there are no instances to change here');
 
-/** For what belongs to the local engine as such, and is no feature of a store. */
+/** The error for functions of the local engine that are not features of a store. */
 export function unsupported(message: string): QueueError {
   return new QueueError('FEATURE_UNSUPPORTED', { message, details: { store: 'nats-jetstream' } });
 }

@@ -4,8 +4,8 @@ import type { Instance, QueueError } from '@shardlab/engine';
 const checkMs = 250;
 
 /**
- * Calls back once when the instance serves no more: its storage failed, another process claimed it, or its writer thread
- * owes an answer for too long. Returns a function that ends the watch.
+ * Calls back once when the instance has stopped serving: its storage failed, another process claimed it, or its writer thread has
+ * not answered for too long. Returns a function that ends the watch.
  */
 export function watchInstance(
   instance: Pick<Instance, 'unhealthyReason'>,

@@ -1,7 +1,7 @@
 /**
- * What many requests may occupy at the same time, with fair shares for queues and clients (`fair-shares.ts`). A place is
- * taken when a request is admitted and given back when its response is finished, however it ends: a client that does not
- * read its response keeps only its own places.
+ * Limits the resources that requests occupy at the same time, with fair shares for queues and clients (`fair-shares.ts`). A
+ * request takes a place when it is admitted and frees it when its response ends, in whatever way: a client that does not read its
+ * response keeps only its own places.
  */
 import { QueueError } from '@shardlab/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -67,8 +67,9 @@ export class Admission {
   }
 
   /**
-   * For a body that will be in memory as a whole: as many bytes as it says, or as it may have. Throws `BODIES_FULL`, and
-   * `REQUEST_TOO_LARGE` for more than its route allows. The connection is closed then, because the body is not read.
+   * Takes the bytes of a body that will be in memory as a whole: its declared length, or the route's maximum. Throws
+   * `BODIES_FULL`, and `REQUEST_TOO_LARGE` for more than its route allows. The connection is closed then, because the body is not
+   * read.
    */
   body(request: FastifyRequest, reply: FastifyReply): void {
     try {

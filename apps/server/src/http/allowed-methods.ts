@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServerError } from '../errors.ts';
 import type { App } from './app-types.ts';
 
-/** Must be called before the routes are added. Routes with a wildcard, which are files, are not looked at. */
+/** Must be called before the routes are added. Routes with a wildcard serve files and are ignored. */
 export function refuseOtherMethods(app: App): void {
   const methodsOf = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ method, url }) => {
@@ -38,7 +38,7 @@ export function refuseOtherMethods(app: App): void {
 
 const parameters = (url: string) => url.split('/:').length;
 
-/** What a route's URL matches: a parameter is one segment, and a slash may follow. */
+/** Converts a route's URL to a pattern: a parameter is one segment, and a slash may follow. */
 function toPath(url: string): RegExp {
   const segments = url
     .split('/')

@@ -20,12 +20,13 @@ export function isBase64(text: string): boolean {
   const padding = text[length - 1] !== '=' ? 0 : text[length - 2] === '=' ? 2 : 1;
   if (padding === 2 && !beforeTwo.includes(text[length - 3]!)) return false;
   if (padding === 1 && !beforeOne.includes(text[length - 2]!)) return false;
-  // The decoder takes the letters of base64url as well, and of others only the low byte. What it skips is missing in its count.
+  // The decoder also accepts the base64url alphabet, uses only the low byte of other characters, and skips invalid ones, which
+  // its count then lacks.
   if (text.includes('-') || text.includes('_') || Buffer.byteLength(text) !== length) return false;
   return scratch.write(text, 'base64') === (length / 4) * 3 - padding;
 }
 
-/** For Ajv: the engine of its patterns. */
+/** The regular-expression engine that Ajv uses for patterns. */
 export const patternEngine = Object.assign(
   (source: string, flags: string) =>
     source === base64Pattern

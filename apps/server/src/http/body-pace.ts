@@ -1,7 +1,7 @@
 /**
- * The minimum pace at which a client must send a body, or read a long response. Without one, a client that sends or reads
- * a byte now and then keeps a place for ever. Only the time in which the server waits for the client counts: a busy server
- * makes nobody slow.
+ * The minimum pace at which a client must send a body, or read a long response. Without one, a client that sends or reads a byte
+ * now and then would keep a place for ever. Only the time in which the server waits for the client counts, so a busy server does
+ * not make a client look slow.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
@@ -113,7 +113,7 @@ export function limitReadTime(reply: FastifyReply, pace: Pace): void {
 
 /** The chunks of a request body. Throws `REQUEST_TOO_SLOW`. */
 export async function* chunksAtPace(body: IncomingMessage, pace: Pace): AsyncGenerator<Buffer> {
-  // A destroyed request could not be answered any more.
+  // A destroyed request could no longer be answered.
   const chunks = body.iterator({ destroyOnReturn: false });
   const window = new PaceWindow(pace);
   for (;;) {
@@ -154,8 +154,8 @@ async function waitAtPace<T>(next: Promise<T>, window: PaceWindow): Promise<T> {
 }
 
 /**
- * Calls `check` at the end of each window, until it says false. What has arrived by then is read before: a busy server
- * would otherwise look at the clock before it looks at the client.
+ * Calls `check` at the end of each window, until it returns false. Bytes that have arrived by then are read first: a busy server
+ * would otherwise check the clock before it reads from the client.
  */
 function checkWindows(window: PaceWindow, check: () => boolean): { stop(): void } {
   let afterReading: NodeJS.Immediate | undefined;

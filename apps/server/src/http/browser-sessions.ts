@@ -16,7 +16,10 @@ const cookieName = 'shardlab_session';
 
 export class BrowserSessions {
   readonly #options: BrowserSessionsOptions;
-  /** When each expires, by the digest of its id, oldest first. By the digest, so that no lookup compares ids byte by byte. */
+  /**
+   * Expiry of each session by the digest of its id, oldest first. The digest is the key so that no lookup compares ids byte by
+   * byte.
+   */
   readonly #expiresAtMs = new Map<string, number>();
 
   constructor(options: BrowserSessionsOptions) {

@@ -8,7 +8,7 @@ const codeOf: Readonly<Record<string, ServerErrorCode>> = {
 };
 
 export function answerClientError(error: { code?: string }, socket: Socket): void {
-  // The client disconnected, or a response has already been sent: nobody would read another one.
+  // The client disconnected, or a response has already been sent: another one would not be read.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy();
     return;

@@ -1,9 +1,8 @@
 /**
- * Access control. The server trusts the users of its machine, but not web pages: DNS rebinding shows in the Host header,
- * a page of another site in the Origin and Sec-Fetch-Site headers. Pictures and links of other sites send neither an
- * Origin nor anything else that tells them apart, so GET, HEAD and OPTIONS change nothing. If a key is set, every request
- * must carry it or the cookie of a session. No other site can make a browser send either, so the host name does not
- * matter then.
+ * Access control. The server trusts the users of its machine, but not web pages: DNS rebinding shows in the Host header, a page
+ * of another site in the Origin and Sec-Fetch-Site headers. Images and links of other sites send neither an Origin nor anything
+ * else that identifies them, so GET, HEAD and OPTIONS must not change anything. If a key is set, every request must carry it or
+ * the cookie of a session. No other site can make a browser send either, so the host name does not matter then.
  */
 import type { FastifyRequest } from 'fastify';
 import { ServerError } from '../errors.ts';
@@ -22,7 +21,7 @@ export interface GuardOptions {
 /** Names that always mean this machine, whatever a name server says. */
 const loopbackNames = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 
-/** The login page and its files: they are the same for everybody, and tell nothing of this server. */
+/** The login page and its files: they are the same everywhere, and reveal nothing about this server. */
 const publicFiles = /^\/(login|icon\.svg|theme\.js|assets\/[\w.-]+)$/;
 
 /**

@@ -28,7 +28,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** For routes whose body may be left out. One that is `null` is refused, like whatever else is no object. */
+/** For routes whose body is optional. A body of `null` is refused, like any other that is not an object. */
 export async function allowNoBody(request: FastifyRequest): Promise<void> {
   if (request.body === undefined) request.body = {};
 }
@@ -61,8 +61,9 @@ function isUtf16(body: Buffer): boolean {
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
 /**
- * Where a JSON text has an escape of one surrogate without its other half. As UTF-8 it would become U+FFFD, so a name would
- * be stored as another one. Only escapes can be lone: the bytes of a surrogate are not UTF-8. Linear in the text.
+ * Finds the position of an escaped surrogate without its other half in a JSON text. As UTF-8 it would become U+FFFD, so a name
+ * would be stored as a different one. Only escapes can be lone surrogates, because the bytes of a surrogate are not valid UTF-8.
+ * Linear in the text.
  */
 export function findLoneSurrogate(text: string): number | undefined {
   if (!surrogateEscape.test(text)) return undefined;

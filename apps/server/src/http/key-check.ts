@@ -1,7 +1,7 @@
 /**
- * Compares keys in constant time and slows guesses down. An address that was wrong a few times must wait, twice as long after
- * each further guess; until then not even the right key is looked at, or guessing would go on unhindered. Beside that, all
- * addresses that have never shown the right key have a common budget of wrong keys, for an attacker with many of them.
+ * Compares keys in constant time and slows guesses down. An address with a few wrong keys must wait, twice as long after each
+ * further wrong one; until then even the right key is refused, or guessing could continue unhindered. Beside that, all addresses
+ * that have never shown the right key have a common budget of wrong keys, for an attacker with many of them.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ServerError } from '../errors.ts';
@@ -10,7 +10,7 @@ import { clientOf } from './client-address.ts';
 
 interface Guesser {
   wrong: number;
-  /** A client that repeats one wrong key, such as a scraper with an old one, learns nothing new and slows nobody. */
+  /** The last wrong key: a client that repeats it, such as a scraper with an old key, learns nothing new and is not counted again. */
   lastWrong: Buffer;
   lastAtMs: number;
   blockedUntilMs: number;
@@ -25,7 +25,7 @@ export interface KeyCheckOptions {
 export class KeyCheck {
   readonly #expected: Buffer;
   readonly #nowMs: () => number;
-  /** By address, the one that guessed last at the end. */
+  /** Guessers by address, the latest at the end. */
   readonly #guessers = new Map<string, Guesser>();
   /** Addresses that have shown the right key. */
   readonly #known = new Set<string>();

@@ -54,7 +54,7 @@ export function mapError(error: unknown): MappedError {
 
 /** Fastify's own errors as `ServerError`; undefined for everything else. */
 function fromFastify(error: unknown): ServerError | undefined {
-  // Our own errors are not Fastify's, even if they have a `statusCode`: Fastify adds one to those that our validation throws.
+  // Fastify adds a `statusCode` to the errors that our validation throws, but they are not Fastify's own.
   if (!(error instanceof Error) || error instanceof CodedError) return undefined;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   switch (code) {

@@ -9,7 +9,7 @@ import { basename, join, resolve } from 'node:path';
 /** Strings anywhere in the value. Other values are returned as they are. */
 export type HidePaths = <T>(value: T) => T;
 
-/** For paths in the folder, which become their last part, and for sockets whose path was too long for the folder. */
+/** Shortens paths in the folder to their last part, and those of sockets whose path was too long for the folder. */
 export function createPathHider(dir: string): HidePaths {
   const folders = [...new Set([resolve(dir), realPath(dir)])].map(escapePattern);
   const socket = `${escapePattern(join(tmpdir(), 'shardlab-'))}[0-9a-f]+\\.sock`;

@@ -1,6 +1,6 @@
 /**
- * The error responses of the API's description. What every route can answer, or every route with a body or a path
- * parameter, is added to it here; a route lists only what is particular to it: `response: { 200: Run, ...refusals(409) }`.
+ * The error responses of the API's description. Responses that every route can send, or every route with a body or a path
+ * parameter, are added here; a route lists only what is particular to it: `response: { 200: Run, ...refusals(409) }`.
  */
 import { ErrorBody } from '@shardlab/contract';
 import Type from 'typebox';

@@ -40,7 +40,7 @@ export function unsupported(feature: string, details: Record<string, unknown> = 
   });
 }
 
-/** Of a service that is to be added to a cluster that runs. */
+/** The error for adding a service to a running cluster. */
 export function addedWhileRunning(): QueueError {
   return new QueueError('FEATURE_UNSUPPORTED', {
     message:

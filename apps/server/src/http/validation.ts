@@ -19,7 +19,7 @@ const options = {
 /** JSON bodies need no conversion. */
 const bodyAjv = new Ajv(options);
 /**
- * For paths and queries, a few kilobytes of text. It converts their numbers, and goes on after a fault, so that `findFaults`
+ * For paths and queries, a few kilobytes of text. It converts their numbers, and continues after a fault, so that `findFaults`
  * gets the rest converted too.
  */
 const textAjv = new Ajv({ ...options, allErrors: true, coerceTypes: true });
@@ -65,7 +65,10 @@ function toError({ faults, more }: FoundFaults, route: string, part: string): Se
   });
 }
 
-/** The feature that a fault asks for, as the beginning of a sentence; undefined if the fault is only a fault. */
+/**
+ * The unsupported feature that a faulty value would use, as the beginning of a sentence; undefined if the fault is not about a
+ * feature.
+ */
 function unsupportedFeature({ path, field, value }: SchemaFault, route: string): string | undefined {
   if (field !== undefined) {
     return isUnsupportedField(route, field) ? `The field "${field}"` : undefined;

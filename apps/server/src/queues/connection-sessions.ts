@@ -24,7 +24,7 @@ interface Entry<Session> {
 export class ConnectionSessions<Session extends { close(): Promise<void> }> {
   readonly #host: SessionHost<Session>;
   readonly #max: number;
-  /** By connection and queue, least recently used first. */
+  /** Sessions by connection and queue, least recently used first. */
   readonly #entries = new Map<string, Entry<Session>>();
   readonly #connections = new WeakMap<Connection, number>();
   #lastConnection = 0;

@@ -1,6 +1,6 @@
 /**
- * Conversions that this server runs. The engine stores the progress of each, so the next server finds a conversion that
- * was interrupted. It resumes only on request: nothing is converted without somebody watching.
+ * Conversions that this server runs. The engine stores the progress of each, so the next server finds a conversion that was
+ * interrupted. It resumes only on request, so that no conversion runs unattended.
  */
 import type { Conversion, Convert } from '@shardlab/contract';
 import {
@@ -32,7 +32,7 @@ interface ConvertedCluster {
 export class ConversionService {
   readonly #cluster: ConvertedCluster;
   readonly #running = new Map<string, RunningConversion>();
-  /** By queue: why its last conversion ended early. */
+  /** Why the last conversion of each queue ended early. */
   readonly #failures = new Map<string, unknown>();
   #closed = false;
 

@@ -46,7 +46,7 @@ export class HostedQueues implements ServedQueues {
     return this.#client.openSession();
   }
 
-  /** Of these instances the one with this number, or without one the process's own; undefined if it is hosted elsewhere. */
+  /** Returns the instance with this number, without a number the process's own; undefined if it is hosted elsewhere. */
   hosted(id?: number): Instance | undefined {
     return this.#host.hosted().find((instance) => id === undefined || instance.id === id);
   }
@@ -60,7 +60,7 @@ export class HostedQueues implements ServedQueues {
 
 class HostedSession implements QueueSession {
   readonly #queues: HostedQueues;
-  /** On instances of this process. */
+  /** Sessions on instances of this process. */
   readonly #own = new Map<Instance, Session>();
   #cluster: Session | undefined;
   /** The one that has the open transaction. */
@@ -82,7 +82,7 @@ class HostedSession implements QueueSession {
     return session;
   }
 
-  /** An instance that leaves the cluster, or goes back to its own process, gets no more messages from here. */
+  /** Chooses no instance that is leaving the cluster or returning to its own process. */
   #enqueueSession(): Session {
     return this.#sessionOn(this.#queues.hosted());
   }

@@ -18,7 +18,7 @@ const reservedSentence = `Names that begin with "${reservedPrefix}" are reserved
 const contentType = `${reservedPrefix}content-type`;
 const json = 'application/json';
 
-/** Of a message that fits its schema. */
+/** Converts a message that is valid by its schema. */
 export function fromWire(message: WireMessage): NewMessage {
   const { payload: _, payloadBase64, properties = {}, ...attributes } = message;
   const isJson = payloadBase64 === undefined;
@@ -31,7 +31,7 @@ export function fromWire(message: WireMessage): NewMessage {
   };
 }
 
-/** For a message whose payload is the request body. Throws `MESSAGE_INVALID`. */
+/** Converts a message whose payload is the request body. Throws `MESSAGE_INVALID`. */
 export function streamedFromWire({
   properties: json,
   recipient,
@@ -113,7 +113,7 @@ export function contentTypeOf({ properties }: Pick<Message, 'properties'>): stri
   return properties?.[contentType] ?? 'application/octet-stream';
 }
 
-/** For a rule that the schema of the query, where the properties are text, cannot express. */
+/** The error for a rule that the query's schema cannot express, because properties are text there. */
 function invalidProperties(message: string): QueueError {
   return new QueueError('MESSAGE_INVALID', { message, details: { field: 'properties' } });
 }

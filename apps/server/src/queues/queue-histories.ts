@@ -1,4 +1,4 @@
-/** What the queues held and moved, sampled for the dashboard while the server runs, and saved about every ten seconds. */
+/** Depths and rates of the queues, sampled for the dashboard while the server runs, and saved about every ten seconds. */
 import type { HistoryRange, QueueHistory, QueueInfo } from '@shardlab/contract';
 import { limits } from '../limits.ts';
 import type { QueueHistoryStore } from '../store/queue-history-store.ts';
@@ -22,7 +22,7 @@ export interface QueueHistoriesOptions {
 
 interface KnownQueue {
   series: Record<HistoryRange, SampleSeries>;
-  /** As of the last reading. */
+  /** Values at the last reading. */
   last?: Pick<QueueInfo, 'held' | 'consumed'> & Pick<Reading, 'deliveryLatency'>;
 }
 
@@ -32,7 +32,7 @@ const ranges: readonly HistoryRange[] = ['10m', '1h', '24h'];
 export class QueueHistories {
   readonly #options: QueueHistoriesOptions;
   readonly #byQueue = new Map<string, KnownQueue>();
-  /** Queues whose saved samples are to be deleted. */
+  /** Queues whose saved samples must be deleted. */
   readonly #dropped = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   #reading: Promise<void> | undefined;
@@ -109,7 +109,7 @@ export class QueueHistories {
   }
 
   async #statisticsOf(name: string): Promise<Statistics> {
-    // A queue that was dropped meanwhile does not spoil the reading of the others.
+    // A queue that has just been dropped must not spoil the reading of the others.
     return (await this.#options.statistics(name).catch(() => null)) ?? unknown;
   }
 

@@ -20,7 +20,7 @@ import { type Connection, ConnectionSessions } from './connection-sessions.ts';
 import { fromWire, toWire } from './message-codec.ts';
 import { explainClosedSession } from './moved-instance.ts';
 
-/** What the queue API needs of a session. */
+/** The calls of a session that the queue API uses. */
 export type QueueSession = Pick<
   Session,
   | 'enqueue'
@@ -43,13 +43,13 @@ export interface ServedQueues extends Pick<QueueHost, 'browse'> {
 
 export interface Delivery {
   messages: MessageOut[];
-  /** To be called if the response did not reach the client: its held messages return to the queue at once. */
+  /** Call it if the response did not reach the client: its held messages return to the queue at once. */
   nack(): void;
 }
 
 export interface Download {
   message: Message;
-  /** To be called when the payload was sent, or could not be sent. */
+  /** Call it when the payload was sent, or could not be sent. */
   end(): Promise<void>;
 }
 
@@ -185,7 +185,7 @@ export class QueueService {
     }
   }
 
-  /** If the commit fails, nobody gets these messages: all of them return to the queue before the error is reported. */
+  /** If the commit fails, all messages return to the queue before the error is reported. */
   async #consume(
     session: QueueSession,
     queue: string,
@@ -222,7 +222,7 @@ export class QueueService {
 
   /**
    * A page of committed messages, unconsumed or processed. Shorter than `limit` if the payloads are large, or if few of the
-   * messages that are read for one call are in the state that is asked for.
+   * messages that one call reads are in the requested state.
    */
   async browse(
     queue: string,
@@ -306,7 +306,7 @@ async function take(
     if (step < 1) return taken;
     const options = { max: step, waitMs: taken.length === 0 ? waitMs : 0 };
     const messages = await call(options, taken[0]).catch((error: unknown) => {
-      // The queue was stopped or dropped meanwhile; messages delivered before still belong to the caller.
+      // The queue has been stopped or dropped; messages delivered before still belong to the caller.
       if (taken.length > 0) return [];
       throw error;
     });

@@ -16,8 +16,8 @@ const defaultMax = 100;
 const notes: readonly string[] = Object.values(exceptionProperties);
 
 /**
- * What is moved is a new message of the other queue: its delivery attempts are counted anew, and it keeps payload, correlation
- * id, group key, priority and properties, but not those in which the engine noted why it was given up.
+ * A moved message becomes a new message of the other queue: its delivery attempts start at 0, and it keeps payload, correlation
+ * id, group key, priority and properties, except those in which the engine recorded why it was given up.
  */
 export async function redrive(
   { queues: host, store }: Pick<Backend, 'queues' | 'store'>,

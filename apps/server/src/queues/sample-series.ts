@@ -13,14 +13,14 @@ export interface Reading {
   deliveryLatency: readonly number[] | null;
 }
 
-/** A longer time without a reading is a gap: nobody knows what was in it. In sampling intervals. */
+/** A longer time without a reading is shown as a gap, because the values in it are unknown. In sampling intervals. */
 const gapIntervals = 3;
 
 export class SampleSeries {
   readonly everyMs: number;
   readonly #kept: number;
   #samples: QueueSample[] = [];
-  /** What the next sample is the difference to. */
+  /** The reading to which the next sample is the difference. */
   #before: Reading | undefined;
   #savedToMs = Number.NEGATIVE_INFINITY;
 
@@ -37,7 +37,7 @@ export class SampleSeries {
     this.markSaved();
   }
 
-  /** The first reading, and those that come too soon, add no sample. */
+  /** The first reading, and readings that come too soon after another, add no sample. */
   add(reading: Reading): void {
     const { atMs } = reading;
     this.#trim(atMs);

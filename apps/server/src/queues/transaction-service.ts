@@ -20,8 +20,8 @@ export class TransactionService {
   }
 
   /**
-   * Resolves once everything is committed. If any part is refused or fails, nothing is. Under an idempotency key all of it is
-   * done once.
+   * Resolves once everything is committed. If any part is refused or fails, nothing is. Under an idempotency key the whole is
+   * done exactly once.
    */
   async commit(
     transaction: Transaction,

@@ -11,7 +11,7 @@ import { eventStream, refusals } from '../http/refusals.ts';
 const tags = ['cluster'];
 const params = Type.Object({ instance: Type.Integer({ minimum: 1, maximum: clusterLimits.instancesMax }) });
 const response = { 200: Cluster };
-/** Of changes: an instance may be starting, leaving, or inside the server. */
+/** Responses of changes: an instance may be starting, leaving, or inside the server. */
 const changed = { ...response, ...refusals(409, 422) };
 
 export interface ClusterRoutesOptions {

@@ -5,8 +5,8 @@ import { type CalibrationService, isHardwareFault } from '../calibration/calibra
 import type { App } from '../http/app-types.ts';
 
 /**
- * The files are read at each call, because a calibration may have written one meanwhile. An invalid file is left out and
- * logged. This machine can have been calibrated by the command line and by this server: the later one counts.
+ * The files are read at each call, because a calibration may have written one since. An invalid file is left out and logged. This
+ * machine can have been calibrated by the command line and by this server: the later one counts.
  */
 export function hardwareRoutes(
   app: App,

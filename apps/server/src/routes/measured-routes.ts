@@ -6,7 +6,7 @@ import type { RunStore } from '../store/run-store.ts';
 
 type Runs = Pick<RunStore, 'finishedHere' | 'head' | 'points'>;
 
-/** What this machine has measured, for a comparison with what the model predicts. */
+/** Measurements of this machine, for a comparison with the model's predictions. */
 export function measuredRoutes(app: App, { runs }: { runs: Runs }): void {
   app.get(
     '/api/measured-workloads',

@@ -22,7 +22,7 @@ import type { QueueService } from '../queues/queue-service.ts';
 import { queueParams as params } from './params.ts';
 
 const tags = ['messages'];
-/** For routes that answer with messages, or with an error. */
+/** Serializer for routes that answer with messages, or with an error. */
 const serializerCompiler = (({ httpStatus }) =>
   httpStatus === '200' ? stringifyMessages : JSON.stringify) as FastifySerializerCompiler<unknown>;
 

@@ -68,7 +68,10 @@ async function readQueues(cluster: ClusterService): Promise<ScrapedMetrics['queu
   );
 }
 
-/** What cannot be had now, or not in time, is left out: a scrape while instances are down must say that they are. */
+/**
+ * Leaves out values that are unavailable now or do not come in time: a scrape while instances are down must still succeed and
+ * show that they are.
+ */
 async function orNone<T>(read: () => readonly T[] | Promise<readonly T[]>): Promise<readonly T[]> {
   const timeout = Promise.withResolvers<readonly T[]>();
   const timer = setTimeout(() => timeout.resolve([]), limits.scrapeMs);

@@ -1,4 +1,4 @@
-/** Parameters of paths. Any name may be asked for: one that nothing can have does not exist either. */
+/** Parameters of paths. Any name is accepted: an impossible name simply does not exist. */
 import { MessageId } from '@shardlab/contract';
 import Type from 'typebox';
 import { limits } from '../limits.ts';

@@ -7,7 +7,7 @@ import { queueParams as params } from './params.ts';
 
 const tags = ['queues'];
 
-/** What the queues held and moved in the last minutes, hour or day. */
+/** Depths and rates of the queues in the last minutes, hour or day. */
 export function queueHistoryRoutes(
   app: App,
   { cluster, histories }: { cluster: ClusterService; histories: QueueHistories },

@@ -1,4 +1,4 @@
-/** What users add to runs: names and notes, and runs that were measured elsewhere. */
+/** Additions by users: names and notes of runs, and runs that were measured elsewhere. */
 import { ExportedRun, Id, RunLabels } from '@shardlab/contract';
 import { assertRunParams, parseScenario, type StudyRegistry } from '@shardlab/lab';
 import type { App } from '../http/app-types.ts';

@@ -57,7 +57,7 @@ export function scenarioRoutes(app: App, options: ScenarioRoutesOptions): void {
     },
     async () => ({ lessons: library.lessons() }),
   );
-  // Made at its first use: it is large, and few ask for it.
+  // Built at its first use: it is large and rarely requested.
   let schemaText: string | undefined;
   app.get(
     '/api/scenario-schema',

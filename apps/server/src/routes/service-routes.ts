@@ -8,7 +8,7 @@ import { serviceParams as params } from './params.ts';
 
 const tags = ['services'];
 
-/** Singleton services: what the server is configured with, and calls of them. */
+/** Singleton services: those that the server is configured with, and calls of them. */
 export function serviceRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
   app.get(
     '/api/services',

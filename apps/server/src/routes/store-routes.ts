@@ -3,7 +3,7 @@ import { type StoreFeature, storeFeatures } from '@shardlab/engine';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
 
-/** Where the queues are and what is promised of them. */
+/** The store of the queues and its capabilities. */
 export function storeRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
   app.get(
     '/api/store',

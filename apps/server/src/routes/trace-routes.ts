@@ -7,7 +7,7 @@ import { messageParams, queueParams as params } from './params.ts';
 
 const tags = ['messages'];
 
-/** What the instances recorded of single messages. */
+/** The instances' traces of single messages. */
 export function traceRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
   app.get(
     '/api/queues/:queue/messages/:message/trace',

@@ -38,7 +38,7 @@ export class RecordedRuns {
     return this.#heads.get(id)?.run;
   }
 
-  /** In the order of their scenarios' ids. */
+  /** Lists the runs in the order of their scenarios' ids. */
   list(): RecordedRunSummary[] {
     return [...this.#heads.values()].map(({ run }) => ({
       id: run.id,
@@ -69,7 +69,7 @@ export class RecordedRuns {
     return (await this.#text(id))?.ticksJson;
   }
 
-  /** The points of a run, each parsed when it is asked for. */
+  /** The points of a run, each parsed when it is requested. */
   async *points(id: string): AsyncGenerator<Point> {
     for (const json of (await this.#text(id))?.pointsJson ?? []) yield JSON.parse(json) as Point;
   }

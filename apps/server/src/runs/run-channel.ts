@@ -11,7 +11,7 @@ export interface Follower {
   end(): void;
 }
 
-/** Of the ticks of one run. */
+/** Bounds of the ticks of one run. */
 export const tickBounds = { countMax: limits.ticksKeptMax, bytesMax: limits.ticksKeptBytes };
 
 export class RunChannel {

@@ -1,7 +1,7 @@
 /**
- * A run as a file, point by point: the largest has 512 points, and a server shares its thread with its queues. JSON is all
- * that is kept of it, to be imported elsewhere; its ticks are one line, since nobody reads them. CSV is a table for spreadsheets and
- * scripts: one row per point, with all parameters and figures.
+ * A run as a file, point by point: the largest has 512 points, and a server shares its thread with its queues. JSON has
+ * everything that is stored of the run, to be imported elsewhere; its ticks are on one line, because they are not meant for
+ * reading. CSV is a table for spreadsheets and scripts: one row per point, with all parameters and figures.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Point, provenanceOf, type Run } from '@shardlab/contract';
@@ -14,7 +14,7 @@ export interface RunToExport {
   head: Run;
   /** Called once for each time that the points are needed. */
   points(): Points;
-  /** As JSON. */
+  /** The ticks as JSON. */
   ticks(): Promise<string>;
 }
 
@@ -109,7 +109,7 @@ function cellsOf(run: Run, point: Point): [name: string, cell: Cell][] {
   ];
 }
 
-/** Of each repeat; empty where the halves are not meant to agree. */
+/** Drift of each repeat; empty if the halves need not agree. */
 const drifts = ({ repeats }: Point, name: 'rateDrift' | 'backlogDrift') =>
   repeats.flatMap(({ steady }) => steady?.[name] ?? []).join(' ');
 

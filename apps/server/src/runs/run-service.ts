@@ -1,8 +1,8 @@
 /**
- * Executes runs one at a time, because two measurements must not share the machine, and each in a thread of its own, so
- * that no queue waits for it. A run's rows are written as its events arrive. Clients follow it through its channel, which
- * exists until the run has ended. The largest run has megabytes of JSON, so those that have ended are sent as they are
- * stored, and exported point by point.
+ * Executes runs one at a time, because two measurements must not share the machine, and each in its own thread, so that it does
+ * not delay the queues. A run's rows are written as its events arrive. Clients follow it through its channel, which exists until
+ * the run has ended. The largest run has megabytes of JSON, so those that have ended are sent as they are stored, and exported
+ * point by point.
  */
 import { randomUUID } from 'node:crypto';
 import type {
@@ -44,7 +44,7 @@ export interface RunServiceOptions {
   /** Folder for the scratch folders of trials. */
   scratchDir: string;
   now: () => number;
-  /** What runs measure, for those that are interrupted. */
+  /** Journals of measured trials, for resuming interrupted runs. */
   journals: RunJournals;
   /** The studies whose scenarios may be run. */
   studies: StudyRegistry;
@@ -91,9 +91,8 @@ export class RunService {
   }
 
   /**
-   * Queues a run again that the end of a server interrupted. Trials that it had measured are not measured again, its time
-   * goes on after its last tick. Throws `RUN_NOT_FOUND`, `RUN_NOT_RESUMABLE`, `RUN_QUEUE_FULL`, `SERVER_CLOSING`,
-   * `SYSTEM_UNAVAILABLE`.
+   * Queues a run again that was interrupted by the end of a server. Measured trials are not repeated, and its time continues
+   * after its last tick. Throws `RUN_NOT_FOUND`, `RUN_NOT_RESUMABLE`, `RUN_QUEUE_FULL`, `SERVER_CLOSING`, `SYSTEM_UNAVAILABLE`.
    */
   resume(id: string): Run {
     const { scenario, scale, createdAtMs, startedAtMs, claims, error } = this.head(id);
@@ -140,7 +139,7 @@ export class RunService {
     return run === undefined ? (this.#recorded.head(id) ?? this.#store.head(id)) : { ...run, points: [] };
   }
 
-  /** The points of a run, each read when it is asked for. */
+  /** The points of a run, each read when it is requested. */
   points(id: string): Points {
     if (this.#recorded.has(id)) return this.#recorded.points(id);
     return this.#channels.get(id)?.run.points ?? this.#store.points(id);
@@ -190,7 +189,7 @@ export class RunService {
     if (this.#channels.has(id)) throw new ServerError('RUN_ACTIVE', { details: { id } });
   }
 
-  /** What a user says of a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, `RUN_RECORDED`. */
+  /** Sets a user's name, note and baseline mark of a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, `RUN_RECORDED`. */
   label(id: string, labels: RunLabels): RunLabels {
     this.#assertOwnAndEnded(id);
     this.#store.label(id, labels);
@@ -198,8 +197,9 @@ export class RunService {
   }
 
   /**
-   * Adds a run that was exported elsewhere, under its id or, if that is taken, a new one. Its verdicts are kept with it and are
-   * none of this machine's. Of its ticks as many are kept as of a run of this server. Throws `RUN_ACTIVE` if it had not ended when it was exported.
+   * Adds a run that was exported elsewhere, under its id or, if that is taken, a new one. Its verdicts are kept with it and do
+   * not count as this machine's. As many of its ticks are kept as for a run of this server. Throws `RUN_ACTIVE` if it had not
+   * ended when it was exported.
    */
   import({ ticks = [], ...run }: ExportedRun): string {
     if (!['done', 'failed', 'cancelled'].includes(run.status))
@@ -352,5 +352,5 @@ export class RunService {
   }
 }
 
-/** As this server makes them. */
+/** Whether the text has the form of this server's run ids. */
 const isId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);

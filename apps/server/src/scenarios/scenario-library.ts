@@ -22,7 +22,7 @@ export interface ScenarioLibraryOptions {
 
 export class ScenarioLibrary {
   readonly #builtIn: ReadonlyMap<string, Scenario>;
-  /** By the id of their scenario, in the order in which they are listed. */
+  /** Lessons by the id of their scenario, in listing order. */
   readonly #lessons: ReadonlyMap<string, Lesson>;
   readonly #uploaded: ScenarioStore;
   readonly #studies: StudyRegistry;
@@ -74,7 +74,7 @@ export class ScenarioLibrary {
     return entries;
   }
 
-  /** Of a lesson too. Throws `SCENARIO_NOT_FOUND`. */
+  /** Returns a scenario, which may be that of a lesson. Throws `SCENARIO_NOT_FOUND`. */
   get(id: string): ScenarioEntry {
     const builtIn = this.#builtIn.get(id) ?? this.#lessons.get(id)?.scenario;
     if (builtIn !== undefined) return this.#entry(builtIn, 'built-in');
@@ -132,7 +132,7 @@ function notFound(id: string): LabError {
 
 let repositoryFiles: ReturnType<typeof readFiles> | undefined;
 
-/** What the repository has does not change while a process runs, so several apps of one process read it once. */
+/** The repository's files do not change while a process runs, so several apps of one process read them once. */
 function readRepository(): ReturnType<typeof readFiles> {
   repositoryFiles ??= readFiles();
   return repositoryFiles;

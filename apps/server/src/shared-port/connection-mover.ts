@@ -38,7 +38,7 @@ export class ConnectionMover {
   #turn = 0;
   #closing = false;
 
-  /** From now on decides about each new connection. */
+  /** Starts deciding about each new connection. */
   constructor(options: ConnectionMoverOptions) {
     const { server, tls } = options;
     this.#options = options;
@@ -106,7 +106,7 @@ export class ConnectionMover {
       this.#moved.delete(socket);
       other.destroy();
     });
-    // What the process has sent before is written first.
+    // Bytes that the process has sent before are written first.
     for (const ending of ['end', 'close']) other.once(ending, () => socket.destroySoon());
     other.write(bytes);
     socket.pipe(other).pipe(socket);

@@ -21,7 +21,7 @@ import { isLetIn, passOn } from './pass-on.ts';
 import { isQueueCall } from './queue-calls.ts';
 import { takeListener } from './take-listener.ts';
 
-/** What the server tells the processes of its instances. */
+/** Options that the server passes to the processes of its instances. */
 export interface InstanceHttpOptions {
   /** Whether a key is needed. The server knows it. */
   keyed: boolean;

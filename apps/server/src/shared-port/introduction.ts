@@ -16,7 +16,7 @@ const closing = 'closing';
 
 const newline = 0x0a;
 
-/** Where the process of the server answers, and where those of the instances do. */
+/** Socket paths of the server's process and of the instances' processes. */
 export const serverSocketPath = (dir: string) => socketPath(dir, 'http.sock');
 export const instanceHttpPath = (dir: string, instance: number) => socketPath(dir, `http-${instance}.sock`);
 
@@ -38,8 +38,8 @@ export function tellClosing(path: string): void {
 }
 
 /**
- * Reads the line and calls one of the two. From then on the socket has the address of the client, and is paused with the
- * bytes that came behind the line.
+ * Reads the line and calls one of the two. Afterwards the socket has the address of the client, and is paused, with the bytes
+ * after the line unread.
  */
 export function readIntroduction(
   socket: Socket,

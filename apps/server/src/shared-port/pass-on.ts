@@ -1,4 +1,4 @@
-/** Has the server answer a request that came to the process of an instance. */
+/** Lets the server answer a request that arrived at the process of an instance. */
 import { type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
 import { connectAs, introductionOf } from './introduction.ts';
 
@@ -31,7 +31,7 @@ export function passOn(request: IncomingMessage, response: ServerResponse, path:
     answer.pipe(response);
     answer.once('error', () => response.destroy());
     answer.once('end', () => {
-      // An answer may come before the end of the body, which nobody reads then.
+      // An answer may come before the end of the body, whose rest is then not read.
       request.unpipe(server).resume();
       server.destroy();
     });
@@ -43,7 +43,7 @@ export function passOn(request: IncomingMessage, response: ServerResponse, path:
   request.pipe(server);
 }
 
-/** Whether the server lets in a client with this `Authorization`. It counts wrong ones, and slows down whoever guesses. */
+/** Whether the server admits a client with this `Authorization`. It counts wrong ones, and slows down guessing. */
 export function isLetIn({ socket, headers }: IncomingMessage, path: string): Promise<boolean> {
   const { authorization = '', host = '' } = headers;
   return new Promise((resolve) => {

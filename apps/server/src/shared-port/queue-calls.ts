@@ -1,4 +1,4 @@
-/** The calls that the process of an instance answers: those that move messages. All others are the server's. */
+/** The calls that the process of an instance answers: those that move messages. The server answers all others. */
 import type { IncomingMessage } from 'node:http';
 
 const path = String.raw`/api/queues/[^/?\s]+/(?:messages|dequeue|ack|nack|extend)`;

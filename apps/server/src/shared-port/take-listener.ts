@@ -1,8 +1,8 @@
 import type { EventEmitter } from 'node:events';
 
 /**
- * Removes the first listener of an event and returns it. Of a server it is Node's own, or Fastify's: whoever takes it decides
- * which connections or requests get there.
+ * Removes the first listener of an event and returns it. For a server that is Node's or Fastify's own listener: the code that
+ * takes it decides which connections or requests reach it.
  */
 export function takeListener<Args extends unknown[]>(
   emitter: EventEmitter,

@@ -23,7 +23,7 @@ export function prepareDataDir(dataDir: string): void {
   }
 }
 
-/** Of a file or folder that exists and belongs to this process's user. */
+/** Makes an existing file or folder private, if it belongs to this process's user. */
 export function makePrivate(path: string, mode = fileMode): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined || (stats.mode & 0o077) === 0 || stats.uid !== process.getuid?.()) return;

@@ -17,7 +17,7 @@ export class QueueHistoryStore {
     this.#file = file;
   }
 
-  /** What was saved, each row for itself, the oldest first. */
+  /** Loads the saved samples row by row, the oldest first. */
   *load(): Generator<StoredSamples> {
     const rows = this.#file.prepare('SELECT queue, range, body FROM queue_sample ORDER BY at_ms').all() as {
       queue: string;
@@ -28,8 +28,8 @@ export class QueueHistoryStore {
   }
 
   /**
-   * Adds samples in place of saved ones as late as the first of them, and deletes those of queues that were dropped and those
-   * out of their range: too old, or from before the clock was set back. One transaction.
+   * Adds samples, replacing saved ones from the time of the first on, and deletes those of dropped queues and those out of range:
+   * too old, or from before the clock was set back. One transaction.
    */
   save(added: readonly StoredSamples[], dropped: Iterable<string>, nowMs: number): void {
     const prune = this.#file.prepare(

@@ -11,8 +11,8 @@ type Order = NonNullable<RunListQuery['order']>;
 const last = 9e15;
 
 /**
- * By what runs are ordered, never null, so that a page can begin behind the key of the last run of the page before. A run that
- * waits is going to start; one that was cancelled before it started has the time at which it was asked for.
+ * SQL of the sort key, never null, so that a page can begin after the key of the previous page's last run. A waiting run sorts as
+ * if it will start; a run that was cancelled before its start has the time at which it was requested.
  */
 const keys: Readonly<Record<RunSort, (order: Order) => string>> = {
   added: () => 'run_number',

@@ -26,7 +26,7 @@ export interface RunRow {
 
 type LabelColumns = 'name' | 'note' | 'baseline' | 'imported';
 
-/** Without what a user says of the run, which is written apart. */
+/** Converts a run without its labels, which are written separately. */
 export function toRow(run: Run, updatedAtMs: number): Omit<RunRow, 'run_number' | LabelColumns> {
   return {
     id: run.id,

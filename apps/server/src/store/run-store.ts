@@ -46,7 +46,7 @@ export class RunStore {
     return rows.length;
   }
 
-  /** Runs that an earlier server had not begun, in the order in which they were asked for; without points. */
+  /** Runs that an earlier server had not begun, in the order of their requests; without points. */
   queued(): Run[] {
     const rows = this.#file
       .prepare("SELECT * FROM run WHERE status = 'queued' ORDER BY run_number")
@@ -126,7 +126,7 @@ export class RunStore {
     return `${JSON.stringify(head).slice(0, -1)},"points":[${bodies.join(',')}]}`;
   }
 
-  /** The points of a run in their order, each read when it is asked for. */
+  /** The points of a run in order, each read when it is requested. */
   *points(id: string): Generator<Point> {
     const keys = this.#file
       .prepare(`SELECT key FROM point WHERE run_number = ${runNumberQuery} ORDER BY position`)
@@ -137,7 +137,7 @@ export class RunStore {
       .pluck();
     for (const key of keys) {
       const json = body.get(id, key) as string | undefined;
-      if (json !== undefined) yield JSON.parse(json) as Point; // else the run was deleted meanwhile
+      if (json !== undefined) yield JSON.parse(json) as Point; // else the run has been deleted
     }
   }
 
@@ -182,7 +182,7 @@ export class RunStore {
       .all(limit) as string[];
   }
 
-  /** The verdicts of a finished run; none if it was deleted meanwhile. */
+  /** The verdicts of a finished run; none if it has been deleted. */
   verdictsOf(runId: string): StoredVerdict[] {
     const rows = this.#file
       .prepare('SELECT id, scenario_id, scale, ended_at_ms, claims, environment FROM run WHERE id = ?')
