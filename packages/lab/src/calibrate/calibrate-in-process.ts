@@ -20,7 +20,7 @@ export interface CalibrateInProcessOptions
   signal?: AbortSignal;
 }
 
-/** What the process is told first. */
+/** The first message to the process. */
 export type CalibrationOrder = Pick<CalibrateOptions, 'dataDir' | 'sliceMs' | 'rounds'>;
 
 export type CalibrationReport =

@@ -30,13 +30,13 @@ export interface CalibrateOptions {
 }
 
 export interface CalibrationProgress {
-  /** What is measured now: "a sharded queue". */
+  /** The current step, as a phrase: "a sharded queue". */
   what: string;
   /** How much of a typical calibration's time is done, 0 to 1. */
   share: number;
 }
 
-/** What is measured, in this order, with its part of a calibration's time on a quiet machine. */
+/** The steps in order, each with its share of a calibration's time on a quiet machine. */
 const steps = [
   { what: 'the machine', part: 0.12 },
   { what: 'the load generator', part: 0.06 },

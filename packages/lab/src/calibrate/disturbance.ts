@@ -28,7 +28,7 @@ export function disturbanceSince(before: CpuReading): number {
 
 /** Below this, disturbance is explained by the system itself and the clock's resolution; above it, a slice is repeated. */
 const quietDisturbanceMax = 0.12;
-/** At most this many times the requested slices are measured; then the least disturbed ones are used. */
+/** Slices are measured at most this many times as often as requested; then the least disturbed ones are used. */
 const patience = 4;
 
 export interface Slice<T> {
@@ -36,7 +36,7 @@ export interface Slice<T> {
   disturbance: number;
 }
 
-/** Of a shorter slice the system's clocks cannot tell how much others disturbed it: it is not repeated. */
+/** The system's clocks are too coarse to show how much other processes disturbed a shorter slice, so it is not repeated. */
 const judgedMsMin = 40;
 
 /** Measures slices of `ms` milliseconds; returns the `count` least disturbed ones. */

@@ -82,7 +82,7 @@ required claim that does not hold; 2 invalid arguments or scenario; 130 interrup
 A claim that does not hold is a finding, not an error, unless --require names it.
 `;
 
-/** Of commands that have more than one argument of a fixed number. */
+/** Number of further arguments of commands that take more than one. */
 const furtherArguments: Readonly<Record<string, number>> = { convert: 1, move: 2 };
 
 export async function runCommand(args: string[]): Promise<number> {

@@ -26,8 +26,8 @@ interface Column {
 }
 
 /**
- * One line per point, sorted so that the points of a curve are adjacent: the system, each parameter in which the points
- * differ, and what the program measures. Where most points lack most figures, a block per point with a line for each that it has.
+ * One line per point, sorted so that the points of a curve are adjacent: the system, each parameter in which the points differ,
+ * and the program's figures. If most points lack most figures: a block per point with a line for each of its figures.
  */
 export function resultTable(
   points: readonly Point[],

@@ -78,7 +78,7 @@ function unjudgedClaimsError(required: readonly string[], scenarios: readonly Sc
 
 const scaleOf = ({ quick }: RunFlags): Scale => (quick ? 'quick' : 'full');
 
-/** Runs a scenario, tells its progress and its results, and keeps its verdicts. */
+/** Runs a scenario, prints its progress and its results, and stores its verdicts. */
 export async function runScenario(scenario: Scenario, flags: RunFlags, journal?: TrialJournal): Promise<Run> {
   const scale = scaleOf(flags);
   const { trials, estimatedMs } = planRun(scenario, scale);

@@ -1,4 +1,4 @@
-/** What each session waited for, as databases print it: event, times waited, longest wait, total, and Oracle's name of it. */
+/** Prints the waits of each session as databases do: event, times waited, longest wait, total, and Oracle's name of the event. */
 import { explainedShare, type Point, paramInWords, type SessionWaits } from '@shardlab/contract';
 import { waitEvents } from '@shardlab/engine';
 import type { Program } from '../programs/program.ts';
@@ -29,7 +29,7 @@ function cpuInWords({ cpuMs, cpuOf, instanceCpuMs }: SessionWaits): string {
   return `CPU ${seconds(cpuMs)} s${whose}${instanceCpuMs === undefined ? '' : `, ${seconds(instanceCpuMs)} s of the instances`}`;
 }
 
-/** In seconds with two digits, so that it lies beside the table of a document. */
+/** Times are in seconds with two decimals, to be compared with the table of a document. */
 function tableOf(title: string, table: SessionWaits): string {
   const { session, elapsedMs, roundTrips, rows } = table;
   const explained = explainedShare(table);

@@ -25,7 +25,7 @@ export interface StudyFlags extends RunFlags {
 
 const tmpfsMagic = 0x01021994;
 
-/** `scenarioFolder`: default those that come with the lab. */
+/** `scenarioFolder` defaults to the lab's own scenarios. */
 export async function studyCommand(id: string, flags: StudyFlags, scenarioFolder?: string): Promise<number> {
   const study = bundledStudies.studies.find((each) => each.id === id);
   if (study === undefined) {

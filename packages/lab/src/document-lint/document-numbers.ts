@@ -1,6 +1,6 @@
 /** Numbers of a document, in the form in which they can be compared with each other. Only what its text and tables give. */
 
-/** Of the units of one kind any two can be compared. */
+/** Units by kind; numbers with units of the same kind can be compared. */
 export const unitsInBase = {
   us: { kind: 'time', factor: 1e-6, words: 'µs' },
   ms: { kind: 'time', factor: 1e-3, words: 'ms' },
@@ -60,7 +60,7 @@ export interface SumNumbers extends OfClaims {
   sum: number;
 }
 
-/** A difference of two numbers, and what the document says of it. */
+/** A difference of two numbers, and the document's statement about it. */
 export interface DifferenceNumbers extends OfClaims {
   kind: 'difference';
   from: Statement;

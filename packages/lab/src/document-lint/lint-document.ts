@@ -15,7 +15,7 @@ import type {
 } from './document-numbers.ts';
 import { unitsInBase } from './document-numbers.ts';
 
-/** Two statements of one quantity that differ by no more are rounded differently. */
+/** Two statements of one quantity that differ by at most this share count as differently rounded. */
 const tolerance = 0.1;
 
 const rules: {
@@ -29,7 +29,7 @@ const rules: {
   difference: wrongDifference,
 };
 
-/** In the order of the numbers; what is consistent gives none. */
+/** Returns the inconsistencies in the order of the numbers. */
 export function lintDocument(numbers: readonly DocumentNumbers[]): Slip[] {
   return numbers.flatMap((each) => {
     const { claims, what, kind } = each;
@@ -48,7 +48,7 @@ const times = (ratio: number) => `${ratio >= 10 ? Math.round(ratio) : Number(rat
 function agree(a: Statement, b: Statement): boolean {
   const [left, right] = [baseOf(a), baseOf(b)];
   const [boundOfA, boundOfB] = [a.bound ?? 'about', b.bound ?? 'about'];
-  // What is counted is not rounded.
+  // Counts are not rounded.
   const allowed = unitsInBase[a.unit].kind === 'count' ? 0 : tolerance;
   const isClose = Math.abs(left - right) <= allowed * Math.max(Math.abs(left), Math.abs(right));
   if (isClose) return true;
@@ -58,7 +58,7 @@ function agree(a: Statement, b: Statement): boolean {
   return boundOfB === 'under' && left < right;
 }
 
-/** With the first statement, which is the one that the study takes. */
+/** Compares each statement with the first one, which the study uses. */
 function contradictions({ stated: [first, ...others] }: SameQuantity): string[] {
   return others
     .filter((other) => !agree(first!, other))
@@ -80,7 +80,7 @@ function impossibleLongest({ waits, total, longest }: WaitNumbers): string[] {
   ];
 }
 
-/** What one unit of the rate stands for must be the same in a run as in the one before. */
+/** One unit of the rate must stand for the same amount in each run. */
 function changeOfUnit({ runs }: RateNumbers): string[] {
   const counted = runs.map((run) => ({ ...run, unit: run.done / (run.perSec * run.elapsedS) }));
   return counted.slice(1).flatMap((run, index) => {

@@ -8,7 +8,7 @@ export interface ScenarioProblem {
 }
 
 export interface ScenarioProblems {
-  /** At least one. */
+  /** The faults, at least one. */
   faults: ScenarioProblem[];
   /** There are further faults, which were not searched for. */
   more: boolean;

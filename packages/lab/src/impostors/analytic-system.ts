@@ -1,7 +1,7 @@
 /**
- * Systems that are formulas: what a trial of them would have measured is computed, and goes through the harness like a
- * trial that ran (plan, outcome, point, verdict). With them the judges are tested: systems that only pretend must not
- * make claims hold, and a system that does what a claim says must.
+ * Systems that are formulas: the results of a trial are computed and pass through the harness like those of a real trial (plan,
+ * outcome, point, verdict). They test the judges: systems that only pretend must not make claims hold, and a system that does
+ * what a claim says must.
  */
 import {
   type Params,
@@ -14,7 +14,7 @@ import type { Random } from '@shardlab/model';
 import { type QueueParams, queueParamsOf } from '../programs/queue/points/queue-params.ts';
 import type { TrialOutcome } from '../trial/trial.ts';
 
-/** What a system does with given parameters. */
+/** The computed results of a system with given parameters. */
 export interface Behaviour {
   dequeuePerSec: number;
   /** Default: what is dequeued is what is enqueued. */
@@ -33,9 +33,9 @@ export interface Behaviour {
   syncsPerCommit: number;
   /** Share of the dequeue rate by instance; default: as many threads as it has. */
   instanceShares?: readonly number[];
-  /** What the kernel counts of its processes; null where the platform does not tell. Default: as much as its books claim. */
+  /** The kernel's counters of its processes; null if the platform has none. Default: values that match its own reports. */
   kernel?: { writtenBytesPerSec: number; blocksPerSec: number; cores: number } | null;
-  /** What it reports of a kill and of a conversion, if the scenario has one. */
+  /** Its report about a kill or a conversion, if the scenario has one. */
   disruption?: Pick<Repeat, 'faults' | 'conversion'>;
 }
 

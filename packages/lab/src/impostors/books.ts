@@ -1,7 +1,6 @@
 /**
- * How an impostor fills in its books: the waits, syncs, CPU and times of calls that it reports beside its rate. `careless`
- * ones do not agree with each other; `forged` ones add up as those of a real queue do, so that only the shape of its
- * rates can give the impostor away.
+ * An impostor's books: the waits, syncs, CPU and call times that it reports besides its rate. `careless` books contradict each
+ * other; `forged` books add up as those of a real queue do, so that only the shape of its rates can reveal the impostor.
  */
 import type { Random } from '@shardlab/model';
 import type { QueueParams } from '../programs/queue/points/queue-params.ts';

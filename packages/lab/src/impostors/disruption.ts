@@ -1,4 +1,4 @@
-/** What an analytic system reports of a killed instance and of a conversion. */
+/** An analytic system's report about a killed instance and a conversion. */
 import type { Behaviour } from './analytic-system.ts';
 
 export function disruptionOf(

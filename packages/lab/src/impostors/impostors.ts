@@ -1,6 +1,6 @@
 /**
- * Systems that are no durable queue, in pairs: what each reports as the sharded queue, and as the baseline beside it.
- * A judge that lets one of them pass tells nothing about queues.
+ * Systems that are not durable queues, in pairs: one poses as the sharded queue, the other as the baseline. A judge that lets one
+ * of them pass proves nothing about queues.
  */
 import type { topicSystems } from '../systems/queue-systems.ts';
 import { type AnalyticSystem, pacedByClients } from './analytic-system.ts';
@@ -13,7 +13,7 @@ export interface Impostor {
   systems: SystemPair;
 }
 
-/** By the names of the systems whose place they take. */
+/** Systems by the names of those whose place they take. */
 export type SystemPair = Readonly<Record<(typeof topicSystems)[number]['id'], AnalyticSystem>>;
 
 /** The same system stands for all baselines, which is the easiest way of passing against each. */

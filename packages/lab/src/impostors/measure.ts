@@ -11,13 +11,13 @@ import { type AnalyticSystem, outcomeOf } from './analytic-system.ts';
 export interface MeasureOptions {
   scenario: Scenario;
   scale: Scale;
-  /** By the system's name; systems of the scenario that have none are left out. */
+  /** Analytic systems by name; systems of the scenario without one are left out. */
   systems: Readonly<{ [system: string]: AnalyticSystem | undefined }>;
   seed: number;
   studies?: StudyRegistry;
 }
 
-/** Nothing can be killed here. Impostors are taken to survive it, so that judges must tell them by what they measured. */
+/** A formula cannot be killed. Impostors count as having survived, so that judges must recognise them by their measurements. */
 const killSurvived = { durability: 'shown' };
 
 /** Of programs that load one instance at a given rate, and name neither instances nor threads: they have as many sessions by default. */

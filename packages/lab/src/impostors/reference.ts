@@ -1,6 +1,6 @@
 /**
- * A pair of systems that does what the white paper says of its queues, statement by statement: every judge that can decide
- * its claim must find that it holds. A bar that it does not pass would be out of reach for the document's own system.
+ * A pair of systems that behaves as the white paper describes its queues, statement by statement: every judge that can decide its
+ * claim must find that it holds. A bar that this pair fails would be out of reach for the document's own system.
  */
 import type { QueueParams } from '../programs/queue/points/queue-params.ts';
 import { type AnalyticSystem, type Behaviour, pacedByClients } from './analytic-system.ts';
@@ -8,7 +8,7 @@ import { consistentBooks, noisy } from './books.ts';
 import { disruptionOf } from './disruption.ts';
 import { pairOf } from './impostors.ts';
 
-/** In series with the emulated client: each message takes the time of both. */
+/** Combines the system in series with the emulated client: each message takes the time of both. */
 const withClient = (own: number, params: QueueParams): number => 1 / (1 / own + 1 / pacedByClients(params));
 
 /** Rises in a straight line to 32 threads on any number of instances, then tails off; dequeuers keep up. */

@@ -1,7 +1,7 @@
 /**
- * What the sessions of a process attempted and were told, in a form that outlives a kill of the process. Each record is
- * written to a file before anything else happens: what a process has handed to the kernel stays when it is killed. So the
- * same book serves embedded sessions, which die with their instance, and remote ones, whose connections do.
+ * The attempts of a process's sessions and their results, in a form that survives a kill of the process. Each record is written
+ * to a file before the session continues: bytes that a process has passed to the kernel survive its kill. So the same book serves
+ * embedded sessions, which die with their instance, and remote ones, whose connections do.
  *
  * Records are numbers of 32 bits, little-endian: the kind, then
  *
@@ -54,7 +54,7 @@ export class Book {
   }
 }
 
-/** Of one source: messages by enqueuer. */
+/** The book of one source: messages by enqueuer. */
 export interface BookedSource {
   /** Consumed by acknowledged transactions. */
   consumed: Map<number, SequenceSet>;
@@ -65,13 +65,13 @@ export interface BookedSource {
 }
 
 export interface BookContent {
-  /** By enqueuer: its messages are 0 to `acknowledged`, exclusive; those up to `attempted` may exist. */
+  /** For each enqueuer: messages 0 to `acknowledged` (exclusive) exist; those up to `attempted` may exist. */
   enqueuers: Map<number, { attempted: number; acknowledged: number }>;
-  /** By number of the source. */
+  /** Books by the number of the source. */
   sources: Map<number, BookedSource>;
 }
 
-/** Reads books of several processes as one. A last record that was cut off announces what did not happen. */
+/** Reads books of several processes as one. A truncated last record is ignored: its operation did not happen. */
 export function readBooks(books: readonly Buffer[]): BookContent {
   const content: BookContent = { enqueuers: new Map(), sources: new Map() };
   for (const book of books) readBook(book, content);
@@ -80,7 +80,7 @@ export function readBooks(books: readonly Buffer[]): BookContent {
 
 function readBook(book: Buffer, { enqueuers, sources }: BookContent): void {
   const words = new Uint32Array(new Uint8Array(book).buffer, 0, book.length >>> 2);
-  /** By source and dequeuer: the positions of the messages of its open transaction. */
+  /** Positions of the messages of each open transaction, by source and dequeuer. */
   const open = new Map<string, [from: number, to: number]>();
   const messagesIn = ([from, to]: [number, number]) =>
     Array.from({ length: (to - from) / 2 }, (_, index) => ({
@@ -106,7 +106,7 @@ function readBook(book: Buffer, { enqueuers, sources }: BookContent): void {
         if (!add(source.consumed, message)) source.duplicated += 1;
       continue;
     }
-    // A transaction that was undone, or that nobody answered.
+    // A transaction that was undone, or that got no answer.
     for (const message of messagesIn(last ?? [0, 0])) add(source.inDoubt, message);
     const end = at + 1 + 2 * (words[at] ?? 0);
     if (at >= words.length || end > words.length) break;

@@ -20,7 +20,7 @@ export class WordCrc {
     }
   }
 
-  /** To be combined with the parts of the other words, and the checksum of the message without them, by exclusive-or. */
+  /** Returns the part of a word. XOR it with the parts of the other words and the checksum of the message without them. */
   of(word: number): number {
     const tables = this.#tables;
     return (

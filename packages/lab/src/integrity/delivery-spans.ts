@@ -1,7 +1,7 @@
 /**
- * First deliveries of a queue that all instances share, over all its dequeuers. An unsharded queue promises that messages
- * are delivered for the first time in the order of its index, whichever process asks. The processes have no common order of
- * events, but a common clock: a message must not be asked for after a later one of its enqueuer had already arrived.
+ * First deliveries of a queue that all instances share, over all its dequeuers. An unsharded queue promises that messages are
+ * delivered for the first time in the order of its index, whichever process asks. The processes have no common order of events,
+ * but a common clock: the call that delivers a message must not start after a later message of its enqueuer had already arrived.
  */
 import type { PayloadIdentity } from './payload.ts';
 
@@ -15,7 +15,7 @@ export class DeliverySpans {
   #numbers = new Float64Array(1_024 * width);
   #length = 0;
 
-  /** To be called once for each message, in the order of a call's answer. */
+  /** Call it once for each message, in the order of a call's answer. */
   add({ enqueuer, sequence }: Pick<PayloadIdentity, 'enqueuer' | 'sequence'>, call: Interval): void {
     const last = this.#length - width;
     const numbers = this.#numbers;
@@ -35,7 +35,7 @@ export class DeliverySpans {
     this.#length += width;
   }
 
-  /** For transfer to another process. */
+  /** Encodes the spans for transfer to another process. */
   numbers(): Float64Array {
     return this.#numbers.slice(0, this.#length);
   }
@@ -55,7 +55,7 @@ export interface Interval {
   toMs: number;
 }
 
-/** The number of messages that were overtaken: asked for after a later message of their enqueuer had arrived. */
+/** The number of overtaken messages: their call started after a later message of their enqueuer had arrived. */
 export function countOvertaken(all: readonly Float64Array[]): number {
   const byEnqueuer = new Map<number, { first: number; last: number; fromMs: number; toMs: number }[]>();
   for (const numbers of all) {

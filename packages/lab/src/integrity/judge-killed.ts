@@ -11,7 +11,7 @@ const nothing: BookedSource = { consumed: new Map(), inDoubt: new Map(), duplica
  *
  * - lost: its enqueue was acknowledged, and it was neither recovered nor in a transaction that consumed it, or may have;
  * - duplicated: its consumption was acknowledged and it was recovered, or two transactions consumed it;
- * - damaged: recovered with a wrong checksum, or nobody tried to enqueue it.
+ * - damaged: recovered with a wrong checksum, or never enqueued.
  *
  * A message whose delivery was not acknowledged may be recovered: that is no fault.
  */

@@ -1,6 +1,6 @@
 /**
- * What an instance's process knows about every message of a trial: committed by its enqueuers, delivered to its dequeuers,
- * consumed by their commits, and left at the end. The coordinator merges the ledgers of all processes.
+ * A process's record of every message of a trial: committed by its enqueuers, delivered to its dequeuers, consumed by their
+ * commits, and left at the end. The coordinator merges the ledgers of all processes.
  */
 import type { Integrity } from '@shardlab/contract';
 import { countOvertaken, DeliverySpans, type Interval } from './delivery-spans.ts';
@@ -21,10 +21,7 @@ export interface OrderCheck {
 
 /** A ledger encoded for transfer between processes. Sequence sets are bitmaps by enqueuer number. */
 export interface LedgerReport {
-  /**
-   * By enqueuer: how many of its messages are committed, which are those numbered from 0 on. Only successful commits
-   * increase it.
-   */
+  /** Number of committed messages of each enqueuer; they are numbered from 0. Only successful commits increase it. */
   committed: Map<number, number>;
   consumed: Map<number, Uint32Array>;
   left: Map<number, Uint32Array>;
@@ -42,7 +39,7 @@ export interface LedgerReport {
  * by `DeliverySpans`.
  */
 export class DeliveryOrder implements OrderCheck {
-  /** By enqueuer. */
+  /** Next expected sequence number by enqueuer. */
   readonly #next: number[] = [];
 
   inOrder({ enqueuer, sequence }: PayloadIdentity, deliveryCount: number): boolean {
@@ -183,9 +180,9 @@ export class Ledger {
 }
 
 /**
- * Combines all ledgers of a trial. Lost: committed, but neither consumed nor left. Duplicated: consumed twice, or
- * consumed and still in the queue. Damaged includes messages that nobody committed; the identity in damaged bytes is not
- * trusted, so such a message counts as lost too.
+ * Combines all ledgers of a trial. Lost: committed, but neither consumed nor left. Duplicated: consumed twice, or consumed and
+ * still in the queue. Damaged includes messages that were never committed; the identity in damaged bytes is not trusted, so such
+ * a message also counts as lost.
  */
 export function mergeLedgers(reports: readonly LedgerReport[]): Integrity {
   const integrity: Integrity = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };

@@ -1,4 +1,4 @@
-/** What the verdicts about one claim say together: each of its conditions comes from the verdict with the best evidence. */
+/** Combines the verdicts about one claim: each condition is taken from the verdict with the best evidence. */
 import type { ClaimClause } from '@shardlab/contract';
 import { combine } from './combine.ts';
 import type { StoredVerdict } from './verdict-history.ts';

@@ -17,8 +17,8 @@ export interface Bar {
 }
 
 /**
- * Whether a value is on the wanted side of a bar. From five repeats on the 95 % interval decides; with fewer every repeat
- * must be on the same side, and the median further from the bar than single measurements differ.
+ * Whether a value is on the required side of a bar. From five repeats on the 95 % interval decides. With fewer, every repeat must
+ * be on the same side, and the median must be further from the bar than single measurements usually differ.
  */
 export function verdictOf(
   { repeats, interval }: Pick<Sample, 'repeats' | 'interval'>,
@@ -47,12 +47,12 @@ export interface ClauseFacts {
   statement: string;
   unit: string;
   sample: Sample;
-  /** What the value must be; with both a band. */
+  /** Bounds of the value; both together are a band. */
   over?: number;
   under?: number;
   noise?: number;
   provenance: Provenance;
-  /** What was measured, as sentences. */
+  /** The measurements, as sentences. */
   numbers?: string;
   digits?: number;
 }
@@ -97,7 +97,7 @@ function barInWords(over?: number, under?: number): string {
     : `Needed: more than ${withMinus(over)}.`;
 }
 
-/** With the sign for minus in place of a hyphen. */
+/** Formats a number with a minus sign instead of a hyphen. */
 const withMinus = (value: number): string => String(value).replace('-', '−');
 
 const provisionalInWords = (repeats: number) =>
@@ -145,7 +145,7 @@ export function clauseWithout(
 /** The answer of a judge whose points are missing. */
 export const needs = (reason: string): ClaimClause[] => [clauseWithout('inconclusive', { reason })];
 
-/** A clause that compares with other hardware: on less of it, not reaching the bar tells nothing. */
+/** A clause that compares with other hardware: on weaker hardware, missing the bar proves nothing. */
 export function onLessHardware(clause: ClaimClause, reason: string): ClaimClause {
   if (clause.verdict === 'holds') return clause;
   return { ...clause, verdict: 'not-comparable', reason: `${clause.reason} ${reason}` };

@@ -6,13 +6,13 @@ import { combined, sampleOf } from './sample.ts';
 
 export interface ExactCounts {
   statement: string;
-  /** By the name of the figure. */
+  /** Expected counts by the name of the figure. */
   expected: Readonly<Record<string, number>>;
-  /** Of the program of the points, for their labels. */
+  /** Figures of the points' program, for their labels. */
   figures: readonly FigureInfo[];
 }
 
-/** Over all points of one kind: those of a case, or of a method. Empty without points. */
+/** Clauses over all points of one kind: those of a case, or of a method. Empty without points. */
 export function exactClauses(
   points: readonly Point[],
   { statement, expected, figures }: ExactCounts,
@@ -45,7 +45,7 @@ export function countInWords(point: Point, name: string, figures: readonly Figur
   return `${label} ${figureOf(point, name)}`;
 }
 
-/** As many as the figure with the most repeats has: one that is missing decides nothing. */
+/** The number of repeats of the figure that has the most: a missing value decides nothing. */
 const repeatsOf = ({ figures }: Point, names: readonly string[]) =>
   Math.max(0, ...names.map((name) => figures[name]?.repeats.length ?? 0));
 

@@ -8,7 +8,7 @@ export interface JudgeContext {
   fileSystem?: string;
 }
 
-/** What points say about the statements of a claim, condition by condition. Without any clause the claim is inconclusive. */
+/** Judges the statements of a claim by points, condition by condition. Without any clause the claim is inconclusive. */
 export type Judge<Read = Point> = (points: readonly Read[], context: JudgeContext) => readonly ClaimClause[];
 
 /** Whether messages of a point were lost, duplicated, damaged or out of order. */

@@ -1,4 +1,4 @@
-/** What judges of queues and topics have in common: selecting points, conditions, waits, wording. */
+/** Parts that judges of queues and topics share: selecting points, conditions, waits, wording. */
 import type { ClaimClause, Provenance, WaitSummary } from '@shardlab/contract';
 import type { QueuePoint } from '../programs/queue/points/queue-point.ts';
 import { clauseWithout, fixed } from './clause.ts';
@@ -37,7 +37,7 @@ export const provenanceOf = (points: readonly Pick<QueuePoint, 'provenance'>[]):
 export interface BaselinePair {
   own: string;
   grouped: string;
-  /** What stands for a topic, as a sentence. */
+  /** The system that stands for a topic, as a sentence. */
   asTopic: string;
 }
 

@@ -4,7 +4,7 @@ import type { QueuePoint, QueueRepeat } from '../programs/queue/points/queue-poi
 import { queueWaits } from './queue-points.ts';
 import { combined, geometricMean, ratioOf, type Sample, sampleOf } from './sample.ts';
 
-/** What a judge reads of a point. */
+/** A quantity that a judge reads from a point. */
 export type Quantity = (point: QueuePoint) => Sample;
 
 /** Without the repeats of which `read` tells nothing. */
@@ -91,7 +91,7 @@ const fitAlong = (line: readonly QueuePoint[], values: readonly number[], axis: 
 export interface Step {
   from: number;
   to: number;
-  /** With more instances ÷ with fewer: the mean over all numbers of threads that occur with both. */
+  /** Value with more instances ÷ value with fewer: the mean over all numbers of threads that occur with both. */
   ratio: Sample;
 }
 

@@ -1,8 +1,8 @@
-/** Quantities with one value per repeat, and what is computed from several of them, repeat by repeat. */
+/** Quantities with one value per repeat, and computations on several of them, repeat by repeat. */
 import { type Interval, meanInterval, median, repeatsMin, welchRatioInterval } from '@shardlab/model';
 
 export interface Sample {
-  /** Of five repeats or more the mean (the geometric mean if all are positive), of fewer the median, of none NaN. */
+  /** With five repeats or more the mean (the geometric mean if all are positive), with fewer the median, with none NaN. */
   value: number;
   repeats: readonly number[];
   /** The 95 % interval; null for fewer than five repeats. */

@@ -89,7 +89,7 @@ function checkSentences(sentences: readonly Sentence[], path: string, lesson: Le
   return sentences.flatMap((sentence, index) => {
     const place = `${path}/${index}`;
     if (typeof sentence === 'string') {
-      // Else it would be said whatever was measured.
+      // Otherwise the sentence would appear regardless of the measurements.
       if (sentence.search(named) < 0) return [{ path: place, message: 'Names no quantity' }];
       return checkText(sentence, place, lesson);
     }

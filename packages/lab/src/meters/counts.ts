@@ -1,11 +1,11 @@
 /** Sums and differences of the engine's counters, by name. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** What each counter grew by; one that was registered meanwhile started at 0. */
+/** The increase of each counter; one that was registered in between started at 0. */
 export const countsBetween = (before: Counts, after: Counts): Counts =>
   Object.fromEntries(Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)]));
 
-/** Of several instances. */
+/** Adds the counts of several instances. */
 export function addCounts(all: readonly Counts[]): Counts {
   const sums: Record<string, number> = {};
   for (const counts of all)

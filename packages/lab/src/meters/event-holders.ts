@@ -1,11 +1,11 @@
-/** What instances sampled of holders and waiters, by the names of their sessions, as a point keeps it. */
+/** The instances' samples of holders and waiters, by the names of their sessions, as stored in a point. */
 import { type EventHolders, eventHoldersLimits } from '@shardlab/contract';
 import { type HolderSamples, waitEvents } from '@shardlab/engine';
 
-/** What one process sampled of its instance. */
+/** The samples of one process about its instance. */
 export interface InstanceHolders {
   instance: number;
-  /** Of its sessions, by their numbers. */
+  /** Names of its sessions, by number. */
   names: Record<number, string>;
   series: HolderSamples[];
 }
@@ -17,7 +17,7 @@ interface InstanceSeries extends Omit<InstanceHolders, 'series'> {
 
 const { sessionsMax } = eventHoldersLimits;
 
-/** Present if somebody waited for what another held. Events of what is held once in the cluster are merged over the instances. */
+/** Present if a session waited for a resource that another held. Events of cluster-wide resources are merged over the instances. */
 export function holdersIn(reports: readonly InstanceHolders[]): { holders?: EventHolders[] } {
   const all = reports.flatMap(({ series, ...of }) => series.map((each) => ({ ...of, series: each })));
   const holders = [...Map.groupBy(all, ({ series: { event } }) => event)]

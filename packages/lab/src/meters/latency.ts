@@ -48,7 +48,7 @@ export function latencyOf(histogram: Histogram): LatencyMs {
   };
 }
 
-/** With its whole distribution: some 500 bytes as JSON, however many values there are. */
+/** The latency with its whole distribution: about 500 bytes as JSON, for any number of values. */
 export function wholeLatencyOf(histogram: Histogram): LatencyMs {
   const latency = latencyOf(histogram);
   if (latency.count === 0) return latency;

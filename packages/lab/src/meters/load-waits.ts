@@ -1,4 +1,4 @@
-/** What the load generator and its clients wait for; the waits of the queues are the engine's. */
+/** Wait events of the load generator and its clients; those of the queues are the engine's. */
 import { registerWaitEvent, waitingForMessages } from '@shardlab/engine';
 
 /** An event of the engine, which clients of other systems are in too. */

@@ -5,7 +5,7 @@ export function timesBetween(before: SessionTimes, after: SessionTimes): Session
   return timesOf((part) => after[part] - before[part]);
 }
 
-/** Of several instances. */
+/** Adds the times of several instances. */
 export function addTimes(all: readonly SessionTimes[]): SessionTimes {
   return timesOf((part) => all.reduce((sum, times) => sum + times[part], 0));
 }

@@ -16,8 +16,8 @@ interface Window extends MessageCounts {
 }
 
 /**
- * `windows` are those of all instances, `sources` the number of dequeue sources that each receive every message. A window
- * in whose first half nothing was dequeued, or nothing enqueued that was enqueued later, has a drift of 1.
+ * `windows` are those of all instances, `sources` the number of dequeue sources that each receive every message. The drift is 1
+ * if nothing was dequeued in the first half of the window, or nothing was enqueued although it was later.
  */
 export function steadinessOf(windows: readonly Window[], sources: number): Steadiness {
   const second = windows.map(

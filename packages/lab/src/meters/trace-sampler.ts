@@ -1,7 +1,7 @@
 /**
- * Keeps the traces of a few messages of a trial. At moments spread over the measured window it chooses the message of which the
- * engine recorded something last, and reads its events until all consumers had it: the engine keeps those of the last seconds
- * only. Messages are traced whether or not they are chosen, so that the load is the same without a sampler but for the reading.
+ * Keeps the traces of a few messages of a trial. At moments spread over the measured window it chooses the message with the
+ * engine's latest event, and reads its events until all consumers have had it, because the engine keeps events of the last
+ * seconds only. Messages are traced whether or not they are chosen, so only the reading adds to the load.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SampledTrace, SampledTraces } from '@shardlab/contract';
@@ -27,7 +27,7 @@ export interface TracedQueue {
 
 export class TraceSampler {
   readonly #of: TracedQueue;
-  /** By id; undefined until something was read of it. */
+  /** Chosen traces by id; undefined until one was read. */
   readonly #chosen = new Map<string, MessageTrace | undefined>();
   readonly #end = new AbortController();
   #sampling: Promise<void> | undefined;
@@ -53,7 +53,7 @@ export class TraceSampler {
     }
   }
 
-  /** Ends the sampling, reads what there is now, and returns all of it. To be called while the instance is open. */
+  /** Ends the sampling, reads the current traces, and returns all. Call it while the instance is open. */
   async finish(): Promise<SampledTraces> {
     this.#end.abort();
     await this.#sampling;
@@ -70,7 +70,7 @@ export class TraceSampler {
     this.#chosen.set(latest.id, undefined);
   }
 
-  /** Reads what is recorded of the chosen messages that somebody still has to consume. */
+  /** Reads the traces of the chosen messages that are not yet consumed by all. */
   async read(): Promise<void> {
     const { traces, queue } = this.#of;
     for (const [id, known] of this.#chosen) {
@@ -109,7 +109,7 @@ export class TraceSampler {
   }
 }
 
-/** By consumers: where it was forwarded from a message is consumed, too, once it has arrived. */
+/** Consumptions by consumers only: an instance that forwards a message also records a consumption, once the message has arrived. */
 function consumptionsIn(events: readonly MessageEvent[]): MessageEvent[] {
   const left = new Set(events.filter(({ event }) => event === 'forwarded').map(({ instance }) => instance));
   return events.filter(({ event, instance }) => event === 'consumed' && !left.has(instance));
@@ -128,13 +128,13 @@ async function whileServed<T>(ask: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** What the processes of a trial kept; nothing if their queue is not traced. */
+/** The traces that the processes of a trial kept; empty if their queue is not traced. */
 export function tracesIn(results: readonly { traces: SampledTraces | null }[]): { traces?: SampledTraces } {
   const reports = results.flatMap(({ traces }) => traces ?? []);
   return reports.length === 0 ? {} : { traces: mergeSampledTraces(reports) };
 }
 
-/** What the samplers of all instances kept, as one: as many as a trial keeps, evenly chosen in the order of time. */
+/** Merges the traces that the samplers of all instances kept: as many as a trial keeps, evenly chosen over time. */
 export function mergeSampledTraces(reports: readonly SampledTraces[]): SampledTraces {
   const byId = new Map<string, SampledTrace>();
   for (const trace of reports.flatMap(({ messages }) => messages)) {

@@ -37,7 +37,7 @@ export function mergeWaits(all: readonly (readonly WaitStats[])[]): WaitStats[] 
   return [...merged.values()];
 }
 
-/** For display: longest total first, without events that did not occur. */
+/** Summarises waits for display: longest total first, without events that did not occur. */
 export function summariseWaits(stats: readonly WaitStats[]): WaitSummary[] {
   return stats
     .filter(({ waits }) => waits > 0)
@@ -53,7 +53,10 @@ export function summariseWaits(stats: readonly WaitStats[]): WaitSummary[] {
     .sort((a, b) => b.totalMs - a.totalMs);
 }
 
-/** By powers of two, which is as fine as a chart shows; without the empty end. Nothing where no durations were kept. */
+/**
+ * The histogram by powers of two, which is the resolution of charts, without empty buckets at the end. Empty if no durations were
+ * kept.
+ */
 function histogramOf(buckets: readonly number[]): Pick<WaitSummary, 'histogram'> {
   const histogram: number[] = [];
   for (const [index, count] of buckets.entries()) {

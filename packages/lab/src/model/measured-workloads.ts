@@ -8,8 +8,8 @@ import { measuredPointOf } from './model-report.ts';
 const payloadBytesMax = 1024 ** 2;
 
 /**
- * Points of sharded and unsharded queues, and of sharded topics, whose workload has nothing that the model lacks. An unsharded
- * topic is none: the lab measures a queue for each subscriber in its place.
+ * Points of sharded and unsharded queues, and of sharded topics, whose workloads the model covers completely. Unsharded topics
+ * are excluded: the lab measures a queue for each subscriber in their place.
  */
 export function measuredWorkloads(
   run: Pick<Run, 'id' | 'scenario' | 'scale'> & { endedAtMs: number },

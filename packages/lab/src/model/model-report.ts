@@ -58,7 +58,7 @@ function figureIfMeasured(
   return value > 0 ? { [figure]: value } : {};
 }
 
-/** Nothing if the point lacks the distribution, as those of older runs do. */
+/** Undefined if the point lacks the distribution, as in older runs. */
 function medianOf(
   { latencies }: Point,
   distribution: string,

@@ -36,8 +36,8 @@ export function residualTable(residuals: Fit['residuals']): string {
 }
 
 /**
- * With `structure` the table says how often each prediction holds with drawn costs, and the count of hits is told apart by
- * that: a hit that follows from the structure is no evidence for the fitted numbers.
+ * With `structure` the table shows how often each prediction holds with drawn costs, and the hits are counted separately by that:
+ * a hit that follows from the structure is no evidence for the fitted numbers.
  */
 export function predictionTable(
   predictions: readonly Prediction[],

@@ -1,4 +1,4 @@
-/** How a client process ends with its trial, and tells it what failed. */
+/** Ends a client process with its trial, and reports its failures to the trial. */
 
 export interface ClientFailure {
   type: 'failed';
@@ -21,7 +21,7 @@ export function failTrial(error: unknown): void {
   });
 }
 
-/** To be called once at the start of the process: whatever fails from then on is reported. */
+/** Call it once at the start of the process: every later failure is reported. */
 export function bindToTrial(): void {
   process.on('disconnect', () => process.exit(0));
   process.on('SIGINT', () => {});

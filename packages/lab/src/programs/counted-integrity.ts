@@ -15,7 +15,7 @@ export function integrityOf(ledgers: readonly LedgerReport[], depth: number): In
   };
 }
 
-/** Of several subscribers, each of which has every message. */
+/** Sums the integrity of several subscribers, each of which gets every message. */
 export function summed(all: readonly Integrity[]): Integrity {
   const sum = (part: (each: Integrity) => number) => all.reduce((total, each) => total + part(each), 0);
   return {

@@ -2,7 +2,7 @@
 import type { FigureInfo } from '@shardlab/contract';
 
 interface FigureWords {
-  /** In tables and menus; default the title. */
+  /** Label in tables and menus; default the title. */
   label?: string;
   /** Default that of the format. */
   unit?: string;

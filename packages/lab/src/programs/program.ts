@@ -1,6 +1,6 @@
 /**
- * A program is what the sessions of a trial do: its parameters, what it measures, which systems can run it, and how a trial
- * of it is run. Scenarios name one; a study may bring its own.
+ * A program defines the work of a trial's sessions: its parameters and figures, the systems that can run it, and how a trial is
+ * run. Scenarios name one; a study may bring its own.
  */
 import type {
   Combination,
@@ -21,7 +21,7 @@ import type { MissingOptions } from '../systems/missing.ts';
 import type { TrialOptions, TrialOutcome } from '../trial/trial.ts';
 
 export interface Parameter extends ParameterInfo {
-  /** What one value may be. */
+  /** Schema of one value. */
   schema: TSchema;
   /** If it is left out, a scenario must give a value, unless it is optional. */
   default?: ParamValue;
@@ -32,9 +32,9 @@ export interface Parameter extends ParameterInfo {
 export interface Program {
   id: string;
   title: string;
-  /** From the outermost loop of a sweep to the innermost. */
+  /** Parameters from the outermost loop of a sweep to the innermost. */
   parameters: readonly Parameter[];
-  /** What it measures; the first is the one that charts show. */
+  /** The measured figures; charts show the first one. */
   figures: readonly FigureInfo[];
   /** The systems that can run it. */
   systems: readonly SystemInfo[];
@@ -48,11 +48,11 @@ export interface Program {
   estimateTrialMs(combination: Combination, phases: Phases): number;
   /** Disk space that a trial may need, bytes. */
   trialBytesMax(scenario: Scenario, params: Params): number;
-  /** What a trial puts on the machine at most; left out if no parameter tells how many sessions it has. */
+  /** Maximum load of a trial on the machine; left out if no parameter gives the number of its sessions. */
   trialLoad?(combination: Combination): TrialLoad;
   /** Runs a trial. Rejects if it fails or hangs, or its signal aborts; no process and no file of it remains in any case. */
   run(options: TrialOptions): Promise<TrialOutcome>;
-  /** What the measurements of a point say against each other, in words; null if they agree. */
+  /** A contradiction between the measurements of a point, in words; null if they agree. */
   contradiction?(point: Point): string | null;
   /** The raw loop whose rate limits the first figure at a point; left out if there is none. */
   rawShape?(params: Params): RawShape;

@@ -1,4 +1,4 @@
-/** What raw probes add to the figures of a program, if a scenario asks for them. */
+/** Figures that raw probes add to those of a program, if a scenario requests them. */
 import type { FigureInfo } from '@shardlab/contract';
 
 export const rawFigures: readonly FigureInfo[] = [

@@ -25,7 +25,7 @@ const decompress = promisify(gunzip);
 export const recordedFolder = fileURLToPath(new URL('../../../../scenarios/recorded/', import.meta.url));
 
 export interface RecordedHead {
-  /** Of the code that measured it: `codeFingerprint()`. */
+  /** Fingerprint of the code that measured it: `codeFingerprint()`. */
   code: string;
   /** Without its points. */
   run: Run & { recordedOn: string };
@@ -43,7 +43,7 @@ export const recordedRunId = (scenarioId: string): string => `recorded-${scenari
 
 const pathOf = (scenarioId: string, folder: string): string => join(folder, `${scenarioId}${suffix}`);
 
-/** Undefined if there is none, or one of another format. */
+/** Reads a recording; undefined if there is none, or it has another format. */
 export async function readRecorded(
   scenarioId: string,
   folder = recordedFolder,
@@ -61,13 +61,16 @@ function parseHead(line: string): RecordedHead | undefined {
   return parsed.format === format ? { code: parsed.code, run: parsed.run } : undefined;
 }
 
-/** Of compressed bytes that hold the head of nearly every recording. All together are 60 MB of JSON, their heads 2. */
+/**
+ * Number of compressed bytes that contain the head of nearly every recording. All recordings together are 60 MB of JSON, their
+ * heads 2 MB.
+ */
 const headBytes = 16 * 1024;
 
 async function readHead(path: string): Promise<RecordedHead | undefined> {
   const file = await readFile(path);
   for (let bytes = headBytes; ; bytes *= 4) {
-    // What the cut leaves is decompressed as far as it goes.
+    // The truncated data is decompressed as far as possible.
     const text = await decompress(file.subarray(0, bytes), { finishFlush: constants.Z_SYNC_FLUSH });
     const end = text.indexOf('\n');
     if (end >= 0) return parseHead(text.toString('utf8', 0, end));

@@ -1,4 +1,4 @@
-/** What the recorded runs say of the claims, for a machine that has not judged them itself. */
+/** Verdicts of the recorded runs about the claims, for a machine that has not judged them itself. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Tick } from '@shardlab/contract';
 import { type StoredVerdict, verdictsOf } from '../judging/verdict-history.ts';
@@ -6,11 +6,11 @@ import { bundledStudies } from '../studies/registry.ts';
 import { pointsOf, type RecordedHead, type RecordedText, writeRecorded } from './recorded-run.ts';
 
 export interface RecordedVerdict extends StoredVerdict {
-  /** On which machine, in words: "2 × Intel Xeon, ext4, 2026-11-21". */
+  /** The machine and date in words: "2 × Intel Xeon, ext4, 2026-11-21". */
   recordedOn: string;
 }
 
-/** As they were judged when they were recorded, or judged again since. */
+/** Verdicts from the time of the recording, or from a later judgement. */
 export function recordedVerdicts(recorded: readonly RecordedHead[]): RecordedVerdict[] {
   return recorded.flatMap(({ run }) =>
     verdictsOf({ ...run, scenarioId: run.scenario.id }).map((verdict) => ({

@@ -4,12 +4,12 @@ import { addIntegrity } from '../integrity/ledger.ts';
 import type { MeasuredRepeat } from '../trial/trial.ts';
 
 /**
- * A trial is measured at most twice. Of those that did not count at first, two of five did at the second attempt, and less than a
- * quarter of the rest at a third: that time is better spent on another point.
+ * A trial is measured at most twice. Of the trials that did not count at first, two of five counted at the second attempt, and
+ * less than a quarter of the rest at a third: that time is better spent on another point.
  */
 export const attemptsMax = 2;
 
-/** What may be spent on measuring again, as a share of the planned time of the run. */
+/** Time that may be spent on repeated measurements, as a share of the planned time of the run. */
 export const againShareMax = 0.15;
 
 /** Halves of a shorter window, milliseconds, are a few commits each: whether they agree is chance, and would be chance again. */
@@ -27,7 +27,7 @@ export function reasonAgainst(attempt: Pick<Attempt, 'steady' | 'disturbance'>):
   return reasons.filter((reason) => reason !== '').join(' and ') || null;
 }
 
-/** Whether another attempt could tell more. Where work is counted and not timed by a window, nothing is said of halves. */
+/** Whether another attempt could give a better result. Work that is counted, and not timed by a window, has no halves to compare. */
 export const isWorthAnother = (
   { steady }: Pick<Attempt, 'steady'>,
   { measureMs }: Pick<Phases, 'measureMs'>,
@@ -52,9 +52,9 @@ export class NeverSteadyPoints {
 }
 
 /**
- * Runs attempts until one counts, there were `attemptsMax`, or `mayMeasureAgain` returns false. Returns the one that counts, else
- * the one with the fewest faults, of equal ones the last. The choice looks at the conditions of an attempt, never at its
- * figures. The integrity is the sum over all attempts: what any of them found is true of the system.
+ * Runs attempts until one counts, there were `attemptsMax`, or `mayMeasureAgain` returns false. Returns the one that counts, or
+ * else the one with the fewest faults, the last of equal ones. The choice depends on the conditions of an attempt, never on its
+ * figures. The integrity is summed over all attempts: a fault that any of them found is a fault of the system.
  */
 export async function measureRepeat(options: {
   /** `reason` is why the attempt before does not count; null at the first. */

@@ -1,4 +1,4 @@
-/** What a run adds to the figures of a trial from what it measured beside it. Pure. */
+/** Adds figures to a trial from the measurements that the run made beside it. Pure. */
 import type { KilledTrial, Params, Scenario } from '@shardlab/contract';
 import type { Program } from '../programs/program.ts';
 import type { RawShape, Surrounded } from '../surroundings/surroundings.ts';
@@ -20,7 +20,7 @@ export function withRawRatio(
   return { ...result, figures: { ...result.figures, ...raw }, disturbance };
 }
 
-/** The raw loop beside a trial: what the scenario says of it, else what the trial's program does; null if there is none. */
+/** The raw loop beside a trial: the one that the scenario specifies, or else the program's; null if there is none. */
 export function probeOf(
   { probes = false }: Pick<Scenario, 'probes'>,
   { rawShape }: Pick<Program, 'rawShape'>,

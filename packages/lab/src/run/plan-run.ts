@@ -77,7 +77,7 @@ export function diskBytesMax(
 /** An instance or a client works on its session thread, and on one that writes or receives. */
 const coresOfProcess = 2;
 
-/** What the trials of a run put on a machine of so many cores at most; null if its program does not tell. */
+/** Maximum load of a run's trials on a machine with this many cores; null if its program does not report it. */
 export function planLoad(
   scenario: Scenario,
   scale: Scale,

@@ -7,7 +7,7 @@ import { mergeWaits, summariseWaits } from '../meters/wait-totals.ts';
 import type { Program } from '../programs/program.ts';
 import type { MeasuredRepeat } from '../trial/trial.ts';
 
-/** What is known about the durability of a point's system. */
+/** Evidence about the durability of a point's system. */
 export interface Durability {
   evidence: DurabilityEvidence;
   /** The trial of the point whose processes were killed, if it was sampled. */

@@ -9,7 +9,7 @@ import { LabError } from '../errors/errors.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
 import type { StartRunOptions } from './start-run.ts';
 
-/** What the thread sends: an event, and what else changed in the run. The whole run may have megabytes. */
+/** A message of the thread: an event, and the other changes of the run. The whole run may have megabytes. */
 export interface RunUpdate {
   /** Null: the run has ended. */
   event: RunEvent | null;
@@ -22,7 +22,7 @@ export interface StartRunInThreadOptions
   journalPath?: string;
 }
 
-/** What the thread is given at its start. */
+/** Worker data of the thread. */
 export type RunThreadData = Omit<StartRunInThreadOptions, 'signal' | 'onEvent' | 'watched'>;
 
 /**

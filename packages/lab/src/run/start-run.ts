@@ -43,7 +43,7 @@ export interface StartRunOptions {
   studies?: StudyRegistry;
   /** Trials that were measured before, which are not run again. The others are added to it. */
   journal?: TrialJournal;
-  /** Of a run that is resumed: where its time continues, milliseconds after its start; default 0. */
+  /** For a resumed run: where its time continues, milliseconds after its start; default 0. */
   elapsedMs?: number;
 }
 
@@ -138,7 +138,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   } catch (error) {
     failure = error;
   }
-  // Before the run reports its end, because whoever sees the status may delete the run or stop the process.
+  // Before the run reports its end, because a client that sees the status may delete the run or stop the process.
   if (folder !== null) await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
   if (failure === undefined) finish('done');
   else if (signal?.aborted) finish('cancelled');

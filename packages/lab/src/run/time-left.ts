@@ -11,14 +11,14 @@ export class TimeLeft {
     this.#estimates = plan.trials.map((trial) => estimateTrialMs(trial, plan));
   }
 
-  /** To be called after each trial, in the order of the plan, with its duration: attempts, probes and a kill included. */
+  /** Call it after each trial, in the order of the plan, with its duration: attempts, probes and a kill included. */
   recordTrial(ms: number): void {
     this.#estimatedDone += this.#estimates[this.#done] ?? 0;
     this.#actualDone += ms;
     this.#done += 1;
   }
 
-  /** To be called in the place of `recordTrial` for a trial that need not be run. */
+  /** Call it instead of `recordTrial` for a trial that need not be run. */
   skipTrial(): void {
     this.#done += 1;
   }

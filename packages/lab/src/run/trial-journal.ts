@@ -60,7 +60,7 @@ export class TrialJournal {
     appendFileSync(this.#path, `${JSON.stringify(stored)}\n`);
   }
 
-  /** What the points of the run streamed, in the order of their trials. */
+  /** Ticks of the run's points, in the order of their trials. */
   ticksOf(identities: readonly TrialIdentity[]): Tick[] {
     return identities.flatMap((identity) => this.find(identity)?.ticks ?? []);
   }

@@ -6,12 +6,12 @@ import { againShareMax, isWorthAnother, measureRepeat, NeverSteadyPoints } from 
 import { probeOf, withRawRatio } from './measured-beside.ts';
 import type { RunPlan } from './plan-run.ts';
 
-/** What a trial of the plan came to. */
+/** The result of a trial of the plan. */
 export interface MeasuredTrial {
   repeat: MeasuredRepeat;
   /** Another trial of the same point that was killed, if the plan has one after this. */
   killed?: KilledTrial;
-  /** What the repeat that counts streamed while it ran. */
+  /** Ticks of the repeat that counts. */
   ticks: Tick[];
 }
 

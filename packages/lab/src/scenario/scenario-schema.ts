@@ -65,7 +65,7 @@ function makeSchema(program: Program): TSchema {
   );
 }
 
-/** For a document whose program is missing or unknown: says which programs there are. */
+/** The schema for a document whose program is missing or unknown: its error lists the programs. */
 export const schemaOfAnyProgram = (programs: readonly Program[]): TSchema =>
   Type.Object({ ...Scenario.properties, program: oneOf(programs) }, closed);
 

@@ -35,7 +35,7 @@ export const ruleLimits = {
   /** Allowed growth of resident memory between the thirds: a share, plus the usual fluctuation of a heap. */
   memoryGrowth: 0.1,
   memorySlackBytes: 16 * 1024 * 1024,
-  /** A checkpoint starts at 32 MiB of log. Groups are committed meanwhile, and SQLite keeps up to 64 MiB of the file. */
+  /** A checkpoint starts at 32 MiB of log. Groups keep committing during it, and SQLite keeps up to 64 MiB of the file. */
   logBytesMax: 128 * 1024 * 1024,
   p99Growth: 0.5,
   p99SlackMs: 2,

@@ -22,7 +22,7 @@ export interface SoakWindow {
   /** End of the window, milliseconds since the steady load began. */
   atMs: number;
   consumed: number;
-  /** From the time at which a message was due until its delivery. */
+  /** Time from when a message was due until its delivery. */
   latencyMs: { p50: number; p99: number; max: number };
   backlog: number;
 }

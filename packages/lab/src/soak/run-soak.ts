@@ -109,7 +109,7 @@ class SoakProcess {
         message: `The process of the soak test ended unexpectedly (${code === null ? signal : `exit code ${code}`})`,
       });
     });
-    this.#failed.catch(() => undefined); // an orderly end rejects it too, when nobody waits any more
+    this.#failed.catch(() => undefined); // a clean end also rejects it, when no caller waits any more
     this.#child.on('message', (reply: SoakReply) => this.#listeners.get(reply.type)?.(reply as never));
   }
 

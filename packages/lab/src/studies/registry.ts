@@ -14,7 +14,7 @@ const commonPrograms: readonly Program[] = [queueProgram, topicProgram];
 
 export class StudyRegistry {
   readonly studies: readonly Study[];
-  /** Those that every study may use, then those of the studies. */
+  /** Programs that every study may use, then those of single studies. */
   readonly programs: readonly Program[];
   readonly #byClaim = new Map<string, { study: Study; claim: Claim }>();
 
@@ -55,7 +55,7 @@ export class StudyRegistry {
     return this.#byClaim.get(claimId)?.study;
   }
 
-  /** What clients are told of the studies. */
+  /** Describes the studies for clients. */
   describe(): StudyList {
     const systems = new Map(
       this.programs.flatMap((program) => program.systems.map((each) => [each.id, each])),

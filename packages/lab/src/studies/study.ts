@@ -1,4 +1,4 @@
-/** What a study is: a document, what it claims, and how each claim is judged. Each study is a folder beside this file. */
+/** The type of a study: a document, its claims, and how each is judged. Each study is a folder beside this file. */
 import type {
   ClaimResult,
   ClaimStatement,
@@ -16,9 +16,9 @@ export interface Claim
   extends Pick<ClaimResult, 'id' | 'title' | 'document' | 'grade'>,
     Omit<ClaimStatement, 'claim'> {
   judge: Judge;
-  /** Why holding tells little: which system that only pretends can reach it. The impostors' test keeps it true. */
+  /** Why a verdict of "holds" proves little: which impostor can reach it. The impostors' test keeps this correct. */
   weak?: string;
-  /** Why holding at these points tells little; null if it is not for them. */
+  /** Why a verdict of "holds" at these points proves little; null if it proves enough. */
   weakAt?(points: readonly Point[]): string | null;
   /** The claim is about integrity itself, so points with integrity faults are judged too. */
   aboutIntegrity?: true;
@@ -33,7 +33,7 @@ export interface NotMeasured {
 /** Something that the document names and the engine does not have. */
 export interface NotBuilt {
   feature: string;
-  /** What the engine has instead, or does when asked for it. */
+  /** What the engine has instead, or does if it is requested. */
   instead: string;
 }
 
@@ -41,7 +41,7 @@ export interface Study {
   /** The name of its folder, and of the study in scenarios: lower-case words and dashes. */
   id: string;
   document: StudyDocument;
-  /** In the order in which they are listed. Their ids are unique over all studies. */
+  /** Claims in listing order. Their ids are unique over all studies. */
   claims: readonly Claim[];
   notMeasured: readonly NotMeasured[];
   notBuilt?: readonly NotBuilt[];

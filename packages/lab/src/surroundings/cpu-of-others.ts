@@ -6,10 +6,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 
 export interface CpuTicks {
-  /** Of all cores. */
+  /** Ticks of all cores. */
   all: number;
   busy: number;
-  /** Of this process and its descendants, those that have ended included. */
+  /** Ticks of this process and its descendants, including ended ones. */
   own: number;
 }
 
@@ -29,7 +29,10 @@ export function shareOfOthers(before: CpuTicks, after: CpuTicks): number {
   return all <= 0 ? 0 : Math.min(1, Math.max(0, others / all));
 }
 
-/** From the first line of /proc/stat: user nice system idle iowait irq softirq steal; what follows is counted in user. */
+/**
+ * Reads the first line of /proc/stat: user nice system idle iowait irq softirq steal; the fields after that are already counted
+ * in user.
+ */
 export function machineTicks(stat: string): Pick<CpuTicks, 'all' | 'busy'> {
   const ticks = stat.slice(0, stat.indexOf('\n')).trim().split(/\s+/).slice(1, 9).map(Number);
   const all = ticks.reduce((sum, each) => sum + each, 0);
@@ -39,7 +42,7 @@ export function machineTicks(stat: string): Pick<CpuTicks, 'all' | 'busy'> {
 export interface ProcessTicks {
   pid: number;
   parent: number;
-  /** Of the process and of those of its children that have ended. */
+  /** Ticks of the process and of its ended children. */
   ticks: number;
 }
 
@@ -57,7 +60,7 @@ export function treeTicks(processes: readonly ProcessTicks[], root: number): num
   return children.reduce((sum, { pid }) => sum + treeTicks(processes, pid), own);
 }
 
-/** Null if the process has ended meanwhile. */
+/** Null if the process has ended. */
 function processTicks(pid: string): ProcessTicks | null {
   try {
     return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));

@@ -1,6 +1,6 @@
 /**
- * What the kernel counts of processes, read from outside of them in Linux's /proc: a system under test does not write these
- * numbers, so its own are compared with them.
+ * The kernel's counters of processes, read from outside in Linux's /proc: a system under test cannot write these numbers, so they
+ * verify its own.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { platform } from 'node:os';
@@ -8,9 +8,9 @@ import { platform } from 'node:os';
 /** Since the processes started. */
 export interface KernelCounters {
   atMs: number;
-  /** Handed to the kernel to write: to files, and to sockets and pipes too. */
+  /** Bytes passed to the kernel by writes, to files as well as to sockets and pipes. */
   writtenBytes: number;
-  /** Times that a thread gave the CPU away, as it does to wait for a sync. Of living threads. */
+  /** Number of voluntary context switches of living threads, for example to wait for a sync. */
   blocks: number;
   cpuUs: number;
 }
@@ -18,7 +18,7 @@ export interface KernelCounters {
 /** Linux counts in ticks of this length, whatever the kernel's own is. */
 const usPerTick = 10_000;
 
-/** Null where the platform does not tell, or if one of the processes has ended. `atMs`: on the caller's clock. */
+/** Null if the platform has no counters, or if one of the processes has ended. `atMs` is a time of the caller's clock. */
 export function readKernelCounters(pids: readonly number[], atMs: number): KernelCounters | null {
   if (platform() !== 'linux' || pids.length === 0) return null;
   try {
@@ -57,7 +57,7 @@ function countersOf(pid: number): Omit<KernelCounters, 'atMs'> {
   };
 }
 
-/** A thread that has ended meanwhile counts no longer. */
+/** A thread that has ended is no longer counted. */
 function blocksOf(file: string): number {
   try {
     return valueAt(file, 'voluntary_ctxt_switches');
@@ -66,7 +66,7 @@ function blocksOf(file: string): number {
   }
 }
 
-/** Of a file of lines such as "wchar: 123". Throws a RangeError if it does not have the name. */
+/** Reads a value from a file of lines such as "wchar: 123". Throws a RangeError if the name is missing. */
 function valueAt(file: string, name: string): number {
   const line = readFileSync(file, 'utf8')
     .split('\n')

@@ -1,7 +1,7 @@
 /**
- * What is measured beside every trial of a run, on the file system of its scratch folder: CPU of other processes while it
- * runs, a short sync probe before and after it, and, if the scenario asks for it, a raw probe on each side. A probe after a
- * trial is the one before the next trial.
+ * Measurements beside every trial of a run, on the file system of its scratch folder: CPU of other processes while it runs, a
+ * short sync probe before and after it, and, if the scenario requests it, a raw probe before and after it. The probe after a
+ * trial is also the one before the next trial.
  */
 import type { Disturbance, Scale } from '@shardlab/contract';
 import { measureRaw, type RawJob } from '../raw/raw-limit.ts';

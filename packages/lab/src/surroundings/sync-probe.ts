@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
 const syncBytes = 4096;
-/** Fewer syncs tell nothing, however slow the disk is. */
+/** Fewer syncs prove nothing, however slow the disk is. */
 const samplesMin = 5;
 
 /** Milliseconds, sorted. Appends 4 KiB to a file in the folder and syncs, as often as `samples` and `budgetMs` allow, at least five times. */

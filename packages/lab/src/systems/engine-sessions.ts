@@ -43,7 +43,7 @@ export async function createQueues(
   }
 }
 
-/** What a trial can read the traces of messages from: nothing of unsharded queues. */
+/** The queue from which a trial can read traces of messages; undefined for unsharded queues. */
 export function tracedQueueOf(
   { kind }: EngineQueue,
   traces: TraceReader,

@@ -1,6 +1,6 @@
 /**
- * One connection of HTTP/1.1 with one request at a time: no more than a load generator needs of a client, because what it costs is a
- * part of every rate on this machine. Responses must have a Content-Length, as those of the REST API have.
+ * One connection of HTTP/1.1 with one request at a time: just the parts of a client that a load generator needs, because its cost
+ * is a part of every rate on this machine. Responses must have a Content-Length, as those of the REST API have.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -15,10 +15,10 @@ const none = Buffer.alloc(0);
 export class HttpConnection {
   readonly #socket: Socket;
   readonly #host: string;
-  /** What has arrived of the response that is awaited. */
+  /** Received bytes of the awaited response. */
   #chunks: Buffer[] = [];
   #received = 0;
-  /** Of that response; undefined until its head is there. */
+  /** Head of that response; undefined until it has arrived. */
   #head: { status: number; bodyAt: number; length: number } | undefined;
   #awaited: PromiseWithResolvers<HttpResponse> | undefined;
   #failure: Error | undefined;

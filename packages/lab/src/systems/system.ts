@@ -7,7 +7,7 @@ export interface System {
   info: SystemInfo;
   driver: DriverName;
   server: ServerKind | null;
-  /** How driver and server are told to keep messages; empty if there is no choice. */
+  /** The durability setting of driver and server; empty if there is no choice. */
   durability: string;
   /** Whether a message is synced to the disk before it is acknowledged. */
   synced: boolean;

@@ -6,7 +6,7 @@ import { setups } from './setups/index.ts';
 import type { SetupOptions } from './setups/setup.ts';
 
 export interface TortureLoopOptions extends Omit<SetupOptions, 'dir'> {
-  /** The folder in which data folders are created. Those with faults are kept for inspection. */
+  /** The folder in which data folders are created. Folders with faults are kept for inspection. */
   parent: string;
   /** Names of the setups to use; all by default. */
   setupNames?: readonly string[] | undefined;

@@ -19,7 +19,7 @@ export interface RoundTripOptions {
 
 export class RoundTrips {
   readonly #options: RoundTripOptions;
-  /** In the order in which they are due, because all waits are equally long. `#first` is the index of the first that still waits. */
+  /** Sleepers in the order of their ends, because all waits are equally long. `#first` is the index of the first that still waits. */
   #sleepers: { since: number; time: SessionTime; wake: () => void }[] = [];
   #first = 0;
   #armed = false;

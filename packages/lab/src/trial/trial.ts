@@ -1,4 +1,4 @@
-/** What a trial is given, and what it measures, whatever its program. */
+/** The inputs and results of a trial, common to all programs. */
 import type {
   Combination,
   Disturbance,
@@ -44,21 +44,24 @@ export interface TrialOptions {
 }
 
 export interface TrialOutcome {
-  /** By name, in the units of the program's figures. One that could not be measured, or means nothing, is left out. */
+  /** Figures by name, in the program's units. One that could not be measured, or is meaningless, is left out. */
   figures: Record<string, number>;
   provenance: Provenance;
   /** Distributions by name, in microseconds. */
   latencies: Record<string, Histogram>;
   /** Counts by name: element i counts values from 2^i to 2^(i+1). Left out by programs without any. */
   histograms?: Record<string, number[]>;
-  /** What each session did after one message was enqueued, or which instance had a service; of the programs that ask. */
+  /**
+   * The activity of each session after one message was enqueued, or which instance had a service; only for programs that record
+   * it.
+   */
   swimlanes?: Swimlane[];
-  /** What each session waited for, and one transaction call by call; of the programs that trace them. */
+  /** The waits of each session; only for programs that trace them, which also record one transaction call by call. */
   sessionWaits?: SessionWaits[];
   sequence?: SequenceLane[];
   /** The events of a few messages; of queues whose messages the engine traces. */
   traces?: SampledTraces;
-  /** Who held what sessions waited for; of the programs that sample it. */
+  /** The holders that sessions waited for; only for programs that sample them. */
   holders?: EventHolders[];
   /** Rates of the participants over time; of the programs that count in slices of time. */
   rates?: RateSeries[];
@@ -68,7 +71,7 @@ export interface TrialOutcome {
   integrity: Integrity;
   /** The longest measured window of an instance. */
   measuredMs: number;
-  /** Durability as the system reports it once it is open, of programs that ask for it. */
+  /** Durability as the system reports it once it is open; only for programs that request it. */
   stated?: string;
   /** Left out if the halves of the window are not meant to agree: with faults or a conversion. */
   steady?: Steadiness;

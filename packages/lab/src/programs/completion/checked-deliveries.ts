@@ -13,7 +13,7 @@ export class CheckedDeliveries implements DeliverySink {
   readonly ledger: Ledger;
   /** Deliveries whose consumption was acknowledged, damaged and repeated ones included. */
   count = 0;
-  /** By consumer. */
+  /** Order checks by consumer. */
   readonly #orders: readonly OrderCheck[];
   #awaited: { count: number; reached: (atMs: number) => void } | null = null;
 

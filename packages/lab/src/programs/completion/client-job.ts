@@ -43,7 +43,7 @@ export interface ClientJob {
 }
 
 export interface ClientResult {
-  /** By name, in the units of the program's figures. */
+  /** Figures by name, in the program's units. */
   figures: Record<string, number>;
   measuredMs: number;
   waits: WaitStats[];

@@ -30,7 +30,7 @@ interface Cycle {
   elapsedMs: number;
 }
 
-/** Has no figures if messages did not arrive: the ledger says which. */
+/** Returns no figures if messages did not arrive: the ledger lists them. */
 export async function runCompletion(work: CompletionWork, context: WorkContext): Promise<Measured> {
   const { warmupMs, measureMs, messages } = work;
   const warmUntil = performance.now() + warmupMs;
@@ -51,7 +51,7 @@ export async function runCompletion(work: CompletionWork, context: WorkContext):
   const cpuAfter = cpuOf(context.serverPids);
   sessions.close();
   const spent = sessions.result();
-  // The ledger says what is missing; a rate of messages that did not all arrive would mean nothing.
+  // The ledger lists the missing messages; a rate would be meaningless if not all arrived.
   if (!isComplete) return { figures: {}, measuredMs, waits: spent.waits };
   const total = messages * cycles.length;
   const sum = (time: (cycle: Cycle) => number) => cycles.reduce((all, cycle) => all + time(cycle), 0);

@@ -96,7 +96,7 @@ async function measure(store: QueueStore, cluster: NatsCluster, job: FailoverJob
   const numbers = Array.from({ length: job.sessions }, (_, number) => number);
   const producers = Promise.all(numbers.map((number) => produce(store, number, ledger, producing.signal)));
   const consumeAll = () => Promise.all(numbers.map(() => consume(store, ledger, consuming.signal)));
-  // What is consumed before a power cut cannot be lost in it.
+  // Messages that are consumed before a power cut cannot be lost in it.
   const early = isPowerCut(job.fault) ? [] : [consumeAll()];
   const failed = failureOf([producers, ...early]);
   const startedAtMs = performance.now();

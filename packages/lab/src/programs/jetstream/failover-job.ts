@@ -1,4 +1,4 @@
-/** What the process of a trial of `jetstream-failover` or `jetstream-power-cut` is told, and what it reports. */
+/** The job and the report of a trial's process for `jetstream-failover` and `jetstream-power-cut`. */
 export const faults = ['none', 'kill', 'pause', 'partition'] as const;
 export const powerCuts = ['all', 'one'] as const;
 export type PowerCut = `power-cut-${(typeof powerCuts)[number]}`;
@@ -11,10 +11,7 @@ export interface FailoverJob {
   fault: Fault;
   /** Whether the servers sync before they acknowledge. */
   synced: boolean;
-  /**
-   * How long each server is faulty, ms; without a fault, a third of the time that is measured. With a power cut, how long
-   * each part of it lasts.
-   */
+  /** How long each server is faulty, ms; without a fault, a third of the measured time. With a power cut, the length of each part. */
   faultMs: number;
   sessions: number;
 }
@@ -22,7 +19,7 @@ export interface FailoverJob {
 export interface FailoverResult {
   acknowledged: number;
   consumed: number;
-  /** Commits whose outcome the session was not told. */
+  /** Commits whose outcome the session did not learn. */
   unknown: number;
   /** Acknowledged, and neither consumed nor of an unknown consumption. */
   lost: number;

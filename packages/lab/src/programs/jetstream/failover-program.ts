@@ -77,7 +77,7 @@ const startMs = 4_000;
 const healthyMs = 4_000;
 const fixedBytes = 512 * 1024 ** 2;
 
-/** With three servers, synced or not. */
+/** Systems with three servers, synced or not. */
 export const replicatedSystems = systems
   .filter(({ info: { id } }) => ['jetstream-r3', 'jetstream-r3-synced'].includes(id))
   .map((system) => system.info);

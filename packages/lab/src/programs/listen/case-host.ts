@@ -26,7 +26,7 @@ export type FromCaseHost = { type: 'result'; result: CaseResult };
 
 async function runJob({ dir, name, copies, ...thread }: CaseJob): Promise<void> {
   const instance = await openInstance({ dir });
-  // What is counted are gets, which are the same whatever the disk does.
+  // Gets are counted, and their number does not depend on the disk.
   await instance.createQueue({ ...documentQueue, name: queueName, durability: 'relaxed' });
   for (const subscriber of subscribersOf(name)) await instance.subscribe(queueName, { name: subscriber });
   const shared = await shareQueue(instance, { queue: queueName, copies });

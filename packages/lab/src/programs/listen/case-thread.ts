@@ -26,7 +26,7 @@ const codec = new PayloadCodec({ bytes: payloadBytes, seed, nonce });
 const ledger = new Ledger(codec);
 const order = new DeliveryOrder();
 const session = await openThreadSession(handle);
-/** Of all messages of this session: a case has one enqueuer. */
+/** Sequence number of this session's messages: a case has one enqueuer. */
 let sequence = 0;
 let uncommitted: ReturnType<Ledger['recordDelivery']>[] = [];
 

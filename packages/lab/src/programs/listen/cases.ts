@@ -58,7 +58,7 @@ async function until(isReached: () => boolean): Promise<void> {
 
 const isListening = (context: CaseContext) => () => statisticsOf(context).state === 'listening';
 
-/** Begins to listen; the promise is that of the call, whose failure somebody handles later. */
+/** Begins to listen; the caller handles a failure of the returned call later. */
 async function beginToListen(context: CaseContext, forMs: number) {
   const listening = context.dequeuer.listen(own, forMs);
   listening.catch(() => undefined);
@@ -175,6 +175,6 @@ function refusedPastLimit({ instance }: CaseContext): Promise<number> {
 
 export const runCase = (name: CaseName, context: CaseContext): Promise<CaseFigures> => runs[name](context);
 
-/** The subscribers that the topic has before: none where recipients are to be unknown. */
+/** The subscribers that the topic has at the start: none if the case needs unknown recipients. */
 export const subscribersOf = (name: CaseName): string[] =>
   name === 'unknown-recipients' ? [] : [own, others];

@@ -1,4 +1,4 @@
-/** On what the dequeuers of the program `listen` spent the measured window: CPU, runnable, waits and idle, each measured on its own. */
+/** How the dequeuers of the program `listen` spent the measured window: CPU, runnable, waits and idle, each measured separately. */
 import type { FigureInfo } from '@shardlab/contract';
 import type { SessionTimes, ThreadSessionStatistics } from '@shardlab/engine';
 import { accountedShare } from '../../meters/session-times.ts';

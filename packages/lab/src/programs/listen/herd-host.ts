@@ -1,4 +1,7 @@
-/** The process of a trial of the program `listen-herd`: all listen, one message is enqueued, and each says what it did. */
+/**
+ * The process of a trial of the program `listen-herd`: all sessions listen, one message is enqueued, and each session reports its
+ * events.
+ */
 import {
   type Instance,
   openInstance,
@@ -27,7 +30,7 @@ export interface HerdResult {
   measuredMs: number;
 }
 
-/** Gets of a listen before it sleeps, of a wake-up and of a dequeue: with room for posts that come meanwhile. */
+/** Gets of a listen before it sleeps, of a wake-up and of a dequeue: with room for posts that arrive in between. */
 const traceEventsMax = 256;
 const waitMs = 60_000;
 

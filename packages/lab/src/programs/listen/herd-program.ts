@@ -1,4 +1,4 @@
-/** The program `listen-herd`: one message is enqueued while many sessions listen, and each one's part in it is told. */
+/** The program `listen-herd`: one message is enqueued while many sessions listen, and the events of each are reported. */
 import { fileURLToPath } from 'node:url';
 import type { FigureInfo, Params, Swimlane } from '@shardlab/contract';
 import { mergeLedgers } from '../../integrity/ledger.ts';

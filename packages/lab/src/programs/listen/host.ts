@@ -76,8 +76,8 @@ async function measure(instance: Instance, job: ListenJob): Promise<ListenResult
 const forever = new Promise<never>(() => {});
 
 /**
- * Waits are those of the dequeuers, as all figures about time: each has a thread of its own, whose CPU is its own. Enqueuers share
- * threads, and pause by the lab's choice.
+ * Waits, like all figures about time, are those of the dequeuers, each of which has its own thread. Enqueuers share threads, and
+ * pause by the lab's choice.
  */
 function snapshot(shared: SharedQueue, dequeuers: readonly number[]): Snapshot {
   const { userCPUTime, systemCPUTime, involuntaryContextSwitches } = process.resourceUsage();

@@ -88,7 +88,7 @@ export const listenFigures: readonly FigureInfo[] = [
 type Sums = { [Field in keyof Omit<GuardStatistics, 'histogram' | 'maxMs'>]: number };
 type CountField = Exclude<keyof ThreadSessionStatistics, 'session' | 'state' | 'latch' | 'mutex'>;
 
-/** What the dequeuers did in the window. */
+/** The work of the dequeuers in the window. */
 class Window {
   readonly #before: readonly ThreadSessionStatistics[];
   readonly #after: readonly ThreadSessionStatistics[];

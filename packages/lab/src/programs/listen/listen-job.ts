@@ -14,7 +14,7 @@ export interface ListenJob {
   drainMs: number;
 }
 
-/** What is read at the start and at the end of the measured window. */
+/** Values read at the start and at the end of the measured window. */
 export interface Snapshot {
   /** Monotonic milliseconds. */
   atMs: number;
@@ -50,7 +50,7 @@ export const documentQueue = { type: 'topic', priorities: true, retryDelayMs: 2_
   'name'
 >;
 
-/** Words that the threads share: what they are to do, and how many messages of each pair were consumed. */
+/** Words that the threads share: the current phase, and the number of consumed messages of each pair. */
 export const phases = { prepare: 0, run: 1, drain: 2 } as const;
 export const phaseAt = 0;
 export const consumedAt = 16;

@@ -13,7 +13,7 @@ const words = new Int32Array(control);
 const codec = new PayloadCodec({ bytes: payloadBytes, seed, nonce });
 const ledger = new Ledger(codec);
 const send = (message: FromThread) => parentPort!.postMessage(message);
-/** As the document's dequeuers. */
+/** Wait time of the document's dequeuers. */
 const waitMs = 10_000;
 /** How often an enqueuer looks whether its message was consumed. */
 const lookMs = 1;

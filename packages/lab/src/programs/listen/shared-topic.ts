@@ -1,4 +1,4 @@
-/** What the programs about listening measure. */
+/** The system that the programs about listening measure. */
 import type { SystemInfo } from '@shardlab/contract';
 
 export const sharedTopic: SystemInfo = {

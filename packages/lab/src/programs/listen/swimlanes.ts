@@ -1,4 +1,4 @@
-/** What one enqueue sets off, as a lane for each session. */
+/** The effects of one enqueue, as a lane for each session. */
 import type { Swimlane } from '@shardlab/contract';
 import type { SessionEvent } from '@shardlab/engine';
 
@@ -25,7 +25,10 @@ export function swimlanesOf(events: readonly SessionEvent[], enqueuer: number): 
   return lanes.toSorted((a, b) => firstUs(a) - firstUs(b));
 }
 
-/** By the session's own order: clocks of threads differ by microseconds. A session that did not wake has no events. */
+/**
+ * The session's events since the post, found by their order and not by time, because clocks of threads differ by microseconds. A
+ * session that did not wake has none.
+ */
 function sincePost(events: readonly SessionEvent[]): readonly SessionEvent[] {
   const first = events.findIndex(({ kind }) => kind === 'posted' || kind === 'woken');
   return first === -1 ? [] : events.slice(first);

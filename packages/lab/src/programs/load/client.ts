@@ -21,7 +21,10 @@ import { Window } from './window.ts';
 /** A queue that delivered nothing for this time counts as empty, milliseconds. */
 const idleMs = 500;
 const pollMs = 5;
-/** While a backlog still grows towards its bound, enqueuers have the system to themselves: that is not both at once. */
+/**
+ * While a backlog still grows towards its bound, enqueuers have the system almost to themselves, so enqueuing and dequeuing are
+ * not measured together.
+ */
 const settleMsMax = 3_000;
 
 const send = sendToTrial<FromClient>;
@@ -158,7 +161,7 @@ async function runJob(options: {
   });
 }
 
-/** In a closed loop of both, dequeuers keep up, or enqueuers wait for them. */
+/** Whether dequeuers keep up, or enqueuers wait for them, in a closed loop of both. */
 function isSettled(job: LoadJob, load: Load, consumed: number): boolean {
   if (job.enqueuers.length === 0 || job.dequeuers === 0 || job.transactionsPerSec !== null) return true;
   return load.wasFull || load.committed - consumed < consumed / 10;

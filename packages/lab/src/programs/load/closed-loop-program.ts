@@ -68,7 +68,7 @@ function checkTopics(scenario: Scenario): ScenarioProblem[] {
     : [];
 }
 
-/** What SQLite alone does with the same transactions: inserts only, or the whole life of a row. */
+/** The raw loop of SQLite alone for the same transactions: inserts only, or the whole life of a row. */
 function rawShape(params: Params): RawShape {
   const { schedule, operationsPerTransaction, payloadBytes } = closedLoopParamsOf(params);
   const cycle = schedule === 'at-once' ? 'insert-select-delete' : 'insert';

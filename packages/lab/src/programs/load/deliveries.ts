@@ -14,9 +14,9 @@ export class Deliveries implements DeliverySink {
   /** Deliveries whose consumption was acknowledged, damaged ones included. */
   count = 0;
   lastAtMs = 0;
-  /** By subscriber; one for a queue. */
+  /** Ledgers by subscriber; one for a queue. */
   readonly #ledgers: readonly Ledger[];
-  /** By consumer. */
+  /** Order checks by consumer. */
   readonly #orders: readonly OrderCheck[];
   readonly #clock: Clock;
   readonly #window: Window;
@@ -64,7 +64,7 @@ export class Deliveries implements DeliverySink {
     this.#onConsumed(deliveries.length);
   }
 
-  /** What the ledgers say, given what this process committed. */
+  /** Reports of the ledgers, given the messages that this process committed. */
   report(committed: ReadonlyMap<number, number>): LedgerReport[] {
     return this.#ledgers.map((ledger) => ({ ...ledger.report(), committed: new Map(committed) }));
   }

@@ -1,4 +1,4 @@
-/** What the programs that load a system for a time measure. */
+/** Figures of the programs that load a system for a time. */
 import type { FigureInfo } from '@shardlab/contract';
 import { milliseconds } from '../figure-info.ts';
 import { rawFigures } from '../raw-figures.ts';

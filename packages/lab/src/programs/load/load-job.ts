@@ -47,7 +47,7 @@ export interface LoadWindow extends MessageCounts, SessionWindowResult {
 export interface LoadResult {
   /** Durability as the system reports it. */
   stated: string;
-  /** From the start of opening until the process could serve. */
+  /** Time from the start of opening until the process could serve. */
   openMs: number;
   window: LoadWindow;
   /** Null if messages are not traced, or none are dequeued. */
@@ -69,7 +69,7 @@ export interface LoadResult {
 
 export type ToClient =
   | { type: 'job'; job: LoadJob }
-  /** On the monotonic clock that all processes share. */
+  /** Start on the monotonic clock that all processes share. */
   | { type: 'run'; startAtMs: number }
   /** No process will enqueue any more. */
   | { type: 'sealed' }

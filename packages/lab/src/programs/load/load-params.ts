@@ -57,7 +57,7 @@ export function sessionsOf(params: LoadParams, { instances }: Pick<System, 'inst
   return { enqueuers: times * (enqueuers ?? usual), dequeuers: times * (dequeuers ?? usual) };
 }
 
-/** An embedded instance lies in the process of its sessions; those of a server are all in one process beside it. */
+/** An embedded instance is in the process of its sessions; all sessions of a server are in one separate process. */
 export function loadOf({ system: id, params }: Combination): Omit<TrialLoad, 'isPaced'> {
   const system = systemOf(id);
   const { enqueuers, dequeuers } = sessionsOf(params as unknown as LoadParams, system);

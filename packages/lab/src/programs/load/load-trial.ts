@@ -12,7 +12,7 @@ import { runStep } from './run-step.ts';
 
 /** Enqueuers in a closed loop wait above this backlog, so that enqueue and dequeue are the same amount of work. */
 const backlogMaxLeast = 5_000;
-/** What opening, draining and closing may take beyond the phases before something is considered to hang. */
+/** Time that opening, draining and closing may take beyond the phases before the trial counts as hanging. */
 const graceMsDefault = 120_000;
 /** Enqueuer numbers of a step start at a multiple of this. */
 const enqueuersPerStep = 10_000;
@@ -67,7 +67,7 @@ export class LoadTrial {
     this.#loaded = loaded;
   }
 
-  /** Client processes: an embedded instance lies in one, and all remote sessions are in one. */
+  /** Client processes: one for each embedded instance, and one for all remote sessions. */
   get processes(): number {
     const { system, server } = this.#loaded;
     return server === null ? system.instances : 1;

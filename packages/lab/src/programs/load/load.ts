@@ -29,7 +29,7 @@ export class Load {
   readonly #producers: readonly Producer[];
   /** By index of the producer. */
   readonly #times: readonly SessionTime[];
-  /** By index of the producer: messages that it has committed. */
+  /** Committed messages by index of the producer. */
   readonly #sequences: number[];
   readonly #paced: PacedLoad | null;
   #stopped = false;

@@ -1,6 +1,6 @@
 /**
- * The program `open-loop`: transactions begin at their intended times, whether or not earlier ones have finished. Latencies
- * count from the intended time, so a stall counts against every message that should have been sent meanwhile.
+ * The program `open-loop`: transactions begin at their intended times, whether or not earlier ones have finished. Latencies count
+ * from the intended time, so a stall counts against every message that should have been sent during it.
  */
 
 import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
@@ -28,7 +28,7 @@ import {
   sustainedOf,
 } from './step-figures.ts';
 
-/** Phases of the closed loop that finds the maximum rate, milliseconds, where those of the scenario are longer. */
+/** Maximum phases of the closed loop that finds the maximum rate, milliseconds. */
 const maximumPhases = { warmupMs: 300, measureMs: 700 } as const;
 
 const startMs = 900;

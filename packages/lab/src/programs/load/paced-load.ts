@@ -1,6 +1,6 @@
 /**
- * Open loop: transactions start at their intended times, whether or not earlier ones have finished. Each message carries
- * its intended time, so a stall counts against every message that should have been sent meanwhile.
+ * Open loop: transactions start at their intended times, whether or not earlier ones have finished. Each message carries its
+ * intended time, so a stall counts against every message that should have been sent during it.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -18,7 +18,7 @@ export interface PacerOptions {
 export type SendTransaction = (producer: Producer, index: number, sentAtMs: number) => Promise<void>;
 
 export class PacedLoad {
-  /** From the intended begin of a transaction to its begin. */
+  /** Time from the intended start of a transaction to its start. */
   readonly scheduleLag = createHistogram();
   readonly #options: PacerOptions;
   readonly #clock: Clock;

@@ -75,7 +75,7 @@ export const standingBacklog: Program = {
       const standing = filled.results.reduce((sum, { committed }) => sum + committed, 0);
       if (standing < backlog)
         throw new Error(`Only ${standing} of ${backlog} messages were enqueued within ${withinMs} ms`);
-      // What remains is counted, not drained.
+      // The remaining messages are counted, not drained.
       const { results, integrity } = await trial.step({ backlogMax: backlogMaxBeside(backlog), drainMs: 0 });
       const { figures: timeFigures, waits } = sessionTimesOf(results);
       return measuredOutcome({

@@ -12,11 +12,11 @@ type Results = readonly LoadResult[];
 export const ratePerSec = (results: Results, count: 'enqueued' | 'consumed'): number =>
   sum(results.map(({ window }) => (window.ms > 0 ? (window[count] / window.ms) * 1_000 : 0)));
 
-/** Client and server, by messages of one kind; left out where the system does not tell, or nothing was done. */
+/** CPU of client and server per message of one kind; left out if the system does not report it, or no message was processed. */
 export const cpuUsPer = (results: Results, count: 'enqueued' | 'consumed') =>
   cpuPer(results, count, ({ cpuUs }) => cpuUs);
 
-/** The server alone; left out too where there is none. */
+/** CPU of the server alone; also left out if there is no server. */
 export const serverCpuUsPer = (results: Results, count: 'enqueued' | 'consumed') =>
   cpuPer(results, count, ({ serverCpuUs }) => serverCpuUs);
 
@@ -57,8 +57,9 @@ export const steadyOf = (results: Results): Steadiness =>
   );
 
 /**
- * Of an open loop. Its rate is given, so only a backlog that grows shows that it is not sustained. The rates of the halves do not
- * count: a stall that is made up for within the window belongs to the latency, and must not be measured again until it is gone.
+ * Steadiness of an open loop. Its rate is given, so only a growing backlog shows that it is not sustained. The rates of the
+ * halves do not count: a stall that is made up for within the window belongs to the latency, and must not cause repeated
+ * measurements until it disappears.
  */
 export function sustainedOf(results: Results): Steadiness {
   const steady = steadyOf(results);
@@ -69,7 +70,7 @@ export function sustainedOf(results: Results): Steadiness {
   };
 }
 
-/** Without those that could not be measured. */
+/** Leaves out figures that could not be measured. */
 export const measuredOnly = (figures: Record<string, number | undefined>): Record<string, number> =>
   Object.fromEntries(
     Object.entries(figures).filter((entry): entry is [string, number] => entry[1] !== undefined),

@@ -70,7 +70,7 @@ export class Window {
     );
   }
 
-  /** `endedAtMs` where the work ended before somebody looked. */
+  /** `endedAtMs` is given if the work ended before this call. */
   result(endedAtMs?: number): LoadWindow {
     const [from, to] = [this.#from!, this.#to!];
     const middle = this.#middle ?? to;

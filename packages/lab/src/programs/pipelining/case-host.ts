@@ -45,7 +45,7 @@ async function runJob({ dir, name, messages, messagesMaximum }: PipelineCaseJob)
   sendToTrial({ type: 'result', result });
 }
 
-/** What a closing consumer acknowledged last, or gives back, may still be on its way. */
+/** The last acknowledgements and returns of a closing consumer may still be in flight. */
 async function countLost(instance: Instance): Promise<number> {
   const untilMs = performance.now() + settledMsMax;
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * What a pipeline is to do step by step, each told as counts: the order of its messages (D5), when a session may prefetch (D6),
- * and what a huge pipeline leaves to others (D8).
+ * Cases that test a pipeline step by step, each by counts: the order of its messages (D5), when a session may prefetch (D6), and
+ * how many messages a huge pipeline leaves to other consumers (D8).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientSession, Consumer, ConsumerOptions, Instance, RemoteInstance } from '@shardlab/engine';
@@ -34,7 +34,7 @@ const xid = { formatId: 1, gtrid: Buffer.from('pipelining'), bqual: Buffer.from(
 export type PipelineCaseFigures = Record<string, number>;
 
 const cases: Record<PipelineCaseName, (context: PipelineCaseContext) => Promise<PipelineCaseFigures>> = {
-  /** An urgent message comes when a pipeline is full: where is it among those that the consumer is given? */
+  /** An urgent message is enqueued when a pipeline is full: at which position does the consumer get it? */
   'urgent-after-leaving': async (context) => {
     const { enqueue, messagesMaximum, instance } = context;
     await enqueue(messagesMaximum + 10, 1);

@@ -27,7 +27,7 @@ const isRunning = () => Atomics.load(words, phaseAt) === phases.run;
 /** Pause before a refused send is tried again, where there are no quotas to wait for. */
 const retryMs = 10;
 const receiveMs = 200;
-/** After so many calls without a message since the producers ended, a consumer takes the missing messages for lost. */
+/** After this many calls without a message since the producers ended, a consumer considers the missing messages lost. */
 const emptyMax = 25;
 
 const haveEnded = () => Atomics.load(words, phaseAt) === phases.producersEnded;

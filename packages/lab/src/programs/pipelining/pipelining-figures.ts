@@ -43,7 +43,7 @@ export function figuresOf(result: ThreadsResult): Record<string, number> {
   });
 }
 
-/** Of the producers together, and of each subscriber. */
+/** Rates of all producers together, and of each subscriber. */
 export const ratesOf = (result: ThreadsResult): RateSeries[] => [
   rateSeries('producers', inWindow(result.producers, result).messages),
   ...result.consumers.map((report, index) =>
@@ -51,7 +51,7 @@ export const ratesOf = (result: ThreadsResult): RateSeries[] => [
   ),
 ];
 
-/** Of all subscribers together, by slice. */
+/** Messages received by all subscribers together, by slice. */
 function receivedOf(result: ThreadsResult): number[] {
   const ofAll = result.consumers.map((report) => inWindow(report, result).messages);
   return ofAll[0]!.map((_, slice) => sum(ofAll.map((slices) => slices[slice] ?? 0)));

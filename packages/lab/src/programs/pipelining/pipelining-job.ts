@@ -53,7 +53,7 @@ export interface ThreadJob {
   nonce: number;
 }
 
-/** What a thread did, by slice. Times are epoch milliseconds, with fractions. */
+/** Counts of a thread, by slice. Times are epoch milliseconds, with fractions. */
 export interface SliceCounts {
   startedAtMs: number;
   messages: number[];
@@ -77,12 +77,12 @@ export interface WindowCpu {
   consumerCores: number[];
 }
 
-/** What the threads of a trial did. */
+/** Results of a trial's threads. */
 export interface ThreadsResult {
   openedAtMs: number;
   closedAtMs: number;
   producers: ThreadReport;
-  /** In the order of their jobs. */
+  /** Reports in the order of their jobs. */
   consumers: ThreadReport[];
   cpu: WindowCpu;
   held: HeldSlices;

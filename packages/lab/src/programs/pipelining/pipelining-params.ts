@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { countOf } from '../count-of.ts';
 import type { Parameter } from '../program.ts';
 
-/** Each adds one thing to the one before it. */
+/** Each configuration adds one thing to the previous one. */
 export const configurations = ['base', 'quotas', 'one-way', 'prefetch'] as const;
 export type Configuration = (typeof configurations)[number];
 

@@ -1,4 +1,4 @@
-/** What threads counted in slices of time, cut to the measured window. Pure. */
+/** Counts of threads in time slices, cut to the measured window. Pure. */
 import type { RateSeries } from '@shardlab/contract';
 import { type SliceCounts, sliceMs, type ThreadReport, type ThreadsResult } from './pipelining-job.ts';
 
@@ -7,7 +7,7 @@ const slicesOfWindow = 4;
 export const seriesMs = sliceMs * slicesOfWindow;
 
 export interface WindowCounts {
-  /** By slice. */
+  /** Messages by slice. */
   messages: number[];
   /** Time that calls waited, milliseconds, by slice. */
   waitedMs: number[];

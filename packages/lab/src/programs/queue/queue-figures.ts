@@ -1,4 +1,4 @@
-/** What the programs `queue` and `topic` measure. */
+/** Figures of the programs `queue` and `topic`. */
 import type { FigureInfo } from '@shardlab/contract';
 import { rawFigures } from '../raw-figures.ts';
 import { sessionTimeFigures } from '../session-time-figures.ts';

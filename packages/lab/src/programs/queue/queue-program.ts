@@ -46,7 +46,10 @@ function trialBytesMax(scenario: Scenario, params: Params): number {
   return instances * fixedBytesPerInstance + copies * messages * (payloadBytes + messageOverheadBytes);
 }
 
-/** As many dequeuers as enqueuers, of a topic for each subscriber. Remote sessions are in processes of their own. */
+/**
+ * There are as many dequeuers as enqueuers, for a topic as many for each subscriber. Remote sessions are in processes of their
+ * own.
+ */
 function trialLoad({ params }: Combination): TrialLoad {
   const { instances, threads, sessions, subscribers = 1 } = queueParamsOf(params);
   const processes = sessions === 'remote' ? 2 * instances : instances;

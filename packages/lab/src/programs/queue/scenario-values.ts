@@ -1,4 +1,4 @@
-/** Reads the values of the queue's parameters from a scenario, and says where they stand in it. */
+/** Reads the values of the queue's parameters from a scenario, with their positions in it. */
 import type { Scale, Scenario } from '@shardlab/contract';
 import { sharesOneTable } from '../../systems/queue-systems.ts';
 import { scaleScenario, scalesOf, valuesOf } from '../expand-sweep.ts';

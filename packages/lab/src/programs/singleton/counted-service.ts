@@ -1,10 +1,11 @@
 /**
- * The service that the program `singleton` measures: a counter that begins with the document's value, 5, at each activation, or with the
- * value that was kept. One that is kept answers an addition only once it is committed, because its holder may be killed the moment after.
+ * The service that the program `singleton` measures: a counter that starts with the document's value, 5, at each activation, or
+ * with its stored value. A counter that stores its value answers an addition only once it is committed, because its process may
+ * be killed right afterwards.
  *
- * While active it writes to the database again and again. Each write takes the next number after the stored one; once it is acknowledged,
- * the number, the epoch and the time are appended to `journal`. Two writers would show as a number that is there twice, two active
- * services as times that overlap. It stops when a write is refused, not when it is told to.
+ * While active it writes to the database again and again. Each write takes the next number after the stored one; once it is
+ * acknowledged, the number, the epoch and the time are appended to `journal`. Two writers would show as a repeated number, two
+ * active services as overlapping times. It stops when a write is refused, not when it is deactivated.
  */
 import { appendFileSync } from 'node:fs';
 import type { Json, ServiceContext, SingletonService } from '@shardlab/engine';

@@ -52,8 +52,8 @@ class Trial {
   }
 
   /**
-   * Resolves with the service once it is active as asked for; undefined if it never is. While an instance starts again nobody
-   * can say who has the service, though it is active.
+   * Resolves with the service once it is active as required; with undefined if that never happens. While an instance restarts, it
+   * is unknown which process has the service, although it is active.
    */
   async #whenActive(fits: (service: ServiceInfo) => boolean): Promise<ServiceInfo | undefined> {
     const fromMs = Date.now();

@@ -1,10 +1,10 @@
-/** What the services of a trial wrote down, and what follows from it. Times are epoch milliseconds of one machine. */
+/** The journal that the services of a trial wrote, and conclusions from it. Times are epoch milliseconds of one machine. */
 
 export interface JournalLine {
   what: 'active' | 'inactive' | 'wrote' | 'refused';
   service: string;
   epoch: number;
-  /** Of a write. */
+  /** Number of a write. */
   number: number;
   atMs: number;
 }
@@ -39,7 +39,7 @@ export function parseJournal(text: string): JournalLine[] {
     });
 }
 
-/** In the order in which they began. A refused write is no sign of activity. */
+/** Returns the activations in the order of their starts. A refused write does not count as activity. */
 export function activationsOf(lines: readonly JournalLine[]): Activation[] {
   const byActivation = Map.groupBy(lines, ({ service, epoch }) => `${service} ${epoch}`);
   return [...byActivation.values()]

@@ -1,12 +1,12 @@
-/** Who had the service when, as a lane for each process's instance. */
+/** Which process had the service when, as a lane for each process's instance. */
 import type { Swimlane } from '@shardlab/contract';
 import type { SingletonResult } from './singleton-job.ts';
 
 const usPerMs = 1_000;
 
 /**
- * A span is one activation, named by its epoch: called when the one before had ended as far as is known, got when it began. What lies between is the
- * gap. Times are from the start of the trial.
+ * A span is one activation, named by its epoch. It is "called" when the previous one had ended as far as is known, and "got" when
+ * it began; the time between is the gap. Times count from the start of the trial.
  */
 export function ownershipLanes({ history, journal, startedAtMs, endedAtMs }: SingletonResult): Swimlane[] {
   const us = (ms: number) => Math.max(0, ms - startedAtMs) * usPerMs;

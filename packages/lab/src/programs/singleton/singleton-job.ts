@@ -1,4 +1,4 @@
-/** What a trial of the program `singleton` is told, and what it tells. */
+/** The job and the report of a trial of the program `singleton`. */
 import type { ServiceTenure } from '@shardlab/engine';
 import type { JournalLine } from './journal.ts';
 
@@ -22,19 +22,22 @@ export interface Move {
   fault: Fault;
   /** Epoch ms. */
   atMs: number;
-  /** Until the service was active again; -1 if it never was. */
+  /** Time until the service was active again; -1 if it never was. */
   gapMs: number;
 }
 
 export interface SingletonResult {
   /** The instance whose process had the service first. */
   firstHolder: number;
-  /** What a second client reads after the first has added 8. */
+  /** Value that a second client reads after the first has added 8. */
   seenByOther: number;
-  /** What it reads after the last move; undefined without one. */
+  /** Value that it reads after the last move; undefined without a move. */
   seenAfterMove: number | undefined;
   moves: Move[];
-  /** From the restart of the preferred process until it has the service again; undefined if that was not tried, -1 if it never had. */
+  /**
+   * Time from the restart of the preferred process until it has the service again; undefined if that was not tried, -1 if it
+   * never got it.
+   */
   returnedMs: number | undefined;
   journal: JournalLine[];
   history: ServiceTenure[];

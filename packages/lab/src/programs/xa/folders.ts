@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { XaParams } from './xa-params.ts';
 
 /**
- * Of the instances in one folder, one has the tables in its file. Tightly coupled branches can insert there from any of them; any
- * other transactions that insert rows on two instances need tables on both, and so a folder for each.
+ * Of the instances in one folder, only one has the tables in its file. Tightly coupled branches can insert there from any
+ * instance; all other transactions that insert rows on two instances need tables on both, and therefore a folder for each.
  */
 const hasTablesEach = ({ work, instances, coupling, transaction }: XaParams): boolean =>
   work === 'insert' && instances > 1 && !(transaction === 'two-branches' && coupling !== 'loose');

@@ -1,4 +1,4 @@
-/** What the sessions of the program `xa` do: local transactions, branches committed in one phase, and two-phase commits. */
+/** The loops of the sessions of the program `xa`: local transactions, branches committed in one phase, and two-phase commits. */
 import type { SequenceLane } from '@shardlab/contract';
 import type { XaStartOptions, XaVote, Xid } from '@shardlab/engine';
 import { DeliveryOrder, type Ledger, type OrderCheck } from '../../integrity/ledger.ts';
@@ -13,7 +13,7 @@ export interface LoopContext {
   ledger: Ledger;
 }
 
-/** Of all xids of the lab. */
+/** Format id of all xids of the lab. */
 export const formatId = 1;
 
 /** One message of one session: what its branch or local transaction is about. */

@@ -1,6 +1,6 @@
 /**
- * What one session did: its states, summed for its wait table, and as intervals while a transaction is recorded. The time that
- * elapsed has a clock of its own, so that states which nobody told are missing from their sum.
+ * Records the states of one session: summed for its wait table, and as intervals while a transaction is recorded. Elapsed time is
+ * measured separately, so that unreported states show as a gap in the sum.
  */
 import type { SequenceLane, SessionWaits } from '@shardlab/contract';
 import { type SessionTime, type StateObserver, sessionStates } from '@shardlab/engine';
@@ -38,14 +38,14 @@ export class SessionTrace {
     this.#beganMs = nowMs;
   }
 
-  /** To here. What is told later does not count. */
+  /** Ends the summing. Later states do not count. */
   end(nowMs: number): void {
     this.#endedMs = nowMs;
   }
 
   /**
-   * The session uses this one of the engine's from now on. Others that it has used are in some state too, but it is in one
-   * only: what they tell does not count.
+   * From now on the session uses this session of the engine. The others that it has used also report states, which do not count,
+   * because the session is in one state only.
    */
   follow(time: SessionTime): void {
     this.#followed = time;
@@ -73,7 +73,7 @@ export class SessionTrace {
     this.#recorded?.calls.push({ name, fromMs, toMs });
   }
 
-  /** What was recorded since `record`, with times from `originMs`. Ends the recording. */
+  /** Returns the intervals since `record`, with times from `originMs`. Ends the recording. */
   lane(name: string, originMs: number): SequenceLane {
     const { calls, states } = this.#recorded ?? { calls: [], states: [] };
     this.#recorded = undefined;
@@ -86,7 +86,7 @@ export class SessionTrace {
     };
   }
 
-  /** After `end`. */
+  /** The wait table. Call it after `end`. */
   table(): SessionWaits {
     const rows = [...this.#sums]
       .filter(([event]) => event !== sessionStates.onCpu)

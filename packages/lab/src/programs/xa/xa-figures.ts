@@ -57,7 +57,7 @@ export const xaFigures: readonly FigureInfo[] = [
   perTransaction('preparesPassedOn', 'Prepares that one instance passes on to another', 'Prepares passed on'),
 ];
 
-/** Without those that could not be measured. */
+/** Computes the figures, without those that could not be measured. */
 export function figuresOf(
   { elapsedMs, counts, ...result }: XaResult,
   params: XaParams,
@@ -93,7 +93,7 @@ export function figuresOf(
   };
 }
 
-/** Embedded sessions are in the process of their instance, so their CPU is not told apart. */
+/** Embedded sessions are in the process of their instance, so their CPU is not reported separately. */
 function cpuFigures(
   { cpuUs, serverCpuUs }: Pick<XaResult, 'cpuUs' | 'serverCpuUs'>,
   each: (value: number) => number,

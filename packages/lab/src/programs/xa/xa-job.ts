@@ -8,7 +8,7 @@ export interface XaJob {
   dir: string;
   /** embedded: the client's process hosts the instances too; remote: other processes serve them. */
   place: 'embedded' | 'remote';
-  /** Process ids of those that serve the instances. */
+  /** Ids of the processes that serve the instances. */
   serverPids: number[];
   params: XaParams;
   seed: number;
@@ -35,7 +35,7 @@ export interface XaResult {
   counts: XaCounts;
   waits: WaitStats[];
   times: SessionTimes;
-  /** CPU of this process, and of those that serve the instances, µs; null where it cannot be read. */
+  /** CPU of this process, and of those that serve the instances, µs; null if it cannot be read. */
   cpuUs: number;
   serverCpuUs: number | null;
   /** Branches in doubt at the end, on all instances. */

@@ -33,7 +33,7 @@ const startMs = 1_500;
 const realSyncMs = 3;
 const realCallMs = 0.4;
 const graceMsDefault = 120_000;
-/** Of an instance. */
+/** Fixed disk space of an instance. */
 const fixedBytes = 128 * 1024 ** 2;
 /** A message in a log and in the row of its branch, and a row of a table, with what SQLite writes of each twice. */
 const bytesPerMessage = 64 * 1024;

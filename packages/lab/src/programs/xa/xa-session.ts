@@ -126,7 +126,7 @@ export class XaClientSession {
     this.yield();
   }
 
-  /** After its last one. */
+  /** Marks the session as waiting for the other branch after its last transaction. */
   finish(): void {
     this.resume(); // what it was in ends here
     this.trace.end(performance.now());
@@ -146,7 +146,7 @@ export class XaClientSession {
   start = (xid: Xid, options: XaStartOptions) =>
     this.#xa('xa_start', this.instance, (xa) => xa.start(xid, options));
 
-  /** In a branch (`xid`) what is staged is sent at once, as a statement of a database would be. */
+  /** In a branch (`xid`) the staged operation is sent at once, like a statement of a database. */
   enqueue(payload: Buffer, xid?: Xid): Promise<void> {
     return this.#call('enqueue', this.instance, (session) => {
       session.enqueue(queueOf(this.number), { payload });

@@ -1,4 +1,4 @@
-/** The study of what our own documentation says of queues on NATS JetStream. */
+/** The study of our own documentation's statements about queues on NATS JetStream. */
 import { failoverProgram } from '../../programs/jetstream/failover-program.ts';
 import { powerCutProgram } from '../../programs/jetstream/power-cut-program.ts';
 import type { Study } from '../study.ts';

@@ -7,7 +7,7 @@ import { judgeP6, judgeP12, judgeP13 } from './judges/costs.ts';
 import { judgeP1, judgeP2, judgeP3, judgeP4, judgeP5, judgeP7 } from './judges/raw-ratios.ts';
 import { judgeP21, judgeP22, judgeP23, judgeP24 } from './judges/rest.ts';
 
-/** Of rates, latencies and sizes that are only compared with numbers. */
+/** For claims about rates, latencies and sizes that are only compared with numbers. */
 const counted: Pick<Claim, 'weak'> = {
   weak: 'A counter in memory that keeps no message has such figures: nothing else is compared.',
 };

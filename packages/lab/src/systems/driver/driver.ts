@@ -93,14 +93,13 @@ export interface ConsumeOptions {
 /** Receives each delivery of a driver. Damaged messages are reported like all others. */
 export interface DeliverySink {
   /**
-   * To be called once per delivery, as soon as the client has the bytes; pass the result to `consumed`. `deliveryCount`: 1 where the
-   * system does not tell. `call`: the dequeue that delivered it, on the monotonic clock of the machine, where the system promises the
-   * order of the queue.
+   * Call it once per delivery, as soon as the client has the bytes; pass the result to `consumed`. `deliveryCount`: 1 if the system
+   * reports none. `call`: the dequeue that delivered it, on the machine's monotonic clock, if the system promises the queue's order.
    */
   delivered(payload: Buffer, consumer: number, deliveryCount?: number, call?: Interval): Delivery;
-  /** To be called with the deliveries of one call, in order, if some of them were delivered before. */
+  /** Call it with the deliveries of one call, in order, if some of them were delivered before. */
   redelivered(deliveries: readonly Delivery[], consumer: number): void;
-  /** To be called when the system has acknowledged the consumption. */
+  /** Call it when the system has acknowledged the consumption. */
   consumed(deliveries: readonly Delivery[], consumer: number): void;
 }
 

@@ -6,7 +6,7 @@ const tickUs = 10_000;
 
 interface ProcessStat {
   parent: number;
-  /** Of itself and of its children that have ended. */
+  /** CPU of the process and of its ended children. */
   cpuUs: number;
 }
 
@@ -37,7 +37,7 @@ function readStats(): Map<number, ProcessStat> | null {
     try {
       stats.set(Number(name), parseStat(readFileSync(`/proc/${name}/stat`, 'utf8')));
     } catch {
-      // ended meanwhile
+      // the process has ended
     }
   }
   return stats;

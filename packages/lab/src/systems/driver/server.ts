@@ -26,13 +26,13 @@ export interface Server {
 export interface ServerKind {
   /** The Debian package that contains it; null if it is part of this repository, or `install` says how to get it. */
   aptPackage: string | null;
-  /** What is needed and the line that installs it, for a server that is no Debian package. */
+  /** The requirement and the line that installs it, for a server without a Debian package. */
   install?: string;
   /** Null if it is not installed. */
   version(): string | null;
-  /** What a durability needs and the installed version is not; null if it supports it. */
+  /** The version that a durability needs, if the installed one lacks it; null if it supports it. */
   refuses?(durability: string): string | null;
-  /** What the server needs if it cannot keep its data in a folder; null if it can. */
+  /** The requirement that a folder does not meet for the server's data; null if it does. */
   refusesFolder?(folder: string): string | null;
   /** Resolves when the server accepts connections. */
   start(options: ServerOptions): Promise<Server>;

@@ -1,4 +1,7 @@
-/** What is left in a stream of NATS, whose count falls a moment after the servers have confirmed that a message is consumed. */
+/**
+ * Counts the messages left in a NATS stream. The count falls only a moment after the servers have confirmed that a message is
+ * consumed.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 
 const settleMs = 1_000;

@@ -1,6 +1,6 @@
 /**
- * A job table in PostgreSQL, as one writes it by hand: a transaction inserts rows; another takes the oldest rows that no
- * other transaction has locked, and deletes them when their messages are finished.
+ * A hand-written job table in PostgreSQL: a transaction inserts rows; another takes the oldest rows that no other transaction has
+ * locked, and deletes them when their messages are finished.
  */
 import { serverCall } from '../../meters/load-waits.ts';
 import type { OpenClient } from '../driver/driver.ts';

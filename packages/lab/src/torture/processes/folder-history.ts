@@ -10,7 +10,7 @@ import {
 } from '@shardlab/history';
 import type { TortureProcess } from './torture-process.ts';
 
-/** What an inspection found of one queue, or of one subscriber of a topic. */
+/** The content that an inspection found in one queue, or for one subscriber of a topic. */
 export interface Content {
   queue: string;
   subscriber?: string;
@@ -22,7 +22,7 @@ export interface TortureTotals {
   commits: number;
   enqueued: number;
   consumed: number;
-  /** What the checker found, as text. */
+  /** The checker's findings, as text. */
   violations: string[];
   /** Processes that failed or hung. */
   failed: string[];
@@ -43,7 +43,7 @@ export class FolderHistory {
     this.#failed.push(text);
   }
 
-  /** To be called when the process has ended: its holds have ended with it. */
+  /** Call it when the process has ended: its holds have ended with it. */
   addProcess(
     process: Pick<TortureProcess, 'historyLines' | 'endedAtNs' | 'failureText'>,
     name: string,
@@ -62,7 +62,7 @@ export class FolderHistory {
     );
   }
 
-  /** From now on, holds may end at any time by failovers. */
+  /** Records that from now on failovers may end holds at any time. */
   recordFaultsFromNow(): void {
     this.#parent.begin({ type: 'kill' });
   }

@@ -1,6 +1,6 @@
 /**
- * What a process under test writes to its parent before anything else happens, line by line, so that it outlives a kill: the
- * operations of its history, and moments of its life.
+ * Lines that a process under test writes to its parent before it continues, so that they survive a kill: the operations of its
+ * history, and the events of its life.
  */
 import { Recorder, writeAllSync } from '@shardlab/history';
 

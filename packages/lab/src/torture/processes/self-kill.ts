@@ -16,7 +16,7 @@ export class SelfKill {
     this.#plan = plan;
   }
 
-  /** To be called after `commit()`: its group closes at the end of this event-loop turn and then goes to the writer. */
+  /** Call it after `commit()`: its group closes at the end of this event-loop turn and then goes to the writer. */
   onSubmitted(): void {
     this.#submitted += 1;
     if (this.#plan === undefined || this.#submitted !== this.#plan.commit) return;
@@ -24,7 +24,7 @@ export class SelfKill {
     if (this.#plan.point === 'group under way') setImmediate(die);
   }
 
-  /** To be called when a commit was acknowledged, before this is noted. */
+  /** Call it when a commit was acknowledged, before that is recorded. */
   onAcknowledged(): void {
     this.#acknowledged += 1;
     if (this.#plan?.point === 'acknowledged' && this.#acknowledged === this.#plan.commit) die();

@@ -16,7 +16,10 @@ const hungMs = 60_000;
 export class TortureProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
-  /** Of its history, once the process has ended. A truncated last line is ignored: what it announces did not happen. */
+  /**
+   * Lines of its history, once the process has ended. A truncated last line is ignored: the operation that it announces did not
+   * happen.
+   */
   readonly historyLines: string[] = [];
   /** The unexpected error that ended it. */
   failureText: string | undefined;

@@ -17,9 +17,9 @@ const killsPerFolder = 12;
 const workloadsAtOnce = 2;
 /** Before a fault: the client works. */
 const workMsMax = 300;
-/** After it, before its processes are started again: survivors take over. */
+/** Maximum time between a kill and the restart of its processes, in which survivors take over. */
 const takeoverMsMax = 700;
-/** For what hangs: a restart takes about a second. */
+/** Time limit for restarts, which normally take about a second. */
 const restartedMsMax = 60_000;
 
 type Fault = (cluster: Cluster, random: Random, onKill: (phase: string) => void) => Promise<void>;
@@ -48,7 +48,7 @@ const killAll: Fault = async (cluster, _random, onKill) => {
   }
 };
 
-/** Processes end though nobody asked the cluster for it, which starts them again by itself. */
+/** Kills processes from outside, which the cluster itself must restart. */
 const crashSome: Fault = async (cluster, random, onKill) => {
   const running = cluster
     .topology()

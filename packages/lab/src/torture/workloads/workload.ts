@@ -21,7 +21,7 @@ export type Host = Instance | RemoteInstance;
 
 export type TortureSession = RecordedSession<Message, NewMessage>;
 
-/** What an inspection reads. */
+/** A message that an inspection reads. */
 export interface Inspected {
   instance: Instance;
   all: readonly Instance[];
@@ -51,7 +51,7 @@ export function hasQueue(instance: Instance, name: string): boolean {
   return instance.queues().some((queue) => queue.name === name);
 }
 
-/** Of inspected messages. Payloads that name none are recorded and left out. */
+/** Identifies inspected messages. Payloads that name no message are recorded and left out. */
 export function itemsOf(
   queue: string,
   messages: readonly Message[],
@@ -82,10 +82,10 @@ export interface WorkloadContextOptions {
   workloadName: string;
   host: Host;
   recorder: Recorder;
-  /** Of its sessions' names, which are unique among all processes of the folder. */
+  /** Prefix of its sessions' names, which are unique among all processes of the folder. */
   namePrefix: string;
   random: Random;
-  /** Whether the host is in another process, which may fail over meanwhile. */
+  /** Whether the host is another process, which may fail over during the workload. */
   isClient: boolean;
   role: Role;
   selfKill: SelfKill;
@@ -200,7 +200,10 @@ export class WorkloadContext {
     );
   }
 
-  /** What is ready at once; if there is nothing, what comes within a second. The shorter a call, the more its order tells. */
+  /**
+   * Dequeues ready messages, or, if there are none, those that arrive within a second. The shorter a call, the more its order
+   * proves.
+   */
   async dequeue(session: TortureSession, queue: string, options: { max: number; subscriber?: string }) {
     const ready = await session.dequeue(queue, options);
     return ready.length > 0 ? ready : session.dequeue(queue, { ...options, waitMs: 1_000 });

@@ -14,7 +14,7 @@ import type { Parameter } from '../../program.ts';
 
 const limit = scenarioLimits;
 
-/** What the parameters of a point are, once its scenario has been validated. */
+/** Parameters of a point of a validated scenario. */
 export interface QueueParams {
   instances: number;
   /** Enqueuer sessions over all instances, and as many dequeuer sessions; of a topic, per subscriber. */
@@ -34,7 +34,7 @@ export interface QueueParams {
   placement?: SessionPlacement;
   /** Undefined: the engine's default. */
   cacheMiB?: number;
-  /** Of a topic. */
+  /** Only for a topic. */
   subscribers?: number;
 }
 

@@ -45,7 +45,7 @@ export interface QueuePoint extends Pick<Point, 'program' | 'system' | 'waits' |
   timeAccounted: number[];
   /** Undefined without books. */
   sessionCpuOfThread: number | undefined;
-  /** What the kernel counted of its processes; null where the platform does not tell. */
+  /** The kernel's counters of its processes; null if the platform has none. */
   kernel: { writtenBytesPerSec: number; blocksPerSec: number; cores: number } | null;
   /** Cores that all instances together kept busy. */
   coresBusy: number;

@@ -1,4 +1,4 @@
-/** What the processes of a trial tell each other of a backlog that they share. */
+/** Messages between the processes of a trial about a backlog that they share. */
 import type { WorkerProcess } from './worker-process.ts';
 
 type Worker = Pick<WorkerProcess, 'send'>;

@@ -17,7 +17,7 @@ export class CommitGaps {
     this.#lastMs = clock();
   }
 
-  /** To be called when a commit was acknowledged, with the time of its clock if that was read already. */
+  /** Call it when a commit was acknowledged, with the time of its clock if that was read already. */
   recordCommit(now: number = this.#clock()): void {
     if (now - this.#lastMs >= gapMsMin && this.#gaps.length < gapsMax)
       this.#gaps.push({ fromMs: this.#lastMs, toMs: now });

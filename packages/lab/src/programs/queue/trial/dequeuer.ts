@@ -14,7 +14,7 @@ import type { Workload } from './workload.ts';
 
 /** How long a dequeue waits for a message before the session commits what it has and dequeues again. */
 const idleWaitMs = 100;
-/** The same once no message can arrive any more: only a backlog may still be read. */
+/** The same once no further message can arrive: only a backlog may still be read. */
 const sealedWaitMs = 10;
 
 /**
@@ -158,7 +158,7 @@ function checkBatch(
   if (count > 0) meter.recordLatency(atMs - sentAtMs, count);
 }
 
-/** For streamed payloads, each of which counts as delivered once it was read completely. */
+/** Reads messages with streamed payloads, each of which counts as delivered once it was read completely. */
 async function readStreamedBatch(
   { clock, meter, streams, host }: Workload,
   { time, ledger, order }: DequeuerState,

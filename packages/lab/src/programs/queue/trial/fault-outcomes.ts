@@ -9,10 +9,10 @@ const answeredWithinMs = 250;
 
 export interface FaultedTrial {
   records: readonly FaultRecord[];
-  /** By instance, from 1. */
+  /** Gaps by instance, from 1. */
   gaps: readonly (readonly Gap[])[];
   timeline: readonly TimelineBin[];
-  /** On the monotonic clock, milliseconds. */
+  /** Start of the measurement on the monotonic clock, milliseconds. */
   measureAtMs: number;
   stopAtMs: number;
 }

@@ -30,7 +30,7 @@ export interface Host extends Pick<RemoteInstance, 'id' | 'createQueue' | 'subsc
   /** Waits of the instance and of the load; for a remote instance only those of the load. */
   readonly waits: WaitLog;
   readonly traces: TraceReader;
-  /** What a session waits for in its calls; undefined if the instance marks that itself. */
+  /** The wait event of a session's calls; undefined if the instance marks its waits itself. */
   readonly eventOfCalls: WaitEvent | undefined;
   /** The time book of a session of this host. */
   timeOf(session: Session): SessionTime;

@@ -21,7 +21,7 @@ import { Workload } from './workload.ts';
 
 const browsePage = 500;
 const generatorRoundsMax = 4;
-/** One round for so much of the measured window, so that short trials do not spend most of their CPU on it. */
+/** One round per this much of the measured window, so that short trials do not spend most of their CPU on it. */
 const windowMsPerGeneratorRound = 300;
 
 /**
@@ -34,7 +34,7 @@ const backlogCheckMs = 5;
 const backlogChangeMin = 1 / 20;
 
 const send = (message: FromWorker): void => {
-  // The coordinator may already have ended; then nobody needs the message.
+  // The coordinator may already have ended; then the message is not needed.
   if (process.connected) process.send!(message);
 };
 
@@ -47,7 +47,7 @@ class InstanceWorker {
   readonly #enqueuers: readonly Enqueuer[];
   /** Undefined if the queue's kind is not traced. */
   readonly #sampler: TraceSampler | undefined;
-  /** Ends the sampling of holders, and tells what was sampled. */
+  /** Ends the sampling of holders, and returns the samples. */
   #endHolders: (() => HolderSamples[]) | undefined;
   #holders: HolderSamples[] = [];
   #ticks: NodeJS.Timeout | undefined;
@@ -162,8 +162,8 @@ class InstanceWorker {
   }
 
   /**
-   * To be called after the load, in the process that ran it: there its code is compiled as it was under load. Returns the
-   * costs of the fastest round, which was disturbed least.
+   * Call it after the load, in the same process: there the code is compiled as it was under load. Returns the costs of the
+   * fastest round, which was disturbed least.
    */
   async #measureGenerator(windowMs: number): Promise<GeneratorCosts | null> {
     if (this.#workload.streams !== null) return null;

@@ -7,7 +7,7 @@ import { queueParamsOf } from '../points/queue-params.ts';
 /** A source of messages for dequeuers. Every source receives every enqueued message, so each has its own ledger. */
 export interface DequeueSource {
   queue: string;
-  /** For a topic. */
+  /** Set for a topic. */
   subscriber?: string;
 }
 
@@ -22,8 +22,8 @@ export interface QueueLayout {
 const name = 'workload';
 
 /**
- * A queue has one source, a topic one per subscriber. Of a system that stores copies a topic is what applications do with job
- * tables: one queue per subscriber, and a copy of each message in every queue.
+ * A queue has one source, a topic one per subscriber. In a system that stores copies, a topic is what applications build from job
+ * tables: one queue per subscriber, with a copy of each message in every queue.
  */
 export function layoutOf({ program, system, params }: Combination): QueueLayout {
   const { shardsPerInstance: shards, durability, dequeuers, subscribers = 1 } = queueParamsOf(params);

@@ -22,8 +22,8 @@ export class LiveTicks {
   }
 
   /**
-   * Emits a tick when every instance has reported. If an instance reports twice meanwhile, the newer sample is used, so
-   * that slow instances do not delay the others indefinitely.
+   * Emits a tick when every instance has reported. If an instance reports twice in that time, the newer sample is used, so that
+   * slow instances do not delay the others indefinitely.
    */
   add(phase: Tick['phase'], sample: InstanceSample): void {
     const lapped = this.#samples.has(sample.instance);

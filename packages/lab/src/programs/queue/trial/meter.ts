@@ -60,7 +60,7 @@ export class Meter {
     this.enqueueGaps = new CommitGaps(clock);
   }
 
-  /** From the start of the enqueuing commit to the delivery, of `count` messages. */
+  /** Records the time from the start of the enqueuing commit to the delivery, for `count` messages. */
   recordLatency(ms: number, count = 1): void {
     recordMs(this.#recentLatency, ms, count);
   }
@@ -80,7 +80,7 @@ export class Meter {
     this.#windowStart = this.#read();
   }
 
-  /** To be called half-way through the window. */
+  /** Call it half-way through the window. */
   halveWindow(): void {
     this.#windowMiddle = this.#read();
   }
@@ -90,7 +90,7 @@ export class Meter {
     this.#windowEnd = this.#read();
   }
 
-  /** To be called after `endWindow`. */
+  /** Call it after `endWindow`. */
   window(): WindowResult {
     const [start, middle, end] = [this.#windowStart!, this.#windowMiddle!, this.#windowEnd!];
     return {

@@ -40,7 +40,7 @@ export interface WorkerConfig {
   orderScope: OrderScope;
   /** Whether the dequeuers of all instances take messages from the same queues, in one order for all. */
   isShared: boolean;
-  /** Whether dequeuers of other instances take messages of this one's enqueuers, so that its own counts do not tell the backlog. */
+  /** Whether dequeuers of other instances take messages of this one's enqueuers, so that its own counts do not give the backlog. */
   sharesBacklog: boolean;
   /** Whether the queue is converted during the trial. */
   converts: boolean;
@@ -77,7 +77,7 @@ export interface Gap {
   toMs: number;
 }
 
-/** What the load generator itself costs in this process, measured on an instance that does nothing: µs of CPU per message. */
+/** Costs of the load generator itself in this process, measured on an instance that does nothing: µs of CPU per message. */
 export interface GeneratorCosts {
   inUs: number;
   outUs: number;
@@ -90,7 +90,7 @@ export interface WindowResult extends MessageCounts {
   /** Synced group commits; 0 if the instance is served by another process. */
   syncs: number;
   waits: WaitStats[];
-  /** What the engine's counters grew by; all 0 if the instance is served by another process. */
+  /** Increases of the engine's counters; all 0 if the instance is served by another process. */
   counters: Counts;
   /** How the sessions of this process spent the window, and the CPU time of their thread. */
   times: SessionTimes;
@@ -107,7 +107,7 @@ export interface WorkerResult {
   window: WindowResult;
   /** Null if payloads are streamed. */
   generator: GeneratorCosts | null;
-  /** By source. */
+  /** Reports by source. */
   ledgers: LedgerReport[];
   /** Nothing of an instance that another process serves. */
   holders: InstanceHolders;

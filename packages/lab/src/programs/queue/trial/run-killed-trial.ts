@@ -1,7 +1,8 @@
 /**
  * Shows whether durability is real: runs the load of a trial, kills all its processes with SIGKILL while it runs, opens the
- * folder with new processes, and compares what they find with the books of the killed ones. It shows what survives the end
- * of processes. What survives a power cut it cannot show: that the engine syncs is counted, and tested with failing disks.
+ * folder with new processes, and compares what they find with the books of the killed ones. It shows what survives the end of
+ * processes. It cannot show what survives a power cut: that the engine syncs is verified by counting syncs and by tests with
+ * failing disks.
  */
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -83,7 +84,7 @@ async function killUnderLoad(life: Life, bookDir: string, loadMs: number): Promi
     ...config,
     book: join(bookDir, `instance-${config.instance}`),
   }));
-  // The enqueuers are to stop long after the kill.
+  // The enqueuers stop only long after the kill.
   life.run({ stopAfterMs: 2 * loadMs + drainMs, drainMs });
   // A process that fails rejects here; none ends its work before the kill.
   await Promise.race([pause(loadMs), ...workers.map((worker) => worker.receive('drained'))]);
@@ -116,7 +117,7 @@ async function recover(life: Life): Promise<LedgerReport[][]> {
   return answers.map(({ result }) => result.ledgers);
 }
 
-/** The processes that work on the folder at one time: those that are killed, then those that find out what is left. */
+/** The processes that work on the folder at one time: first those that are killed, then those that read what is left. */
 class Life {
   readonly options: Omit<TrialOptions, 'onOpen' | 'onTick'>;
   readonly #clock = createMonotonicClock();
@@ -156,7 +157,7 @@ class Life {
     for (const worker of this.#workers) worker.send({ type: 'run', timeline });
   }
 
-  /** Of remote sessions first the processes that serve them; a session that loses its instance acknowledges nothing. */
+  /** Kills the serving processes of remote sessions first; a session that loses its instance acknowledges nothing more. */
   async kill(): Promise<void> {
     await this.#cluster?.killAll();
     await this.end();

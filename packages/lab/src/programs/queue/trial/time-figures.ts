@@ -12,8 +12,8 @@ import type { WindowResult, WorkerResult } from './protocol.ts';
 import type { ProcessWindow } from './trial-cluster.ts';
 
 /**
- * CPU per delivered message. With embedded sessions the process of an instance is all there is, so the generator's share is
- * what it costs on an instance that does nothing; remote sessions and their generator have processes of their own.
+ * CPU per delivered message. Embedded sessions run in the process of their instance, so the generator's share is its cost on an
+ * instance that does nothing; remote sessions and their generator have processes of their own.
  */
 export function cpuFigures(
   results: readonly WorkerResult[],
@@ -48,8 +48,9 @@ export function cpuFigures(
 }
 
 /**
- * What sessions waited for a log file sync, as a multiple of what the writers measured of the same commits. A wait is at least the
- * write, and at most that of the groups before it too; where it is neither, one of the two books is wrong.
+ * The sessions' waits for log file sync, as a multiple of the writers' times for the same commits. A wait lasts at least as long
+ * as its write, and at most as long as that plus the writes of the groups before it; a value outside means that one of the two
+ * measurements is wrong.
  */
 export function syncFigures(waits: readonly WaitStats[], counters: Counts): Record<string, number> {
   const written = counters[commitWriteMs.name] ?? 0;

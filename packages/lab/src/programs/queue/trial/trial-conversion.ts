@@ -6,13 +6,13 @@ import type { Clock } from '../../../meters/clock.ts';
 import type { Gap, Timeline } from './protocol.ts';
 import { rateBetween } from './timeline-rates.ts';
 
-/** Draining a bounded backlog never takes this long, unless nobody dequeues. */
+/** Draining a bounded backlog never takes this long, unless there is no dequeuer. */
 const drainMsMax = 30_000;
 
 export interface TrialConversionOptions {
   dir: string;
   queue: string;
-  /** Of the sharded queue, on each instance. */
+  /** Shards of the sharded queue on each instance. */
   shards: number;
   scenario: Scenario;
   timeline: Timeline;
@@ -64,7 +64,7 @@ export class TrialConversion {
     return this.#done.promise;
   }
 
-  /** To be called when the conversion is done and the measured phase has ended. `enqueueGaps` are those of all instances. */
+  /** Call it when the conversion is done and the measured phase has ended. `enqueueGaps` are those of all instances. */
   outcome(bins: readonly TimelineBin[], enqueueGaps: readonly Gap[]): ConversionOutcome {
     const { measureAtMs, stopAtMs } = this.#options.timeline;
     const [atMs, doneAtMs] = [this.#stages[0]!.atMs, this.#stages.at(-1)!.atMs];

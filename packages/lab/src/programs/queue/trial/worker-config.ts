@@ -44,7 +44,7 @@ export function configFor(instance: number, { trial, scenario, dir }: TrialOptio
     backlogMax: params.backlogMax,
     roundTripMs,
     orderScope: orderScopeOf(trial),
-    // A queue that becomes sharded meanwhile has no order over all instances.
+    // A queue that is converted to a sharded one has no order over all instances.
     isShared: sharesOneTable(trial.system) && scenario.conversion === undefined,
     sharesBacklog: instances > 1 && (sharesOneTable(trial.system) || isOtherInstance),
     converts: scenario.conversion !== undefined,

@@ -52,7 +52,7 @@ export class Workload {
   readonly config: WorkerConfig;
   readonly clock: Clock;
   readonly meter: Meter;
-  /** By source: each of them receives every message. */
+  /** Ledgers by source: each source receives every message. */
   readonly ledgers: readonly Ledger[];
   readonly codec: PayloadCodec;
   /** Null if payloads are not streamed. */
@@ -66,10 +66,10 @@ export class Workload {
   stopped = false;
   /** Set when dequeuers must not start another call. */
   drainOver = false;
-  /** By the numbers that the instance gave the sessions: "enqueuer 2.3" is the third one of instance 2. */
+  /** Names by the numbers that the instance gave the sessions: "enqueuer 2.3" is the third one of instance 2. */
   readonly sessionNames: Record<number, string> = {};
   readonly #sealed = new AbortController();
-  /** By source. */
+  /** Orders by source. */
   readonly #orders: readonly DeliveryOrder[];
   readonly #seen: readonly SeenMessages[];
   #lastTurnMs: number;
@@ -92,7 +92,7 @@ export class Workload {
     setMaxListeners(0, this.#sealed.signal);
   }
 
-  /** `index`: from 0, among those of this process. */
+  /** `index` counts from 0 among the sessions of this process. */
   nameSession({ number }: SessionTime, role: 'enqueuer' | 'dequeuer', index: number): void {
     this.sessionNames[number] = `${role} ${this.config.instance}.${index + 1}`;
   }
@@ -102,7 +102,7 @@ export class Workload {
     this.gate.disable();
   }
 
-  /** To be called when no enqueuer of any instance will commit again. Ends present waits for messages. */
+  /** Call it when no enqueuer of any instance will commit again. Ends current waits for messages. */
   seal(): void {
     this.#sealed.abort();
   }
@@ -134,14 +134,14 @@ export class Workload {
     }
   }
 
-  /** Whether a source has no ready messages. To be called after sealing, when the number can only fall. */
+  /** Whether a source has no ready messages. Call it after sealing, when the number can only fall. */
   async isDrained(sourceIndex: number): Promise<boolean> {
     return (await this.host.waitingCount(this.config.layout.dequeueSources[sourceIndex]!)) === 0;
   }
 
   /**
-   * To be called after a failed call. If the transaction was not committed because of a failover or a conversion, resolves
-   * when it can be repeated; otherwise rethrows the error.
+   * Call it after a failed call. If the transaction was not committed because of a failover or a conversion, resolves when it can
+   * be repeated; otherwise rethrows the error.
    */
   async rollbackIfTransient(session: Session, error: unknown): Promise<void> {
     if (!this.#isTransient(error)) throw error;

@@ -1,4 +1,4 @@
-/** Judges of what `docs/distributed.md` says of servers that fail (J1 to J3). */
+/** Judges of the statements of `docs/distributed.md` about failing servers (J1 to J3). */
 import type { ClaimClause, Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';

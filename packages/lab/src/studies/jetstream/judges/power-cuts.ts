@@ -37,7 +37,7 @@ function lostClause(point: Point, statement: string, bar: { over: number } | { u
   });
 }
 
-/** What can happen: a single case decides. */
+/** A clause about something that can happen: a single case decides. */
 function onceClause(point: Point): ClaimClause {
   const repeats = point.figures.lost?.repeats ?? [];
   const clause = lostClause(point, 'what was acknowledged is lost', { over: 0.5 });

@@ -29,7 +29,7 @@ interface Comparison {
   bar: { over?: number; under?: number };
 }
 
-/** At every load that both systems had: the rate of one as a share of the other's. */
+/** Compares two systems at every load that both had: the rate of one as a share of the other's. */
 const compared =
   (comparisons: readonly Comparison[]): Judge =>
   (all) => {

@@ -93,7 +93,7 @@ export const listenDocument = {
     sleeps: 130_568,
     spinGets: 3_107_867,
     recurrentSleeps: 3_620,
-    /** Of the count: what is missing of it with the misses added. */
+    /** Share of the count that is missing, with the misses added. */
     errorShare: 0.0842,
   },
   temporaryMade: 1_035,

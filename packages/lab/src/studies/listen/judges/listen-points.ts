@@ -1,4 +1,4 @@
-/** The points of the study's two programs, and what judges read of them. */
+/** The points of the study's two programs, and the values that judges read from them. */
 import { type ClaimClause, figureOf, numberParam, type Point } from '@shardlab/contract';
 import { onLessHardware } from '../../../judging/clause.ts';
 import type { JudgeContext } from '../../../judging/judgement.ts';
@@ -33,7 +33,7 @@ export function linesBy(points: readonly Point[], axis: keyof ListenParams): Poi
   return [...Map.groupBy(all, ({ params }) => JSON.stringify({ ...params, [axis]: undefined })).values()];
 }
 
-/** "durable, 100 subscribers": what tells a line from others. */
+/** The condition that distinguishes a line from others: "durable, 100 subscribers". */
 export const conditionOf = ({ params }: Point): string =>
   `${params.durability}, ${params.payloadBytes?.toLocaleString('en-US')} bytes, ${params.subscribers} subscribers`;
 
@@ -44,7 +44,7 @@ export const casePoints = (points: readonly Point[], name: CaseName): Point[] =>
 const runnableShareMax = 0.1;
 
 /**
- * Whether sessions wait for cores as well as for each other. Of recordings that do not have the kernel's times of each thread: whether
+ * Whether sessions wait for cores as well as for each other. For recordings without the kernel's times of each thread: whether
  * the process keeps all cores busy.
  */
 const waitForCores = (point: Point, cores: number): boolean =>

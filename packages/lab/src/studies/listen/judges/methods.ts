@@ -20,7 +20,7 @@ import {
   pairsOf,
 } from './listen-points.ts';
 
-/** Of a repeat: sleeps for the mutex for each thousand dequeues. Zero is a value too. */
+/** For each repeat, sleeps for the mutex per thousand dequeues. Zero is a valid value. */
 function sleepsOf(point: Point): Sample {
   const [sleeps, gets, per] = ['mutexSleeps', 'mutexGets', 'mutexGetsPerDequeue'].map((name) =>
     figureSample(point, name),

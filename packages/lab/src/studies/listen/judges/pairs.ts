@@ -46,7 +46,7 @@ export const judgeL1: Judge = (all, context) => {
       );
 };
 
-/** By a log-log line through all points, in each repeat. */
+/** Slope of a log-log line through all points, in each repeat. */
 function slopeOf(line: readonly Point[], figure: string): Sample {
   return combined(
     line.map((point) => figureSample(point, figure)),
@@ -181,7 +181,10 @@ function deviationInWords(point: Point, guard: GuardName): string {
   ].join('; ');
 }
 
-/** The document's own table against its model, and what each of its columns says of wake-ups; of the latch also its check. */
+/**
+ * Compares the document's own table with its model, and shows what each of its columns implies about wake-ups; for the latch also
+ * the document's check.
+ */
 function documentInWords(guard: GuardName): string {
   const { table, check } = listenDocument;
   const last = table.at(-1)!;

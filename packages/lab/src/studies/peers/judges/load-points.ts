@@ -1,4 +1,4 @@
-/** Points of the programs that load a system for a time, and what judges read of them. */
+/** Points of the programs that load a system for a time, and the values that judges read from them. */
 import type { Point } from '@shardlab/contract';
 import { type Sample, sampleOf } from '../../../judging/sample.ts';
 import { closedLoopParamsOf, type schedules } from '../../../programs/load/load-params.ts';
@@ -18,7 +18,7 @@ export const sampleOfFigure = ({ figures }: Point, name: string): Sample =>
 const idsOf = (isMeant: (system: System) => boolean): ReadonlySet<string> =>
   new Set(systems.filter(isMeant).map(({ info }) => info.id));
 
-/** Our sessions and our queue in processes of their own, as those of the servers are, with and without prefetch. */
+/** Systems with our sessions and our queue in separate processes, like those of the servers, with and without prefetch. */
 export const ourRemote = idsOf(({ driver }) => driver === 'sharded-remote' || driver === 'sharded-prefetch');
 const isPeer = ({ server }: System) => server !== null && server !== engineServer;
 export const serverPeers = idsOf(isPeer);

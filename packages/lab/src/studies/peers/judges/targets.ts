@@ -38,7 +38,7 @@ export const targets = {
   restOverValidation: 0.7,
   /** Messages of 512 bytes that REST enqueues a second, in batches of 100. */
   restBatchedPerSec: 150_000,
-  /** Of REST with two instances over one, and of its dequeues over its enqueues. */
+  /** REST with two instances over one, and its dequeues over its enqueues. */
   restSecondInstance: 1,
   restDequeues: 1,
 } as const;

@@ -12,7 +12,7 @@ import { starvationClauses } from './starvation.ts';
 interface ExactCase {
   name: PipelineCaseName;
   statement: string;
-  /** By the name of the figure: the least and the most that it may be. */
+  /** Minimum and maximum of each figure, by name. */
   expected(point: Point): Readonly<Record<string, readonly [least: number, most: number]>>;
 }
 

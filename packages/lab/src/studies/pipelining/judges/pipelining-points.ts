@@ -1,4 +1,4 @@
-/** The points of the study's two programs, and what judges read of them. */
+/** The points of the study's two programs, and the values that judges read from them. */
 import { figureOf, numberParam, type Point, type Provenance } from '@shardlab/contract';
 import { provenanceOf } from '../../../judging/queue-points.ts';
 import { type Sample, sampleOf } from '../../../judging/sample.ts';

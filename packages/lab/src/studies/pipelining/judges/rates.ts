@@ -31,7 +31,7 @@ const atLoad = (point: Point) => `${pacedOf(point).toLocaleString('en-US')} send
 const ratesInWords = (points: readonly Point[]) =>
   `${points.map((point) => `${inWords(producersOf(point), 'producer')}: ${perSec(figureOf(point, 'messagesPerSec'))}`).join(', ')}.`;
 
-/** Where all cores are busy, more producers take what the consumer needs; the document's machine had room. */
+/** If all cores are busy, more producers take CPU that the consumer needs; the document's machine had cores to spare. */
 function comparable(clause: ClaimClause, points: readonly Point[], { cores }: JudgeContext): ClaimClause {
   const full = points.filter((point) => fillsCores(point, cores));
   if (full.length === 0) return clause;
@@ -41,7 +41,7 @@ function comparable(clause: ClaimClause, points: readonly Point[], { cores }: Ju
   );
 }
 
-/** At a given load, full cores tell nothing, whatever was reached; else the clause says how much of them it took. */
+/** At a given load, results with all cores busy prove nothing; otherwise the clause states how much of the cores was used. */
 function atGivenLoad(clause: ClaimClause, points: readonly Point[], { cores }: JudgeContext): ClaimClause {
   if (points.some((point) => fillsCores(point, cores)))
     return {
@@ -158,7 +158,7 @@ export const judgeD3: Judge = (all, context) => {
     : needs('Needs points with prefetch and 1 and 4 producers, and of the base with 4.');
 };
 
-/** At a load that the machine has room for. */
+/** Compares the rates at a load that leaves the machine cores to spare. */
 const linearAtLoad = (one: Point, four: Point, context: JudgeContext): ClaimClause =>
   atGivenLoad(
     clauseOf({

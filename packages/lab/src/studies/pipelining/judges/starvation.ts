@@ -1,4 +1,4 @@
-/** What a slow consumer's pipeline leaves to another one, as rates: the second half of D8. */
+/** How much a slow consumer's pipeline leaves to another consumer, as rates: the second half of D8. */
 import { type ClaimClause, figureOf, numberParam, type Point } from '@shardlab/contract';
 import { clauseOf } from '../../../judging/clause.ts';
 import { ratioOf } from '../../../judging/sample.ts';

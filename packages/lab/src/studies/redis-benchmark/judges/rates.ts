@@ -69,7 +69,7 @@ interface RatioFacts {
   sentences?: string;
 }
 
-/** Of enqueues and of dequeues, each bar. */
+/** Clauses for each bar, of enqueues and of dequeues. */
 function ratioClauses(points: readonly Point[], facts: RatioFacts): ClaimClause[] {
   const { over, under, condition, bars, sentences } = facts;
   return rates.flatMap((rate) => {

@@ -1,7 +1,7 @@
 /** The values of the document's example. */
 export const documentValues = {
-  /** What activate sets. */
+  /** Value that `activate` sets. */
   start: 5,
-  /** After 8 was added through server 1, and what server 2 reads. */
+  /** Value after 8 was added through server 1, as server 2 reads it. */
   sum: 13,
 } as const;

@@ -1,4 +1,7 @@
-/** Judges of what the document says of a singleton service (S1 to S4). The reference, one singleton in each process, is not judged. */
+/**
+ * Judges of the document's statements about a singleton service (S1 to S4). The reference, one singleton in each process, is not
+ * judged.
+ */
 import { type ClaimClause, numberParam, type Point, yesOrNo } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';

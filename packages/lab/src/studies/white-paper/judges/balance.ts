@@ -84,7 +84,7 @@ const slopeDifferenceMax = 0.15;
 /** An enqueue rate with this slope "scales". */
 const slopeMin = 0.5;
 
-/** On each number of instances by itself: whether dequeues fall behind depends on them. */
+/** Judges each number of instances separately, because whether dequeues fall behind depends on it. */
 export const judgeA6: QueueJudge = (points) => {
   const clauses = familiesOf(points).flatMap((family) =>
     distinct(family.points, 'instances').flatMap((instances) => {

@@ -132,8 +132,8 @@ function sameParams(a: QueuePoint, b: QueuePoint): boolean {
 }
 
 /**
- * The utilisation of the document's machines cannot be measured here: eight instances share this machine's cores, and the
- * load generator is part of them. What their CPU would be at the document's rate is shown, and decides nothing.
+ * The utilisation of the document's machines cannot be measured here: eight instances share this machine's cores, and the load
+ * generator is part of them. Their CPU at the document's rate is computed and shown, but does not decide.
  */
 export const judgeA17: QueueJudge = (points) => {
   const { nodes, coresPerNode, topicDequeuePerSec } = whitePaper;

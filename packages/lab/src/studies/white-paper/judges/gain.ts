@@ -103,7 +103,7 @@ function gainClauses(family: Family, { points: plain, words, pair }: Baseline): 
   ];
 }
 
-/** Of the factor between the best rates, what is due to group commit and what to sharding. */
+/** Splits the factor between the best rates into the parts due to group commit and to sharding. */
 function bestRatesInWords(points: readonly QueuePoint[], pair: Baseline['pair']): string {
   const bestOf = (system: string) => best(points.filter((point) => point.system === system))?.dequeuePerSec;
   const [unsharded, grouped] = [bestOf(pair.own), bestOf(pair.grouped)];

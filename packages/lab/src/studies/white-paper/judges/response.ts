@@ -225,7 +225,10 @@ export const judgeA18: QueueJudge = (points) => {
       );
 };
 
-/** The mean slope over instances at equal dequeuers, and the other way round; those that the points do not determine are left out. */
+/**
+ * The mean slope over instances at equal dequeuers, and the other way round; slopes that the points do not determine are left
+ * out.
+ */
 function slopesOf(points: readonly QueuePoint[]): { axis: string; slope: Sample }[] {
   const called = points.filter((point) => callMeanMs(point).repeats.length > 0);
   return [

@@ -30,7 +30,7 @@ import { whitePaper } from '../document/document-figures.ts';
 const slopeMin = 0.7;
 /** Largest deviation from a straight line. For comparison: a queue that saturates at half of its last point deviates by 30 %. */
 const deviationMax = 0.25;
-/** What remains of the rate when instances are added at equal threads: losing a sixth does not change the shape. */
+/** Minimum share of the rate that must remain when instances are added at equal threads: losing a sixth does not change the shape. */
 const keptMin = 0.85;
 /** A rate this near to threads × one-thread rate is what the clients alone explain, if their sessions spend most of their time outside of the queue. */
 const pacedWithin = 0.2;

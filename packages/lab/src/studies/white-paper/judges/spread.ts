@@ -147,7 +147,7 @@ export const judgeA10: QueueJudge = (points, { cores }) => {
     pairs.map(({ synced, unsynced }) => ratioOf(dequeues(unsynced), dequeues(synced))),
     geometricMean,
   );
-  // What a session does besides these waits remains: without them it is at most this much faster.
+  // A session's other work remains: without these waits it is at most this much faster.
   const possible = combined(
     pairs.map(({ synced }) => limitTime(synced)),
     (shares) => 1 / Math.max(0.02, 1 - geometricMean(shares)),

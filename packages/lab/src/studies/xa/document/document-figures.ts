@@ -2,14 +2,17 @@
 
 export type RunName = 'C1' | 'C2' | 'C3' | 'C4' | 'C5' | 'C6';
 
-/** As it prints them: event, times waited, longest wait in seconds, total in seconds. Events with no time in all are left out. */
+/**
+ * Waits as the document prints them: event, times waited, longest wait in seconds, total in seconds. Events with no time in all
+ * are left out.
+ */
 export type DocumentWait = readonly [event: string, waits: number, maxS: number, totalS: number];
 
 export interface DocumentRun {
   /** Its heading. */
   title: string;
   elapsedS: number;
-  /** Of each session: round trips and CPU, 1/100 s. */
+  /** Round trips and CPU of each session, 1/100 s. */
   roundTrips: readonly number[];
   cpuCs: readonly number[];
   /** Inserts of all sessions. */
@@ -121,7 +124,7 @@ export const xaDocument: Readonly<Record<RunName, DocumentRun>> = {
   },
 };
 
-/** Of ten XA transactions: waits for the DFS lock handle and their times, µs. */
+/** Waits of ten XA transactions for the DFS lock handle and their times, µs. */
 export const dfsWaitsOfTen = {
   'one instance': [661, 5_401, 636, 1_966, 366, 5_543],
   'two instances': [

@@ -85,7 +85,7 @@ export const judgeX3: Judge = (all) => {
 
 /** The document's time in waits for the DFS lock handle rises 32 times; it calls that dramatic. */
 const lockRise = 10;
-/** What a lock may cost without a message to another instance, milliseconds of a transaction. */
+/** Maximum cost of a lock without a message to another instance, milliseconds per transaction. */
 const lockNoiseMs = 0.1;
 const lockInWords = ({ point }: XaPoint) =>
   `${figureOf(point, 'lockMsPerTransaction').toPrecision(3)} ms in ${figureOf(point, 'lockWaitsPerTransaction').toPrecision(2)} waits`;

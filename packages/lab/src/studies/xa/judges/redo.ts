@@ -9,7 +9,7 @@ import { conditionOf, find, linesBy, perMessageInWords, type XaPoint, xaPoints }
 
 const { C1, C2, C3 } = xaDocument;
 const documentScaling = perInsertS(C1) / perInsertS(C2);
-/** With a device of its own, a second instance must do noticeably better: the bar is ours. */
+/** Gain that a second instance must show with its own device. The bar is ours. */
 const ownDeviceGain = 1.1;
 
 const local = (points: readonly XaPoint[]) => points.filter(({ params }) => params.transaction === 'local');

@@ -1,4 +1,4 @@
-/** The points of the study's program, and what judges read of them. */
+/** The points of the study's program, and the values that judges read from them. */
 import { figureOf, type Point } from '@shardlab/contract';
 import { isEmulatedHardware, type XaParams, xaParamsOf } from '../../../programs/xa/xa-params.ts';
 
