@@ -1,4 +1,4 @@
-/** A connection for server-sent events that is made again when it breaks, and says so to whoever asks for the server. */
+/** A connection for server-sent events that reconnects when it breaks, and reports that to `ServerContact`. */
 import { type ContactSource, serverContact } from './server-contact.ts';
 
 /** The browser does not retry a connection that the server refused, so this does. */

@@ -112,7 +112,7 @@ const runsPollMs = 3_000;
 /** Far longer than a server under load takes for a list. */
 const answerMsMax = 10_000;
 
-/** The newest runs. Every page asks for them, so that each notices a server which is gone, or hangs. */
+/** The newest runs. Every page queries them, so that each notices a server that is gone or hangs. */
 export const runsQuery = (limit: number) =>
   queryOptions({
     queryKey: ['runs', 'list', limit],
@@ -132,7 +132,7 @@ export const runPagesQuery = (query: Omit<RunListQuery, 'after'>) =>
     refetchInterval: runsPollMs,
   });
 
-/** The newest runs of one scenario. Under the key of lists, so that a run which begins or ends refreshes it. */
+/** The newest runs of one scenario. Its key is that of lists, so that the start or end of a run refreshes it. */
 export const runsOfScenarioQuery = (scenario: string) =>
   queryOptions({
     queryKey: ['runs', 'list', 'of', scenario],
@@ -185,7 +185,7 @@ export const calibrationQuery = queryOptions({
   refetchInterval: ({ state }) => (state.data?.calibration?.state === 'running' ? calibrationPollMs : false),
 });
 
-/** Under the key of runs, so that a run which ends refreshes it. */
+/** Its key is that of runs, so that the end of a run refreshes it. */
 export const measuredWorkloadsQuery = queryOptions({
   queryKey: ['runs', 'measured-workloads'],
   queryFn: ({ signal }) => call<MeasuredWorkloadList>('GET', '/api/measured-workloads', { signal }),
@@ -224,7 +224,7 @@ export const queueStatsQuery = (queue: string) =>
     refetchInterval: 1_000,
   });
 
-/** How often a page asks for the history: as often as the server samples the shortest one. */
+/** How often a page polls the history: as often as the server samples the shortest one. */
 const historyPollMs = 2_000;
 
 export const queueHistoryQuery = (queue: string, range: HistoryRange) =>
@@ -235,7 +235,7 @@ export const queueHistoryQuery = (queue: string, range: HistoryRange) =>
     refetchInterval: historyPollMs,
   });
 
-/** Of all queues, the last ten minutes. */
+/** The last ten minutes of all queues. */
 export const queueHistoriesQuery = queryOptions({
   queryKey: ['queues', 'histories'],
   queryFn: ({ signal }) => call<QueueHistories>('GET', '/api/queue-histories?range=10m', { signal }),

@@ -52,7 +52,7 @@ export class RunStream {
     if (this.#listeners.size > 0) this.#connect();
   }
 
-  /** Follows a run again that had ended and goes on. */
+  /** Follows a run again that had ended and has been resumed. */
   restart(): void {
     this.#disconnect();
     this.#set({ followed: null, isRefused: false }, 'now');
@@ -70,7 +70,7 @@ export class RunStream {
     });
   }
 
-  /** Returns whether to ask again: a run of which there are events exists. Of any other the page finds out. */
+  /** Returns whether to connect again: a run that has sent events exists. For any other the page determines the error itself. */
   #refused(): boolean {
     if (this.#state.followed !== null) return true;
     this.#disconnect();

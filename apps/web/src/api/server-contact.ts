@@ -1,21 +1,21 @@
 /**
- * Since when the server has not answered. Calls and event streams report what they hear of it, and every page reads the one
- * answer, so that data which is no longer known to be so is said to be stale in one place.
+ * Since when the server has not answered. Calls and event streams report each answer and failure, and every page reads the
+ * result, so that stale data is marked as such in one place.
  */
 
-/** One of those who hear of the server: all calls together, or one event stream. */
+/** A source of reports about the server: all calls together, or one event stream. */
 export interface ContactSource {
   /** It answered. */
   heard(): void;
   /** It did not answer. */
   missed(): void;
-  /** Nothing is heard from it any more, because nobody asks for it. */
+  /** Ends the source, because it is not used any more. */
   close(): void;
 }
 
 export class ServerContact {
   readonly #now: () => number;
-  /** Those who miss it. */
+  /** Sources that currently get no answer. */
   readonly #missing = new Set<ContactSource>();
   readonly #listeners = new Set<() => void>();
   #heardAtMs: number;
@@ -27,7 +27,7 @@ export class ServerContact {
     this.#heardAtMs = now();
   }
 
-  /** When the server was last heard before somebody missed it, epoch milliseconds; null while nobody does. */
+  /** When the server last answered before a source lost it, epoch milliseconds; null while all sources get answers. */
   readonly lostSinceMs = (): number | null => this.#lostSinceMs;
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -62,5 +62,5 @@ export class ServerContact {
   }
 }
 
-/** Of the server that this page was loaded from. */
+/** Contact with the server that this page was loaded from. */
 export const serverContact = new ServerContact(() => Date.now());

@@ -22,7 +22,7 @@ import { documentLine, fontFamily, systemsIn, themeColor } from './visual-encodi
 export interface CombinationData {
   width: number;
   view: CombinationView;
-  /** Of a system. */
+  /** Colour of a system. */
   color(system: string): string;
   formatAxis(value: number): string;
   /** Keys of rows. */
@@ -36,7 +36,7 @@ const barWidthMin = 1.5;
 const capPx = 3;
 const valuePx = 8;
 
-/** Of saved images: on the page the names of the rows and the unit say it. */
+/** Legend of saved images: on the page the names of the rows and the unit suffice. */
 export const combinationLegend = (
   { rows, references }: Pick<CombinationView, 'rows' | 'references'>,
   color: (system: string) => string,

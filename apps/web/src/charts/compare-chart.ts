@@ -171,7 +171,7 @@ function ticksFor(reach: number): number[] {
   return [...shown.map((step) => 1 / step).reverse(), 1, ...shown];
 }
 
-/** Those whose labels do not touch another: 1 first, then the outer ones, which tell how far the axis reaches. */
+/** Ticks whose labels do not touch another: 1 first, then the outer ones, which show the range of the axis. */
 function labelledTicks(
   ticks: readonly number[],
   { x, format }: { x(value: number): number; format(ratio: number): string },

@@ -16,7 +16,7 @@ export interface HistogramSeries {
 export interface HistogramData extends Size {
   /** The buckets that are shown, from left to right: text at the left edge of each. */
   edges: readonly string[];
-  /** Of the horizontal axis. */
+  /** Title of the horizontal axis. */
   axisTitle: string;
   series: readonly HistogramSeries[];
   /** Index of a bucket. */

@@ -1,19 +1,19 @@
 /**
- * How the lines of one chart are told apart. Systems with a colour of their own keep it wherever they are shown; other systems, and
- * lines of one system that differ in a parameter, take the free colours, and a dash once those are used up.
+ * How the lines of one chart are distinguished. Systems with a colour of their own keep it wherever they are shown; other
+ * systems, and lines of one system that differ in a parameter, take the free colours, and a dash once those are used up.
  */
 import type { LineKind } from '../model/scaling-series.ts';
 import { freeColors, knownSystemColor, lineDashes, systemsIn } from './visual-encoding.ts';
 
 export interface LineStyle {
   color: string;
-  /** Null: solid. Undefined: dashes tell nothing of these lines, and are left to the round trip. */
+  /** Null: solid. Undefined: dashes do not distinguish these lines; they show the round trip. */
   dash?: string | null;
 }
 
 export interface LineStyles {
   of(line: LineKind): LineStyle;
-  /** Of what concerns a system as a whole; null if its lines differ in colour. */
+  /** Colour for elements that concern a system as a whole; null if its lines differ in colour. */
   ofSystem(system: string): string | null;
 }
 

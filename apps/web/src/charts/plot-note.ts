@@ -1,4 +1,4 @@
-/** What stands in the middle of a plot that has nothing to draw. */
+/** Text in the middle of an empty plot. */
 import type { Selection } from 'd3-selection';
 import { px } from './axes.ts';
 import { haloText } from './halo-text.ts';

@@ -8,7 +8,7 @@ export interface PointedChartOptions<Data, Found> {
   /** Name of the group in the file of a test. */
   part: string;
   marksOf(data: Data): Mark[];
-  /** What is at a place of the drawing, CSS pixels; null for nothing. */
+  /** Finds the element at a position of the drawing, CSS pixels; null if there is none. */
   findAt(data: Data, x: number, y: number): Found | null;
   /** Called when the pointer moves, and with null when it leaves. */
   onCursor(found: Found | null): void;

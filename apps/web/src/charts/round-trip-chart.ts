@@ -12,7 +12,7 @@ import { fontFamily, themeColor, waitColor } from './visual-encoding.ts';
 export interface RoundTripData {
   width: number;
   groups: readonly TripGroup[];
-  /** Of the axis, from microseconds. */
+  /** Formats a value of the axis, from microseconds. */
   format(us: number): string;
   /** Key of a row. */
   cursor: string | null;
@@ -41,7 +41,7 @@ export const roundTripHeight = (groups: readonly TripGroup[]): number =>
 
 const edges = (width: number) => ({ left: width < 520 ? 82 : 150, right: width - 16 });
 
-/** From 0 to the longest time of a message. */
+/** Scale from 0 to the longest time of a message. */
 export function tripScale({ groups, width }: Pick<RoundTripData, 'groups' | 'width'>) {
   const totals = groups.flatMap(({ rows }) =>
     rows.flatMap(({ producer, consumer }) => [totalOf(producer), totalOf(consumer)]),

@@ -43,12 +43,12 @@ export interface ScalingPanel {
   /** In the middle of a plot without lines; left out for none. */
   note?: string;
   series: readonly ScalingSeries[];
-  /** Where the trial under way is; null if it is not in this panel. */
+  /** Position of the trial under way; null if it is not in this panel. */
   live: { x: number; value: number; system: string; color?: string } | null;
 }
 
 export interface ScalingChartData extends Size {
-  /** From left to right; at least one. */
+  /** Panels from left to right; at least one. */
   panels: readonly ScalingPanel[];
   axis: Pick<SweepAxis, 'title' | 'format'>;
   /** The planned values of the horizontal axis, so that it is complete before all points are measured. */
@@ -56,7 +56,7 @@ export interface ScalingChartData extends Size {
   /** The vertical axis; null: made from the values. */
   domain: readonly [low: number, high: number] | null;
   references: readonly ReferenceLine[];
-  /** What a document prints over the same axis; left out for none. */
+  /** A document's curves over the same axis; left out for none. */
   curves?: readonly DocumentCurveLine[];
   /** Whether to draw a line of slope one. */
   hasLinearGuide: boolean;
@@ -199,7 +199,7 @@ function enterPanel(panel: Selection<SVGGElement, PanelDrawing, SVGGElement, unk
 interface PanelDrawing {
   panel: ScalingPanel;
   geometry: ScalingGeometry;
-  /** Of the references. */
+  /** Label positions of the references. */
   labels: readonly LabelPlace[];
 }
 
@@ -266,7 +266,7 @@ function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly Sca
     .attr('d', (entry) => path(entry.points));
 }
 
-/** What the repeats leave open, as vertical strokes through the marks. */
+/** The range of the repeats, as vertical strokes through the marks. */
 function drawRanges(group: Group, { x, y }: ScalingGeometry, series: readonly ScalingSeries[]): void {
   const [low, high] = y.domain() as [number, number];
   const inDomain = (value: number) => Math.min(high, Math.max(low, value));

@@ -1,4 +1,4 @@
-/** What the scaling chart compares its lines with: a line of slope one, and values that a document states. */
+/** Guides for comparison in the scaling chart: a line of slope one, and values that a document states. */
 import type { Selection } from 'd3-selection';
 import { type LabelPlace, type Position, placeOnRise, sampledPositions } from '../model/label-placement.ts';
 import { linearGuide, type ScalingGeometry } from '../model/scaling-geometry.ts';
@@ -8,7 +8,7 @@ import { px } from './axes.ts';
 import { haloText } from './halo-text.ts';
 import { documentLine, lineColor, themeColor } from './visual-encoding.ts';
 
-/** From the baseline of a text up to its middle. */
+/** Distance from the baseline of a text up to its middle. */
 const labelMiddlePx = 4;
 
 type Group = Selection<SVGGElement, unknown, null, undefined>;
@@ -27,7 +27,7 @@ export interface ReferenceLine {
 interface GuideData {
   series: readonly ScalingSeries[];
   references: readonly ReferenceLine[];
-  /** Of the references, in their order. */
+  /** Label positions of the references, in their order. */
   labels: readonly LabelPlace[];
   /** Whether to draw a line of slope one. */
   hasLinearGuide: boolean;
@@ -98,7 +98,7 @@ function guideOf({ series, hasLinearGuide }: GuideData, geometry: ScalingGeometr
   return hasLinearGuide && through !== undefined ? linearGuide(geometry, through) : null;
 }
 
-/** Where lines and labels of references are, and the lines of the series. */
+/** Areas that are already drawn: lines and labels of references, and the lines of the series. */
 function drawnBefore(
   { series, references }: GuideData,
   labels: readonly LabelPlace[],

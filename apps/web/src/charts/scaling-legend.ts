@@ -13,7 +13,7 @@ export function scalingLegend(
   options: {
     styles: LineStyles;
     hasReferences: boolean;
-    /** Whether the titles of panels tell the round trips, so that the legend need not. */
+    /** Whether the titles of panels show the round trips, so that the legend need not. */
     hasTripPanels: boolean;
   },
 ): LegendItem[] {
@@ -54,7 +54,7 @@ export const instancesLegend = (series: readonly Pick<ScalingSeries, 'instances'
       mark: { shape: instanceShape(count) },
     }));
 
-/** What dashes mean; nothing where no line has any. */
+/** Explains the dashes; empty if no line has any. */
 export function roundTripLegend(all: readonly number[]): LegendItem[] {
   const trips = distinct(all);
   if (trips.every((trip) => trip === 0)) return [];
@@ -65,7 +65,7 @@ export function roundTripLegend(all: readonly number[]): LegendItem[] {
   }));
 }
 
-/** The system only where there are several, or nothing else tells the line apart. */
+/** Includes the system only if there are several, or if nothing else distinguishes the line. */
 const nameOf = ({ system, otherParams }: LineKind, systems: readonly string[]): string =>
   (systems.length > 1 || otherParams.length === 0
     ? [systemInWords(system), ...otherParams]

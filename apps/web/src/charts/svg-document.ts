@@ -22,13 +22,13 @@ export type LegendMark =
   | { dash: string | null; isThin?: boolean; isRound?: boolean }
   | { shape: SymbolType; isHollow?: boolean };
 
-/** What a colour, a line or a mark of the drawing stands for. */
+/** The meaning of a colour, a line or a mark of the drawing. */
 export interface LegendItem {
   label: string;
   color: string;
   /** 0 to 1; default 1. */
   opacity?: number;
-  /** In front of the label; default a patch of the colour. */
+  /** Mark in front of the label; default a patch of the colour. */
   mark?: LegendMark;
 }
 

@@ -14,7 +14,7 @@ import { fontFamily, themeColor } from './visual-encoding.ts';
 export interface SwimlaneData {
   width: number;
   lanes: readonly Lane[];
-  /** Of the time axis, in the unit of the lanes. */
+  /** Formats a value of the time axis, in the unit of the lanes. */
   format(time: number): string;
   /** The time under the cursor. */
   cursor: number | null;
@@ -34,7 +34,7 @@ export const toneColor: Readonly<Record<LaneTone, string>> = {
   neutral: 'var(--ink-3)',
 };
 
-/** Of the lanes of `herdLanes`. */
+/** Legend for the lanes of `herdLanes`. */
 export const herdLegend: readonly LegendItem[] = [
   { label: 'waits for mutex or latch', color: toneColor.waits, opacity: 0.75 },
   { label: 'holds the mutex', color: toneColor.holds },
@@ -46,7 +46,7 @@ export const herdLegend: readonly LegendItem[] = [
     mark: { shape: symbolCircle, isHollow: true },
   },
 ];
-/** Of a name on a bar. */
+/** Colour of a name on a bar. */
 const spanTextColor = (tone: LaneTone): string =>
   tone === 'works' ? 'var(--on-wait-commit)' : themeColor.surface;
 
@@ -65,7 +65,7 @@ function edges({ lanes, width }: Pick<SwimlaneData, 'lanes' | 'width'>) {
   return { left: width < 520 ? 74 : 92, right: width - (hasOutcomes && width >= 520 ? 116 : 8) };
 }
 
-/** From the first to the last time of the lanes to CSS pixels. */
+/** Maps the times of the lanes, from the first to the last, to CSS pixels. */
 export function timeScale({ lanes, width }: Pick<SwimlaneData, 'lanes' | 'width'>) {
   const times = lanes.flatMap(({ spans, moments }) => [
     ...spans.flatMap(({ from, to }) => [from, to]),

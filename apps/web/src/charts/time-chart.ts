@@ -26,7 +26,7 @@ export interface TimeChartData extends Size {
   /** Start and end of each trial, milliseconds since the start of the run. */
   trials: readonly { trial: number; fromMs: number; toMs: number }[];
   scale: 'linear' | 'log';
-  /** A horizontal line at a value, such as the number of cores, see `shownReference`. The legend says what it is. */
+  /** A horizontal line at a value, such as the number of cores, see `shownReference`. The legend names it. */
   reference: number | null;
   /** Events to mark on the time axis. */
   annotations?: readonly TimeAnnotation[];

@@ -38,7 +38,7 @@ export const cpuLegend = (trials: readonly TrialSamples[]): LegendItem[] =>
     opacity: 0.75,
   }));
 
-/** Of the line at their number. */
+/** Legend of the line at the number of cores. */
 export const coresLegend = (cores: number): LegendItem => ({
   label: `${plural(cores, 'core')} of the machine`,
   color: themeColor.text,

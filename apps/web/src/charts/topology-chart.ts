@@ -24,7 +24,7 @@ type Group<Datum = unknown> = Selection<SVGGElement, Datum, SVGElement | null, u
 
 const dash = '12 6';
 
-/** Of a topology with what is in its partitions, or in its one table. */
+/** Legend of a topology, with the states of its partitions or its one table. */
 export function topologyLegend(system: string): LegendItem[] {
   const color = systemColor(system);
   if (system !== 'sharded')

@@ -34,7 +34,7 @@ const systemColors: Readonly<Record<string, string>> = {
   'unsharded-grouped-once': 'var(--grouped-once)',
 };
 
-/** In this order in legends; others follow in theirs. */
+/** Order of systems in legends; others follow in their own order. */
 export const systemOrder: readonly string[] = Object.keys(systemColors);
 
 /** The distinct systems of what a chart shows, in the order of its legend. */
@@ -49,14 +49,14 @@ export function systemsIn(shown: readonly { system: string }[]): string[] {
 /** Undefined for systems without a colour of their own. */
 export const knownSystemColor = (system: string): string | undefined => systemColors[system];
 
-/** Of a single system; where several are shown together that may have none, see `lineStyles`. */
+/** Colour of a single system. Several systems in one chart may lack one: see `lineStyles`. */
 export const systemColor = (system: string): string => systemColors[system] ?? themeColor.muted;
 
 /** A line's own colour, or else that of its system. */
 export const lineColor = ({ color, system }: { color?: string | undefined; system: string }): string =>
   color ?? systemColor(system);
 
-/** Of lines that no colour of a system tells apart, the most different first; all are readable as text. */
+/** Colours for lines that are not distinguished by a system's colour, the most different first; all are readable as text. */
 export const freeColors: readonly string[] = [
   'var(--grouped-once)',
   'var(--line-magenta)',
@@ -79,7 +79,7 @@ export const waitColor: Readonly<Record<string, string>> = {
   network: 'var(--wait-network)',
 };
 
-/** Of lines that are no system: the runs of a comparison, a document beside our measurement. Told apart by dash too. */
+/** Colours for lines that are not systems: the runs of a comparison, a document beside our measurement. They also differ by dash. */
 export const lineColors: readonly string[] = [
   'var(--sharded)',
   'var(--unsharded)',

@@ -17,7 +17,7 @@ export interface WaitsChartData {
   /** Below the panels; empty for none. */
   axisTitle: string;
   colors: ReadonlyMap<string, EventColor>;
-  /** Drawn as a line through all panels: the cores of the machine. The legend says what it is. */
+  /** The cores of the machine, drawn as a line through all panels. The legend names it. */
   reference: number | null;
   format(value: number): string;
   /** Keys of points. */

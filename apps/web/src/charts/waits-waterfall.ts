@@ -21,7 +21,7 @@ export interface WaterfallData {
   steps: readonly WaterfallStep[];
   colors: ReadonlyMap<string, EventColor>;
   format(value: number): string;
-  /** With its sign. */
+  /** Formats a change with its sign. */
   formatChange(value: number): string;
 }
 
@@ -30,12 +30,12 @@ const barHeight = 16;
 /** Room for the value behind a bar. */
 const valueWidth = 76;
 
-/** Of the bars at both ends, and of an event without a colour. */
+/** Colour of the bars at both ends, and of an event without a colour. */
 const totalColor: EventColor = { fill: themeColor.strong, opacity: 1 };
 
 export const waterfallHeight = (steps: number): number => (steps + 2) * rowHeight;
 
-/** Of saved images: on the page each bar has its name above it. */
+/** Legend of saved images: on the page each bar has its name above it. */
 export const waterfallLegend = ({ steps, colors }: Pick<WaterfallData, 'steps' | 'colors'>): LegendItem[] => [
   { label: 'the whole time, at each point', color: totalColor.fill, opacity: totalColor.opacity },
   ...steps.map(({ name }) => {

@@ -60,15 +60,15 @@ export interface PointActivity {
 export interface ActivityGroup {
   /** "sharded, 2 instances" */
   title: string;
-  /** What the labels of the points are values of: "threads"; empty if the points of the run differ in no parameter. */
+  /** The parameter whose values label the points: "threads"; empty if the points of the run differ in no parameter. */
   axisTitle: string;
   points: PointActivity[];
 }
 
 export const onCpu = 'on CPU';
-/** As the time book, traces and the glossary call it. */
+/** The name that the time book, traces and the glossary use. */
 export const runnable = 'runnable';
-/** In the background: no session waits for it unless nothing else is ready. */
+/** Background events: no session waits for them unless nothing else is ready. */
 const background: readonly string[] = ['forwarding'];
 
 export function activityOf(point: Point): Omit<PointActivity, 'label' | 'words'> {
@@ -116,8 +116,8 @@ export function activityOf(point: Point): Omit<PointActivity, 'label' | 'words'>
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /**
- * Sessions on CPU, and those that are runnable. The time book gives both as shares of the sessions' time; how many sessions there
- * are follows from the share that waits. Without a book there is only the CPU of the processes.
+ * Sessions on CPU, and those that are runnable. The time book gives both as shares of the sessions' time; the number of sessions
+ * follows from the share that waits. Without a time book only the CPU of the processes is known.
  */
 function timesWithoutWait(point: Point, waiting: number, coresBusy: number): Omit<Activity, 'totalMs'>[] {
   const entry = (name: string, sessions: number): Omit<Activity, 'totalMs'> => ({

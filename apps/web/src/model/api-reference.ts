@@ -43,7 +43,7 @@ export interface ApiGroup {
 export interface ApiCall {
   /** "post-api-queues-queue-messages": part of an address. */
   id: string;
-  /** In capitals. */
+  /** HTTP method in capitals. */
   method: string;
   path: string;
   summary: string;
@@ -65,7 +65,7 @@ export interface ApiParameter {
 export interface ApiBody {
   type: string;
   rows: SchemaRow[];
-  /** Of the whole: "object", "array of …". */
+  /** Type of the whole: "object", "array of …". */
   words: string;
   description: string;
 }
@@ -263,7 +263,7 @@ function rangeOf(least: number | undefined, most: number | undefined, unit = '')
   return least === undefined ? '' : `at least ${text(least)}${unit}`;
 }
 
-/** What path parameters are called in examples. */
+/** Values of path parameters in examples. */
 const pathExamples: Readonly<Record<string, string>> = {
   queue: 'parcels',
   subscriber: 'mail',

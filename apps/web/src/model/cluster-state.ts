@@ -18,7 +18,7 @@ export interface FollowedCluster {
   metricsAtMs: number;
   cluster: Cluster;
   load: ClusterLoad | null;
-  /** By instance. An instance has no rates before its second reading. */
+  /** Rates by instance. An instance has none before its second reading. */
   rates: ReadonlyMap<number, InstanceRates>;
   /** Number of cores kept busy, by process id. */
   cores: ReadonlyMap<number, number>;
@@ -101,7 +101,7 @@ export const backlogOf = ({ metrics }: ClusterInstance): number =>
 /** The process that belongs to one instance, and all instances that it hosts. */
 export interface InstanceProcess {
   owner: ClusterInstance;
-  /** Its own instance first, then those it took over. Without a process: its own instance, if nobody hosts it. */
+  /** Its own instance first, then those it took over. Without a process: its own instance, if no process hosts it. */
   hosted: ClusterInstance[];
   usage: ClusterProcess | null;
 }

@@ -21,23 +21,23 @@ export interface PlacedRow {
 
 export interface CombinationLayout {
   rows: PlacedRow[];
-  /** From 0, in the unit of the metric. */
+  /** Scale from 0, in the unit of the metric. */
   x: ScaleLinear<number, number>;
-  /** Of the bars. */
+  /** Top of the bars. */
   top: number;
   bottom: number;
   height: number;
 }
 
 export const lineHeightPx = 13;
-/** Of the label of a document's value, above the bars. */
+/** Height of the label of a document's value, above the bars. */
 export const referencePx = 15;
 export const axisPx = 24;
 export const namePaddingPx = 6;
 const wideFromPx = 560;
 const barPx = 16;
 const gapPx = 6;
-/** What tells rows apart is often at the end of a name. */
+/** Names wrap instead of being cut, because the part that distinguishes rows is often at the end. */
 const nameLinesMax = 3;
 /** Beyond the longest bar, for its value. */
 const valueGapPx = 10;

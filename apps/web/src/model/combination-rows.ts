@@ -1,6 +1,6 @@
 /**
- * A run without a parameter that an axis could show, such as one over kinds of faults: a row for each planned combination, named in
- * words by what tells it from the others.
+ * A run without a parameter that an axis could show, such as one over kinds of faults: a row for each planned combination, named
+ * by the parameters that distinguish it from the others.
  */
 
 import {
@@ -30,9 +30,9 @@ export interface CombinationRow {
   /** "tightly coupled, 2 instances" */
   name: string;
   system: string;
-  /** In the unit of the metric; null if it is not measured, or the point does not have it. */
+  /** Value in the unit of the metric; null if it is not measured, or the point does not have it. */
   value: number | null;
-  /** What the repeats leave open, see `repeatSpan`; null with one. */
+  /** Range of the repeats, see `repeatSpan`; null with one repeat. */
   range: readonly [low: number, high: number] | null;
   /** The value in words, or why there is none. */
   text: string;
@@ -44,7 +44,7 @@ export interface CombinationView {
   leftOut: number;
   /** Values that a document states. */
   references: { label: string; value: number; system: string }[];
-  /** Where the trial under way is; null for nowhere. */
+  /** Row and value of the trial under way; null without one. */
   live: { key: string; value: number } | null;
 }
 
@@ -85,7 +85,10 @@ export function combinationRows(
   };
 }
 
-/** What tells a combination from the others of its run: "tightly coupled, 2 instances"; the system of a run that has no others. */
+/**
+ * The parameters that distinguish a combination from the others of its run: "tightly coupled, 2 instances"; the system of a run
+ * that has no others.
+ */
 export function combinationName(
   run: Pick<Run, 'scenario' | 'scale'>,
   program: Pick<ProgramInfo, 'parameters'>,

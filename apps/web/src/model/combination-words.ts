@@ -2,7 +2,7 @@ import { type Combination, numberParam, type Params } from '@shardlab/contract';
 import { plural } from './format.ts';
 import { systemInWords } from './system-words.ts';
 
-/** "sharded, 2 instances, 16 threads, 1 ms round trip": the parameters that tell most about a point. */
+/** "sharded, 2 instances, 16 threads, 1 ms round trip": the most informative parameters of a point. */
 export const describeCombination = ({ system, params }: Pick<Combination, 'system' | 'params'>): string =>
   [systemInWords(system), ...partsOf(params)].join(', ');
 
@@ -20,5 +20,5 @@ function partsOf(params: Params): string[] {
   ];
 }
 
-/** What a chart shows, after the point that it is of; `place` may be empty. */
+/** The content of a chart, preceded by its point; `place` may be empty. */
 export const atPlace = (place: string, text: string): string => (place === '' ? text : `${place}; ${text}`);

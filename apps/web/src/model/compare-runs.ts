@@ -44,7 +44,7 @@ export interface ComparedPoint {
 
 /**
  * Points that two or more of the runs have, in the order of the first run. Points match if their systems and parameters do,
- * without those that are the same at all points of each run: these are the difference that is examined.
+ * ignoring parameters that are constant within each run: those are the difference under examination.
  */
 export function comparedPoints(
   runs: readonly Run[],
@@ -112,11 +112,11 @@ function ratioOf(over: readonly number[] | undefined, under: readonly number[] |
   };
 }
 
-/** Whether an interval says that the figure changed; null without one. */
+/** Whether an interval shows that the figure changed; null without one. */
 export const isClear = ({ interval }: RunRatio): boolean | null =>
   interval === null ? null : interval[0] > 1 || interval[1] < 1;
 
-/** "12 of 18 points higher, 2 lower, 4 not to be told from the baseline"; without intervals the medians alone. */
+/** "12 of 18 points higher, 2 lower, 4 not distinguishable from the baseline"; without intervals by the medians alone. */
 export function comparisonInWords(rows: readonly ComparedPoint[], index: number): string {
   const ratios = rows.flatMap(({ ratios: all }) => all[index] ?? []);
   if (ratios.length === 0) return 'no points in common with the baseline';
@@ -129,7 +129,7 @@ export function comparisonInWords(rows: readonly ComparedPoint[], index: number)
   return `${middle.toFixed(2)} × the baseline at the middle of ${ratios.length} points; clearly higher at ${higher}, lower at ${lower}`;
 }
 
-/** Where the figures of several runs come from. */
+/** The provenance of figures of several runs. */
 export const runsProvenance = (runs: readonly Run[]): string =>
   runs.map((run, index) => `${runLetter(index)}: ${runProvenance(run)}`).join(' ');
 

@@ -1,6 +1,6 @@
 /**
- * The layout of the contention chart: for each system its sessions as dots, on the left those that work or are elsewhere, in
- * front of a gate those that wait for each other, in the gate those that commit, behind it the files. An unsharded queue
+ * The layout of the contention chart: each system shows its sessions as dots. On the left are those that work or are elsewhere,
+ * in front of a gate those that wait for each other, in the gate those that commit; behind it are the files. An unsharded queue
  * has one gate and one file for all instances, a sharded queue one for each. Lengths are CSS pixels.
  */
 import type { InstanceSessions, SessionsNow } from './contention.ts';
@@ -17,12 +17,12 @@ export interface Dot {
 
 export interface Lane {
   id: string;
-  /** Of the gate. */
+  /** Position of the gate. */
   x: number;
   y: number;
   width: number;
   height: number;
-  /** Where the file begins, and its width. */
+  /** Left edge of the file, and its width. */
   fileX: number;
   fileWidth: number;
   fileLabel: string;
@@ -70,9 +70,9 @@ export interface SideInput {
   isNow: boolean;
   /** Null if this system was not measured with these parameters, or not yet. */
   sessions: SessionsNow | null;
-  /** The run goes on, so that what was not measured may still be. */
+  /** The run is under way, so points that are not measured yet may still be. */
   isUnderWay: boolean;
-  /** What sessions of this system wait for in front of the gate. */
+  /** The resource for which sessions of this system wait in front of the gate. */
   gate: string;
 }
 
@@ -231,7 +231,7 @@ function placeDots(
   const paused = take(sessions.configuration + sessions.network);
   const working = take(sessions.cores);
   const rows = rowsIn(lane.height);
-  // What has no room is drawn closer together.
+  // Dots without enough room are drawn closer together.
   const columnPx = (count: number, room: number) =>
     Math.min(dotPx, room / Math.max(1, Math.ceil(count / rows)));
   const startY = lane.y + (lane.height - rows * dotPx) / 2 + dotPx / 2;

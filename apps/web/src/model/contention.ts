@@ -1,6 +1,6 @@
 /**
- * What the sessions of a queue do: on a core, or waiting, by class (at a moment) or by event (over a point). Averages:
- * time waited ÷ time elapsed.
+ * The states of a queue's sessions: on a core, or waiting, by class (at a moment) or by event (over a point). Averages: time
+ * waited ÷ time elapsed.
  */
 import {
   coresBusyOf,

@@ -10,7 +10,7 @@ export interface DocumentCurve {
   label: string;
   /** The system to which it is compared. */
   system: string;
-  /** In order of `x`, within what the run plans; values in the unit of the metric, above zero. */
+  /** Points in order of `x`, within the run's plan; values in the unit of the metric, above zero. */
   points: { x: number; value: number }[];
 }
 

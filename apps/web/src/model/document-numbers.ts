@@ -1,4 +1,4 @@
-/** What a document states of each claim, in its own words, beside what was measured. */
+/** A document's statement about each claim, in its own words, beside the measured result. */
 import type { ClaimLedgerEntry, ClaimStatement } from '@shardlab/contract';
 import { claimFigure } from './verdicts.ts';
 

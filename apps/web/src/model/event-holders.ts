@@ -1,23 +1,23 @@
-/** Who had what the sessions in a wait event wait for, and who waited: samples of a trial as lanes, words and a table. */
+/** Holders and waiters of a wait event's resource: samples of a trial as lanes, words and a table. */
 import type { EventHolders, Point } from '@shardlab/contract';
 import type { DataTable } from './data-table.ts';
 import { formatCount, formatMs, formatValue, plural } from './format.ts';
 import type { Lane, LaneSpan } from './swimlanes.ts';
 
-/** More lanes than this are no picture any more. */
+/** More lanes than this cannot be read as a picture. */
 const lanesMax = 16;
 
-/** What a point has of an event: one record for all instances, or one for each. */
+/** A point's records of an event: one for all instances, or one for each. */
 export const holdersOf = ({ holders = [] }: Pick<Point, 'holders'>, event: string): EventHolders[] =>
   holders.filter((record) => record.event === event);
 
-/** How long it is held at a time, on average; null if nobody held it from beginning to end of a hold. */
+/** Average duration of a hold; null if no hold began and ended in the window. */
 export const meanHoldMs = ({ holds, heldMs }: EventHolders): number | null =>
   holds === 0 ? null : heldMs / holds;
 
 /**
- * A lane for each session, of at most 16 those that hold or wait most often, and before them one for holders that are no sessions.
- * Times are milliseconds from the start of the measured window; a sample stands for the time until the next one.
+ * A lane for each session, at most 16: those that hold or wait most often. Before them is a lane for holders that are not
+ * sessions. Times are milliseconds from the start of the measured window; a sample stands for the time until the next one.
  */
 export function holderLanes(record: EventHolders): Lane[] {
   const { sessions, samples, event } = record;

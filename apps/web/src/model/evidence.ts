@@ -56,7 +56,7 @@ function ratioOf({ sharded, unsharded }: Pick<Evidence, 'sharded' | 'unsharded'>
 
 /** How well a run can be trusted, in short sentences. */
 export interface Trust {
-  /** What besides the systems may explain what the figures show: other work, or else repeats that were not steady; null if neither. */
+  /** What else may explain the figures: other work on the machine, or unsteady repeats; null if neither. */
   doubt: 'Measured on a busy machine' | 'Not all rates were steady' | null;
   repeats: string;
   load: string;
@@ -110,8 +110,8 @@ function noiseInWords(counts: Record<'points' | 'disturbed' | 'unsteady', number
 }
 
 /**
- * The run that a headline speaks of: done, measured on this machine, full scale before quick, then the newest. Null if there
- * is none.
+ * The run that a headline is about: done, measured on this machine, full scale before quick, then the newest. Null if there is
+ * none.
  */
 export function chosenRun<Summary extends Pick<RunSummary, 'status' | 'scale' | 'createdAtMs' | 'imported'>>(
   runs: readonly Summary[],

@@ -8,9 +8,9 @@ export interface Frame {
   trial: number;
   system: string;
   params: Params;
-  /** Of the combination, see `pointKey`. */
+  /** Key of the combination, see `pointKey`. */
   pointKey: string;
-  /** In order of time; never empty. */
+  /** Ticks in order of time; never empty. */
   ticks: readonly Tick[];
   fromMs: number;
   toMs: number;
@@ -80,8 +80,8 @@ export function frameIndexAt(frames: readonly Frame[], atMs: number): number {
 }
 
 /**
- * The measured middle of the trial that is `by` trials after the one at a time; at an end it stays. From null, which is no
- * time yet, forward is the first trial and backward the last. Null if there are no trials.
+ * The middle of the measured phase of the trial that is `by` trials after the one at `atMs`; stays at the ends. With `atMs` null,
+ * a step forward leads to the first trial and a step backward to the last. Null if there are no trials.
  */
 export function stepFrame(frames: readonly Frame[], atMs: number | null, by: number): number | null {
   if (frames.length === 0) return null;
@@ -98,9 +98,9 @@ export interface Moment {
 }
 
 /**
- * What is shown at a time: the trial there, and those of the other systems with the same parameters as far after their own
- * start. `atMs` null: now, for a run under way; else the measured middle of `fallback`, a point's parameters, or of the
- * last trial whose parameters all these systems have.
+ * The moments shown at a time: that of the trial there, and those of the other systems' trials with the same parameters, at the
+ * same time after their start. With `atMs` null it is now for a run under way; otherwise the middle of the measured phase of
+ * `fallback` (a point's parameters), or of the last trial whose parameters all these systems have.
  */
 export function momentsAt(
   frames: readonly Frame[],

@@ -1,4 +1,4 @@
-/** Places what the server says of a refused form beside the fields that it is about. */
+/** Assigns the server's faults about a refused form to its fields. */
 import type { Fault } from '@shardlab/contract';
 
 /** An error of the server; `ApiError` is one. */
@@ -8,7 +8,7 @@ interface Refusal extends Error {
 }
 
 export interface FormField {
-  /** What the server calls it, if it is not the field's own name. */
+  /** The server's names for the field, if they differ from its own. */
   names?: readonly string[];
   /** Errors that are about this field though they name none. */
   codes?: readonly string[];

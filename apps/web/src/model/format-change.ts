@@ -8,14 +8,14 @@ export function formatUsShort(us: number): string {
   return `${signOf(us)}${text}`;
 }
 
-/** Of a ratio: "+12 %", "−3.4 %" */
+/** Formats a ratio as a change: "+12 %", "−3.4 %" */
 export function formatRatioChange(ratio: number): string {
   const percent = (ratio - 1) * 100;
   const digits = Math.abs(percent) < 10 ? 1 : 0;
   return `${signOf(Number(percent.toFixed(digits)))}${Math.abs(percent).toFixed(digits)}\u202f%`;
 }
 
-/** Of a ratio on an axis that is symmetric around 1: "30 ×", and "1/30 ×" at the other side. */
+/** Formats a ratio on an axis that is symmetric around 1: "30 ×", and "1/30 ×" on the other side. */
 export const formatRatioTick = (ratio: number): string =>
   ratio < 1 ? `1/${formatValue(1 / ratio)}\u202f×` : `${formatValue(ratio)}\u202f×`;
 

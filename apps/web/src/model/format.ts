@@ -85,7 +85,7 @@ export function formatDuration(ms: number): string {
     : `${hours}${narrowSpace}h${wideSpace}${rest}${narrowSpace}min`;
 }
 
-/** What something is expected to take, no more precise than that is: 25 s, 2 min 30 s. */
+/** Formats an expected duration, rounded to its precision: 25 s, 2 min 30 s. */
 export const formatEstimate = (ms: number): string => formatDuration(roundEstimate(ms));
 
 /** The time since a moment, roughly: "just now", "3 min ago", "2 days ago". */

@@ -17,7 +17,7 @@ export interface GetsRow {
   postsPerWakeUp: number | null;
 }
 
-/** By their pairs: only points that listen on one copy, the document's case. */
+/** Points that listen on one copy, the document's case, ordered by their pairs. */
 const listeningPoints = (points: readonly Point[]) =>
   new Map(
     points
@@ -94,12 +94,12 @@ export function deviationInWords(rows: readonly GetsRow[]): string {
   return `${share}${wakes}; ${formatCount(last.misses ?? 0)} misses and ${formatCount(last.sleeps ?? 0)} sleeps.`;
 }
 
-/** Wake-ups for nothing of a dequeue, by what a table says of its gets: as if nothing else took more of them than one wake-up does. */
+/** False wake-ups per dequeue, derived from a table's gets under the assumption that only wake-ups cause additional gets. */
 export interface WakeUpRow {
   pairs: number;
   document: Record<Guard, number> | null;
   here: Record<Guard, number> | null;
-  /** As sessions here counted them. */
+  /** False wake-ups as sessions here counted them. */
   counted: number | null;
 }
 

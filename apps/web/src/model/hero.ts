@@ -1,7 +1,7 @@
 /** The chart that a run is about. */
 import type { HeroChart, Point, Scenario, StudyInfo } from '@shardlab/contract';
 
-/** What the study of the scenario names, or else by what the scenario does: faults and a conversion happen in time. */
+/** The hero that the study of the scenario names, or else one by the scenario's content: faults and a conversion happen in time. */
 export function heroOf(
   { program, figure, faults, conversion }: Pick<Scenario, 'program' | 'figure' | 'faults' | 'conversion'>,
   study: Pick<StudyInfo, 'heroes'> | undefined,

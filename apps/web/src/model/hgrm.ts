@@ -1,7 +1,7 @@
 /** The percentile file of HdrHistogram (`.hgrm`), which its plotter and others read. */
 import { type LatencyMs, percentileTicks } from '@shardlab/contract';
 
-/** Those that runs of earlier versions keep. */
+/** Percentiles that runs of earlier versions store. */
 const fewTicks = [
   ['p50', 0.5],
   ['p90', 0.9],

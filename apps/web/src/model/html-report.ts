@@ -1,7 +1,7 @@
 /** A report as one HTML file that opens without a network: texts, drawings and tables, no script. */
 import type { DataTable } from './data-table.ts';
 
-/** What the page says beside its charts. */
+/** Texts of the page besides its charts. */
 export interface ReportText {
   title: string;
   facts: readonly { name: string; value: string }[];
@@ -22,9 +22,9 @@ export interface ReportSection {
 export interface Report {
   title: string;
   lead: string;
-  /** Where the figures come from. */
+  /** Provenance of the figures. */
   provenance: string;
-  /** Where the page was, so that a reader with the server finds it again. */
+  /** Address of the page, so that a reader with access to the server finds it again. */
   address: string;
   /** Before the charts. */
   texts: readonly ReportText[];

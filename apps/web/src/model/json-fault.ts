@@ -1,4 +1,4 @@
-/** Texts that are meant as JSON and are none. */
+/** Faults of texts that should be JSON but are not. */
 
 /**
  * Why a text that begins like an object, an array or a string of JSON does not parse, as the browser says it; null if it does

@@ -12,7 +12,7 @@ export interface LabelPlace {
   y: number;
 }
 
-/** In chart space. */
+/** A position in chart space. */
 export interface Position {
   x: number;
   y: number;
@@ -35,8 +35,8 @@ interface Line {
 }
 
 /**
- * The labels of horizontal lines, which are in each of a chart's panels: all in their short form if one needs it, so that like lines
- * have like names. By panel.
+ * The labels of horizontal lines, which are in each of a chart's panels: all in their short form if one needs it, so that equal
+ * lines have equal names. Returned by panel.
  */
 export function placeReferenceLabels(
   lines: readonly { label: string; shortLabel: string; value: number }[],
@@ -74,7 +74,7 @@ export function placeLabel(texts: readonly string[], y: number, { series, geomet
 }
 
 /**
- * The label of a curve at its end, in its middle or at its start, above or below all that it stands over of the curve. On a tie
+ * The label of a curve at its end, in its middle or at its start, above or below the part of the curve that it covers. On a tie
  * the end wins, then above the curve.
  */
 export function placeOnCurve(text: string, curve: Line['points'], { series, geometry }: Drawing): LabelPlace {

@@ -3,7 +3,7 @@ import { figureOf, type Lesson, type Point, type PointSelector, type Quantity } 
 import { queueSessions } from './contention.ts';
 import { formatCores, formatMicros, formatMs, formatNanos, formatRate, formatValue } from './format.ts';
 
-/** By name; null for one that the run does not have. */
+/** Quantities by name; null for one that the run does not have. */
 export type Measured = ReadonlyMap<string, number | null>;
 
 export function measuredQuantities({ quantities }: Lesson, points: readonly Point[]): Measured {

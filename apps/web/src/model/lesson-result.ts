@@ -1,4 +1,4 @@
-/** What a lesson says of a run: the guess beside the result, what happened, and where sessions waited. */
+/** The result of a lesson's run in words: the guess beside the result, what happened, and where sessions waited. */
 import type { Guess, Lesson, Point, Run, Sentence } from '@shardlab/contract';
 import { queueSessions } from './contention.ts';
 import { formatSessions, formatValue } from './format.ts';
@@ -115,13 +115,13 @@ function howClose(guess: number, result: number): { verdict: string; isClose: bo
   };
 }
 
-/** Average sessions from which a wait is told. */
+/** Minimum average number of sessions for a wait to be mentioned. */
 const toldFrom = 0.05;
 const toldMax = 2;
 
 /**
- * "Unsharded, 16 threads: 22.7 sessions waited for “write lock” on average, 0.68 for “log file sync”; 0.25 of
- * 2 cores were busy." Nothing of a program that tells no waits.
+ * "Unsharded, 16 threads: 22.7 sessions waited for “write lock” on average, 0.68 for “log file sync”; 0.25 of 2 cores were busy."
+ * Empty for a program that records no waits.
  */
 function waitsInWords(place: string, point: Point, cores: number | null): string[] {
   const { waits, cores: busy } = queueSessions(point);

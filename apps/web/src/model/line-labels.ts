@@ -21,23 +21,23 @@ export interface LineLabel {
 /** From this width of a chart on, its lines may have labels at their ends. */
 export const lineLabelsFromPx = 540;
 
-/** From one line of text to the next. */
+/** Distance from one line of text to the next. */
 export const labelLinePx = 12;
 const gapPx = 8;
-/** Of labels, the gap included: one width for most charts, and a limit for names that are longer, which wrap. */
+/** Widths of labels including the gap: one for most charts, and a limit for longer names, which wrap. */
 const labelWidths = { min: 86, max: 160 };
 const labelLinesMax = 2;
 /** Between two labels of which one has several lines: without it their lines would be one block. */
 const labelGapPx = 3;
-/** From a point to the label beside it: beyond the ring of a trial under way. */
+/** Distance from a point to its label, outside the ring of a trial under way. */
 const besidePx = 13;
-/** From the middle of a line of text to its baseline. */
+/** Distance from the middle of a line of text to its baseline. */
 const baselinePx = 4;
 
 const shortNames: Readonly<Record<string, string>> = { 'unsharded-grouped': 'grouped' };
 
 /**
- * What tells a line from the others, given what differs between them: "sharded, 4" (its instances, which the heading explains),
+ * Name of a line, from the parameters that differ between the lines: "sharded, 4" (its instances, which the heading explains),
  * "sharded, 8 threads", "4 instances, 32 threads".
  */
 export const lineNames =
@@ -62,7 +62,7 @@ export function lineLabelHint(series: readonly ScalingSeries[]): string {
 
 const labelLines = (name: string): string[] => wrapText(name, labelWidths.max - gapPx, labelLinesMax);
 
-/** What the labels of all lines of a plot take at its right, and from top to bottom. */
+/** Space that the labels of all lines of a plot need: width at its right, and height. */
 export function labelRoom(names: readonly string[]): { width: number; height: number } {
   const labels = names.map(labelLines);
   const lines = labels.flat();
@@ -79,9 +79,9 @@ interface LineEnd {
   lines: string[];
   /** Half of the height of the label. */
   half: number;
-  /** Where the label begins. */
+  /** Left edge of the label. */
   x: number;
-  /** Of the last point. */
+  /** Position of the last point. */
   y: number;
 }
 
@@ -136,7 +136,7 @@ function placeColumn(
       ),
     );
   });
-  // What was pushed below the plot pushes back up.
+  // Labels that were pushed below the plot push the others back up.
   for (let index = placed.length - 1; index >= 0; index--) {
     const { half } = sorted[index]!;
     const below = sorted[index + 1];

@@ -5,8 +5,8 @@ import { formatValue } from './format.ts';
 const busyShare = 0.3;
 
 /**
- * What a run would share the machine with, in sentences; none if it would have it alone. While a run is under way
- * a further one waits until it has ended, and what keeps the cores busy is that run: then only the cluster's load counts.
+ * Other load on the machine that a run would compete with, in sentences; empty without any. A further run waits until the one
+ * under way has ended, which is what keeps the cores busy: then only the cluster's load counts.
  */
 export function reasonsToAsk(machine: MachineState): string[] {
   if (machine.runsUnderWay > 0) return loadOf(machine);

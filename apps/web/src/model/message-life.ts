@@ -1,4 +1,4 @@
-/** A message's life in words: each recorded event, what passed between two of them, and why the message waits now. */
+/** A message's life in words: each recorded event, the wait between two events, and why the message waits now. */
 import type { MessageEvent, MessageTrace, MessageWhereabouts, TraceRecorderInfo } from '@shardlab/contract';
 import { formatCount, formatMs, formatTimeOfDay, plural } from './format.ts';
 
@@ -8,10 +8,10 @@ export interface LifeStep {
   sinceMs: number;
   /** Since the event before it, ms; undefined for the first one. */
   afterMs: number | undefined;
-  /** What the message waited for meanwhile; undefined if there is nothing to say. */
+  /** What the message waited for before this event; undefined if nothing is known. */
   meanwhile: string | undefined;
   sentence: string;
-  /** Where it was; undefined if that is where it was before. */
+  /** Place of the message; undefined if it is unchanged. */
   place: string | undefined;
   tone: 'good' | 'live' | 'finding' | 'bad' | 'plain';
 }
@@ -159,7 +159,7 @@ function meanwhileOf(before: MessageEvent, { event, instance }: MessageEvent): s
 
 const heldAfter: ReadonlySet<MessageEvent['event']> = new Set(['delivered', 'held', 'extended', 'prepared']);
 
-/** Why it waits, or what became of it. */
+/** Why the message waits, or what happened to it. */
 export function whereaboutsSentence(where: MessageWhereabouts): string {
   switch (where.state) {
     case 'uncommitted':
@@ -242,7 +242,7 @@ function partitionSentence({
   }
 }
 
-/** What the trace does not know, and why. */
+/** What is missing from the trace, and why. */
 export function coverageSentence({
   coverage,
   recorders,

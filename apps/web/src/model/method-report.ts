@@ -10,7 +10,7 @@ export interface ReportedEvent {
   event: string;
   waits: number | null;
   seconds: number;
-  /** Of the time of the sessions that is not idle, 0 to 1. */
+  /** Share of the sessions' non-idle time, 0 to 1. */
   share: number;
 }
 
@@ -22,7 +22,7 @@ export interface MethodReport {
   document: ReportedEvent[];
   messagesPerSec: number;
   coresBusy: number | null;
-  /** In which the waits were counted: of all repeats. */
+  /** Time in which the waits were counted, over all repeats. */
   measuredMs: number;
   /** Part of the dequeuers' time that the point explains, 0 to 1; null for a point without their time books. */
   accounted: number | null;
@@ -35,7 +35,10 @@ export interface MethodReports {
   reports: MethodReport[];
 }
 
-/** Of the chosen point and its counterpart, or else of those with the most sessions; undefined if no two differ in the method only. */
+/**
+ * Reports of the chosen point and its counterpart, or else of the pair with the most sessions; undefined if no two points differ
+ * in the method only.
+ */
 export function methodReports(
   points: readonly Point[],
   chosen: Point,

@@ -1,4 +1,4 @@
-/** The claims of all documents as cells: what was found out about each, told by a mark, a word and a tone. */
+/** The claims of all documents as cells: the result for each, shown by a mark, a word and a tone. */
 import type { ClaimLedgerEntry, StudyInfo, Verdict } from '@shardlab/contract';
 import { describeVerdictCount, verdictLabel, verdictLabelsAnywhere } from './verdicts.ts';
 
@@ -30,7 +30,7 @@ export const cellMarks: Readonly<Record<CellState, string>> = {
   unjudged: '',
 };
 
-/** Of the mosaic's legend, which counts what was found here and elsewhere. */
+/** Labels of the mosaic's legend, which counts results from here and elsewhere. */
 export const cellLabels: Readonly<Record<CellState, string>> = {
   ...verdictLabelsAnywhere,
   unjudged: 'Not judged yet',
@@ -72,7 +72,7 @@ export interface CellCount {
   recorded: number;
 }
 
-/** How many cells are in each state, in the order of `cellLabels`; also those that none is in. */
+/** Number of cells in each state, in the order of `cellLabels`, including zeros. */
 export function countCells(rows: readonly MosaicRow[]): CellCount[] {
   const cells = rows.flatMap((row) => row.cells);
   return (Object.keys(cellLabels) as CellState[]).map((state) => {

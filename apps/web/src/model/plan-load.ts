@@ -1,4 +1,4 @@
-/** What a run would put on the machine, for someone who is about to start it. */
+/** The load that a run would put on the machine, for a user who is about to start it. */
 import type { PlanLoad } from '@shardlab/contract';
 import { plural } from './format.ts';
 

@@ -10,7 +10,7 @@ import {
   formatValue,
 } from './format.ts';
 
-/** What a metric reads. Measured points and simulated ones both have it. */
+/** The input of a metric, common to measured and simulated points. */
 export interface PointMetrics {
   figures: Readonly<Record<string, { value: number }>>;
 }
@@ -55,7 +55,7 @@ const metricOf = ({ name, label, title, unit, format, ifSteady = false, growsWit
   growsWith: growsWith ?? null,
 });
 
-/** In the order of the program, whose first figure is shown unless another is chosen. */
+/** Metrics in the order of the program, whose first figure is shown by default. */
 export const metricsOf = ({ figures }: Pick<ProgramInfo, 'figures'>): Metric[] => figures.map(metricOf);
 
 /** The metric with this id, or the first one. */

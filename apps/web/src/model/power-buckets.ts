@@ -1,4 +1,4 @@
-/** Histograms by powers of two: element i counts what lies in bucket i; missing elements count nothing. */
+/** Histograms by powers of two: element i is the count of bucket i; missing elements are 0. */
 export type PowerBuckets = readonly number[];
 
 /** Shares of each histogram's total over the buckets that any of them uses, with one empty bucket on each side where there is one. */
@@ -20,7 +20,7 @@ export function sharesOf(histograms: readonly PowerBuckets[]): {
   return { first, count, shares };
 }
 
-/** Index of the bucket in which the middle value lies, from shares; null of nothing. */
+/** Index of the bucket in which the middle value lies, from shares; null if all are 0. */
 export function middleBucket(shares: readonly number[]): number | null {
   let below = 0;
   const index = shares.findIndex((share) => {
@@ -41,7 +41,7 @@ export function bucketsFrom(rows: readonly { from: number; count: number }[]): n
   return buckets;
 }
 
-/** "512 ns", "1 µs", "1 ms" of a power of two of nanoseconds: a unit stands for 1,024 of the one before. */
+/** Formats a power of two of nanoseconds as "512 ns", "1 µs", "1 ms": each unit is 1,024 of the previous one. */
 export function formatPowerNs(bucket: number): string {
   const units = ['ns', 'µs', 'ms', 's'] as const;
   const power = Math.min(3, Math.floor(bucket / 10));

@@ -1,4 +1,4 @@
-/** What the model predicts for workloads that this machine has measured, and how far it is off. */
+/** The model's predictions for workloads that this machine has measured, and their errors. */
 import type { MeasuredWorkload } from '@shardlab/contract';
 import { type AgreementFigure, type AgreementRow, agreementAim, agreementOf, worstOf } from '@shardlab/model';
 import type { DataTable } from './data-table.ts';
@@ -29,7 +29,7 @@ export interface FigureScore {
   /** Predictions within the model's aim, of those whose figure was measured. */
   within: number;
   of: number;
-  /** Of the absolute errors. */
+  /** Median of the absolute errors. */
   medianError: number;
   worst: { error: number; workload: MeasuredWorkload; measured: string; predicted: string };
 }
@@ -84,8 +84,8 @@ const simulatedOperations = 150_000;
 const measureMsMin = 50;
 
 /**
- * The phases of the run, or as much of them as has so many operations. How many those are is taken from what was measured,
- * which only decides how precise the prediction is.
+ * The phases of the run, shortened to about `simulatedOperations` operations. The measured rate determines how long that is, and
+ * only affects the precision of the prediction.
  */
 export function predictedPhases({ phases, figures, params }: MeasuredWorkload): MeasuredWorkload['phases'] {
   const { warmupMs, measureMs } = phases;

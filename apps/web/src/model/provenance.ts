@@ -1,4 +1,4 @@
-/** Where the figures of a chart come from, in a sentence that stands below every saved one. */
+/** The provenance of a chart's figures, as a sentence below every saved chart. */
 import { type Hardware, provenanceOf, type Run } from '@shardlab/contract';
 import { formatValue, plural } from './format.ts';
 
@@ -13,15 +13,18 @@ export function runProvenance(run: Run): string {
   return `Shardlab, ${run.scenario.id}: ${provenance}, scale ${scale}, ${plural(repeats, 'repeat')}.${machine} ${utcMinute(startedAtMs ?? createdAtMs)}, run ${run.id.slice(0, 8)}.`;
 }
 
-/** Of a figure without points: the axes of a scenario's plan, and what its document states. */
+/** Provenance of a figure without points: the axes of a scenario's plan, and its document's statements. */
 export const plannedProvenance = (what: string): string =>
   `Shardlab, ${what}: the plan; nothing is measured.`;
 
-/** Of what a server told of itself. `host`: its address; `atMs`: the time of the newest value, epoch milliseconds. */
+/** Provenance of a server's own live values. `host`: its address; `atMs`: the time of the newest value, epoch milliseconds. */
 export const liveProvenance = (what: string, { host, atMs }: { host: string; atMs: number }): string =>
   `Shardlab, ${what} of the server at ${host}, as of ${utcMinute(atMs)}.`;
 
-/** Of the model. `settings`: in words; `measured`: where the measured values beside it come from, null for none. */
+/**
+ * Provenance of the model's values. `settings`: in words; `measured`: provenance of the measured values beside them, null for
+ * none.
+ */
 export function simulatedProvenance(
   { title, calibratedAtMs }: Pick<Hardware, 'title' | 'calibratedAtMs'>,
   { settings, measured, nowMs }: { settings: string; measured: string | null; nowMs: number },

@@ -1,9 +1,9 @@
-/** Where the time of one message goes at a producer and at a consumer: waiting for the other end of the round trip, or at work. */
+/** How the time of one message at a producer and at a consumer divides into waiting for the round trip and working. */
 import { figureOf, type Point } from '@shardlab/contract';
 import type { DataTable } from './data-table.ts';
 import { formatMs } from './format.ts';
 
-/** Of one message, microseconds. */
+/** Times of one message, microseconds. */
 export interface TripTime {
   waitUs: number;
   workUs: number;

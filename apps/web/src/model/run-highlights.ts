@@ -11,7 +11,7 @@ export interface Highlight {
   value: string;
   /** The system whose figure it is. */
   system?: 'sharded' | 'unsharded' | 'grouped';
-  /** Where the others were measured, rather than a figure. */
+  /** Set for a condition of the measurement, which is not a figure. */
   isCondition?: true;
 }
 

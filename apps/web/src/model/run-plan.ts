@@ -1,4 +1,4 @@
-/** What a run measures at its scale: the values of `quick` replace the others. */
+/** The plan of a run at its scale: the values of `quick` replace the others. */
 import type { Params, ParamValue, ProgramInfo, Run, Scenario } from '@shardlab/contract';
 
 export type Planned = Pick<Run, 'scenario' | 'scale'>;
@@ -21,7 +21,7 @@ export function plannedNumbers(run: Planned, name: string): number[] {
 
 export interface PlannedCombination {
   system: string;
-  /** Of the parameters that vary. */
+  /** Values of the parameters that vary. */
   params: Params;
 }
 
@@ -39,7 +39,7 @@ export function plannedCombinations(
   return all.flatMap((params) => plannedSystems(run).map((system) => ({ system, params })));
 }
 
-/** Those with several values in a sweep, in the order of the program. */
+/** Parameters with several values in a sweep, in the order of the program. */
 export const variedParameters = (
   sweep: Scenario['sweep'],
   { parameters }: Pick<ProgramInfo, 'parameters'>,

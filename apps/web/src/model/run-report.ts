@@ -1,4 +1,4 @@
-/** What the report of a run says in words: verdicts, results, each claim by its clauses, and where the figures come from. */
+/** The texts of a run's report: verdicts, results, each claim by its clauses, and the provenance of the figures. */
 import type { ClaimClause, ClaimResult, ProgramInfo, Run } from '@shardlab/contract';
 import { environmentFacts } from './environment-facts.ts';
 import { trustOf } from './evidence.ts';
@@ -63,7 +63,7 @@ function figureInWords(judged: Pick<ClaimResult, 'value' | 'unit' | 'interval'>)
   return figure === null ? '' : `: ${figure.value}${figure.unit}${figure.range}`;
 }
 
-/** What a reader must know of a run beside which other work ran; empty for a quiet one. */
+/** A note about a run during which other work ran on the machine; empty for a quiet one. */
 function noiseOf(run: Run): string[] {
   if (run.points.length === 0) return [];
   const trust = trustOf(run, Math.min(...run.points.map(({ repeats }) => repeats.length)));

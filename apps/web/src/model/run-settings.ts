@@ -13,7 +13,7 @@ const names: Readonly<Record<string, string>> = {
   drainMs: 'Drain at most',
 };
 
-/** By name. `program`: says what its parameters are called; undefined leaves them their names in the scenario. */
+/** Settings by name. `program` gives the titles of its parameters; without it they have their names in the scenario. */
 export function settingsOf(
   { scenario, scale, environment }: Pick<Run, 'scenario' | 'scale' | 'environment'>,
   program: Pick<ProgramInfo, 'parameters'> | undefined,

@@ -3,7 +3,7 @@ import { pointKey, type Run, type RunEvent, type RunStatus, type Tick } from '@s
 
 export interface FollowedRun {
   run: Run;
-  /** In order of `atMs`. */
+  /** Ticks in order of `atMs`. */
   ticks: readonly Tick[];
 }
 

@@ -4,7 +4,7 @@ import { formatCount, formatMs, plural } from './format.ts';
 import type { Lane, LaneSpan, LaneTone } from './swimlanes.ts';
 
 export interface SampledLife {
-  /** Among those that are known from enqueue to consumption. */
+  /** Rank among the messages that are known from enqueue to consumption. */
   rank: 'slowest' | 'middle' | 'fastest' | null;
   /** "Slowest, 12 ms" */
   label: string;
@@ -46,7 +46,7 @@ function rankOf(index: number, count: number): SampledLife['rank'] {
   return index === Math.floor(count / 2) ? 'middle' : null;
 }
 
-/** What a message is doing from its enqueue to its consumption. */
+/** Phases of a message from its enqueue to its consumption. */
 export const lifePhases = {
   uncommitted: { tone: 'neutral', name: 'waiting for its commit' },
   written: { tone: 'works', name: 'being written and synced' },
@@ -57,7 +57,10 @@ export const lifePhases = {
 
 type PhaseName = keyof typeof lifePhases;
 
-/** In which phase a message is from an event on; undefined if that changes nothing. `holders`: for whom it is delivered, and where. */
+/**
+ * The phase of a message after an event; undefined if the event does not change it. `holders`: the subscribers and instances to
+ * which it is delivered.
+ */
 function phaseAfter(
   { event, instance, session, subscriber }: MessageEvent,
   before: PhaseName,
@@ -87,10 +90,10 @@ function phaseAfter(
   }
 }
 
-/** By so much a difference of two times may differ from a duration. */
+/** Rounding error by which a difference of two times may differ from a duration. */
 const roundedMs = 0.002;
 
-/** Until its consumption by the last one, or else its last event. Milliseconds from its enqueue. */
+/** Spans until its consumption by the last consumer, or else its last event. Milliseconds from its enqueue. */
 function spansOf({ events, endToEndMs }: SampledTrace): LaneSpan[] {
   const startMs = events[0]!.atMs;
   const endMs = startMs + (endToEndMs ?? Number.POSITIVE_INFINITY) + roundedMs;
@@ -157,7 +160,7 @@ export function livesAt(lanes: readonly Lane[], atMs: number): string {
   return `${durationOf(atMs)} after the enqueue: ${words.join(', ') || 'no later event'}`;
 }
 
-/** What of the choice is not shown; empty if nothing. */
+/** Says how many chosen messages are not shown; empty if none. */
 export function lostSentence({ messages, lost }: SampledTraces): string {
   if (lost === 0) return '';
   const [were, they, theirs, their] =

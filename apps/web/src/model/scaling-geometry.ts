@@ -35,7 +35,7 @@ export function scalingGeometry(
     frame: ScalingFrame;
     xs: readonly number[];
     references: readonly number[];
-    /** Of the vertical axis; default: made from the values. */
+    /** Domain of the vertical axis; default: computed from the values. */
     domain?: readonly [low: number, high: number] | undefined;
   },
 ): ScalingGeometry {

@@ -9,9 +9,9 @@ export interface ScalingPoint {
   key: string;
   /** The parameter on the horizontal axis: threads, or the one that the sweep varies most. */
   x: number;
-  /** In the unit of the metric; always positive, since the axis is logarithmic. */
+  /** Value in the unit of the metric; always positive, because the axis is logarithmic. */
   value: number;
-  /** What the repeats leave open, see `repeatRange`; left out with one repeat. */
+  /** Range of the repeats, see `repeatRange`; left out with one repeat. */
   range?: readonly [low: number, high: number];
 }
 
@@ -26,11 +26,11 @@ export interface ScalingSeries<P extends ScalingPoint = ScalingPoint> {
   instances: number;
   /** Emulated round trip of a client call in milliseconds; 0 for none. */
   roundTripMs: number;
-  /** Further parameters that tell it from other series: "10 subscribers". */
+  /** Further parameters that distinguish it from other series: "10 subscribers". */
   otherParams: string[];
-  /** In order of `x`. */
+  /** Points in order of `x`. */
   points: P[];
-  /** What tells it from the other lines: "sharded, 32 threads". Left out where lines have no labels. */
+  /** Name that distinguishes it from the other lines: "sharded, 32 threads". Left out if lines have no labels. */
   name?: string;
   /** Instead of the colour of the system. */
   color?: string;

@@ -1,4 +1,4 @@
-/** What the scaling chart shows of a run: axes from the plan, a panel for each round trip, the document's lines. */
+/** The scaling chart of a run: axes from the plan, a panel for each round trip, the document's lines. */
 import {
   type DocumentTable,
   numberParam,
@@ -22,11 +22,11 @@ export interface RunScalingView {
   domain: [low: number, high: number];
   /** All lines that are planned, without their instances and round trips. */
   lines: readonly LineKind[];
-  /** Of all lines that are planned in a panel. */
+  /** Names of all lines that are planned in a panel. */
   names: readonly string[];
   panels: ScalingViewPanel[];
   references: { label: string; shortLabel: string; value: number; system: string }[];
-  /** What the document prints over the same axis. */
+  /** The document's curves over the same axis. */
   curves: DocumentCurve[];
   hasLinearGuide: boolean;
 }

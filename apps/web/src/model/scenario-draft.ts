@@ -18,7 +18,7 @@ export function readDraft(text: string): JsonObject | null {
 
 const widthMax = 100;
 
-/** As the files of the repository are written: two spaces, and a list of plain values in one line while it fits. */
+/** Formats a draft like the files of the repository: two spaces, and a list of plain values in one line if it fits. */
 export function formatDraft(value: unknown, indent = ''): string {
   const inner = `${indent}  `;
   if (Array.isArray(value)) {
@@ -62,7 +62,7 @@ export function withParameter(
     ['sweep', name],
     isList ? values : undefined,
   );
-  // The quick sweep narrows an axis that there is.
+  // The quick sweep narrows an existing axis.
   return isList || valueAt(changed, ['quick', 'sweep', name]) === undefined
     ? changed
     : withValue(changed, ['quick', 'sweep', name], undefined);
@@ -84,7 +84,7 @@ export interface DraftChange {
   after: string;
 }
 
-/** What differs from the scenario at which the editing began. Lists are compared as a whole. */
+/** The differences from the scenario at which the editing began. Lists are compared as a whole. */
 export function changesOf(before: unknown, after: unknown, path: readonly string[] = []): DraftChange[] {
   if (isObject(before) || isObject(after)) {
     const [left, right] = [isObject(before) ? before : {}, isObject(after) ? after : {}];

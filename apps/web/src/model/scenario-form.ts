@@ -22,7 +22,7 @@ export interface FormChoice {
 export interface FormField {
   name: string;
   title: string;
-  /** What it means, from the schema. */
+  /** Its meaning, from the schema. */
   about: string;
   /** Null for a number. */
   choices: FormChoice[] | null;
@@ -79,7 +79,7 @@ export function parameterMode(draft: JsonObject, name: string): 'single' | 'swee
   return valueAt(draft, ['parameters', name]) === undefined ? 'default' : 'single';
 }
 
-/** What can stand at a path of a document: the schema of its value; undefined if there is none. */
+/** The schema of the value at a path of a document; undefined if there is none. */
 export function schemaAt(root: SchemaNode, path: readonly (string | number)[]): SchemaNode | undefined {
   return path.reduce<SchemaNode | undefined>(
     (node, step) =>

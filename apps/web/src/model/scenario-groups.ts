@@ -8,7 +8,7 @@ export interface ScenarioGroup {
   entries: ScenarioEntry[];
 }
 
-/** In the order of the studies, at the end those without a document; groups that are empty are left out. */
+/** Groups in the order of the studies, those without a document last; empty groups are left out. */
 export function scenarioGroups(
   entries: readonly ScenarioEntry[],
   studies: readonly StudyInfo[],

@@ -1,4 +1,7 @@
-/** A sequence diagram as data: who called whom, and what each did meanwhile. The input of the sequence chart, whatever the study. */
+/**
+ * A sequence diagram as data: the calls between participants, and the activity of each in between. The input of the sequence
+ * chart for all studies.
+ */
 import type { Point, SequenceLane } from '@shardlab/contract';
 
 export interface SequenceParticipant {
@@ -20,7 +23,7 @@ export interface SequenceCall {
   answer: string;
 }
 
-/** What a participant spent a part of the time on. */
+/** An activity of a participant during a part of the time. */
 export interface SequenceInterval {
   participant: string;
   from: number;
@@ -34,14 +37,14 @@ export interface SequenceDiagram {
   participants: readonly SequenceParticipant[];
   calls: readonly SequenceCall[];
   intervals: readonly SequenceInterval[];
-  /** Of all times. */
+  /** Unit of all times. */
   unit: 'us' | 'ms';
 }
 
 /** The traced transaction of a point; empty for programs that trace none. */
 export const tracedIn = ({ sequence = [] }: Point): readonly SequenceLane[] => sequence;
 
-/** Whoever calls the branches: a coordinator, or the application itself. */
+/** Whether the lane is the caller of the branches: a coordinator, or the application itself. */
 const isCaller = ({ name }: SequenceLane): boolean => name === 'coordinator';
 
 /** Calls of the branches, made by the coordinator or, without one, by the application. */

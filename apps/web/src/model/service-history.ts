@@ -1,8 +1,8 @@
-/** Who had a singleton service when, from its activations and from what is known of the processes that ended. */
+/** Which process had a singleton service when, from its activations and from the known ends of processes. */
 import type { ClusterEvent, ServiceState, ServiceTenure } from '@shardlab/contract';
 import { type Lane, type OwnershipPeriod, ownershipLanes } from './swimlanes.ts';
 
-/** Activations that are shown: more are too narrow to be told apart. */
+/** Activations that are shown: more would be too narrow to distinguish. */
 const shownMax = 24;
 
 export interface ServiceHistory {
@@ -10,7 +10,7 @@ export interface ServiceHistory {
   fromMs: number;
   /** A lane for each instance whose process had the service, and one of gaps. Times are milliseconds. */
   lanes: Lane[];
-  /** Of those shown. */
+  /** Number of the activations that are shown. */
   activations: number;
   gaps: number;
   longestGapMs: number;
@@ -18,7 +18,7 @@ export interface ServiceHistory {
 
 /**
  * An activation without an end is under way, or its process was killed: then it ended with the process, if the cluster reported
- * that, or else nobody knows when before the next began, and no gap is counted. Null without activations.
+ * that. Otherwise its end before the next activation is unknown, and no gap is counted. Null without activations.
  */
 export function serviceHistory(
   { history, status }: Pick<ServiceState, 'history' | 'status'>,

@@ -1,4 +1,4 @@
-/** What the sessions of a point waited for, as tables like those of the document that its study is about. */
+/** The waits of a point's sessions, as tables like those of the study's document. */
 import { type DocumentTable, explainedShare, type Point, type SessionWaits } from '@shardlab/contract';
 import { rowsByName } from './document-tables.ts';
 import { formatMs, plural } from './format.ts';
@@ -19,18 +19,21 @@ export interface WaitTable {
   cpuMs: number;
   /** Null for runs that did not say. */
   cpuOf: NonNullable<SessionWaits['cpuOf']> | 'server process' | null;
-  /** Of the processes of the instances, for one session of all; null where `cpuMs` is not the client's alone. */
+  /** CPU of the instances' processes, divided by the number of sessions; null if `cpuMs` is not the client's alone. */
   instanceCpuMs: number | null;
   /** Null where they were not counted. */
   roundTrips: number | null;
-  /** By CPU, waits and waiting for a thread, of the elapsed time; null for a document's, which leaves short waits out. */
+  /**
+   * Share of the elapsed time explained by CPU, waits and waiting for a thread; null for a document's table, which leaves out
+   * short waits.
+   */
   explained: number | null;
   rows: readonly WaitRow[];
 }
 
 export interface WaitTables {
   here: readonly WaitTable[];
-  /** Of one session of the document's run that the point repeats. */
+  /** The table of one session of the document's run that the point repeats. */
   document: WaitTable | null;
 }
 
@@ -65,7 +68,7 @@ export function sessionWaitTables(
       emulated: false,
     }))
     .toSorted((a, b) => b.totalMs - a.totalMs);
-  // The document gives CPU and round trips of each session, and the table those of all.
+  // The document gives CPU and round trips of each session; the table shows the totals.
   const ofEach = (ofAll: string) => Number(run[ofAll]) / Number(run.sessions);
   const document: WaitTable = {
     title: `${run.run}: ${run.title}`,
@@ -89,8 +92,8 @@ export function cpuInWords({ cpuMs, cpuOf, instanceCpuMs }: WaitTable): string {
 }
 
 /**
- * What was counted, and what was waited for: a call that is only staged leaves with the next one, but the emulated round trip is
- * waited for before each call.
+ * The counted round trips, and the waits for them: a staged call leaves with the next one, but the emulated round trip is waited
+ * for before each call.
  */
 export function roundTripsInWords({ roundTrips, rows }: WaitTable): string {
   if (roundTrips === null) return '';
@@ -104,7 +107,7 @@ type Row = ReturnType<typeof rowsByName>[number];
 /** Columns that are parameters of the point too, apart from the time of a sync, which only decides between equal ones. */
 const compared = ['transaction', 'instances', 'sessions', 'preparedBy'] as const;
 
-/** The run with the parameters of the point; of several, that whose syncs are closest. Undefined if there is none. */
+/** The run with the parameters of the point; of several, the one with the closest syncs. Undefined if there is none. */
 function documentRunOf(params: Point['params'], runs: readonly Row[]): Row | undefined {
   const distance = ({ syncMs }: Row) => Math.abs(Number(syncMs) - Number(params.syncMs));
   return runs

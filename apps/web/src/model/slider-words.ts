@@ -24,7 +24,7 @@ export const sliderWords: Readonly<Record<keyof WhatIfSettings, SliderWords>> = 
   syncUs: { label: 'Disk sync time', format: (us) => (us === 0 ? 'none' : formatMs(us / 1000)) },
 };
 
-/** All sliders in one line, and the limits that are taken away: "Instances 4, Operations per transaction 10, …". */
+/** All sliders in one line, and the limits that are removed: "Instances 4, Operations per transaction 10, …". */
 export const settingsInWords = (settings: WhatIfSettings, without: readonly Limit[]): string =>
   [
     ...(Object.keys(sliderWords) as (keyof WhatIfSettings)[]).map((name) =>

@@ -1,7 +1,7 @@
-/** What the store of the queues can do, as forms ask: choices that it would refuse are not offered. */
+/** The features of the queues' store, for forms: choices that it would refuse are not offered. */
 import type { CreateQueue, StoreInfo } from '@shardlab/contract';
 
-/** Whether the store has a feature, fully or in part. While nothing is known of it, whatever is asked: it would refuse. */
+/** Whether the store has a feature, fully or in part. True while the store is unknown: it refuses what it does not support. */
 export function hasFeature(store: Pick<StoreInfo, 'features'> | undefined, feature: string): boolean {
   return store?.features.find((each) => each.feature === feature)?.support !== 'no';
 }
@@ -15,7 +15,7 @@ export function durabilitiesOf(store: Pick<StoreInfo, 'features'> | undefined): 
     : ['relaxed', 'memory'];
 }
 
-/** What a durability means, which the machines of a cluster change. */
+/** Explains a durability, whose meaning depends on the store. */
 export function durabilityNote(durability: Durability, store: Pick<StoreInfo, 'store'> | undefined): string {
   return (store?.store === 'nats-jetstream' ? onServers : inFolder)[durability];
 }

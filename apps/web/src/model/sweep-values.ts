@@ -1,7 +1,7 @@
 /** Values of a parameter as they are typed: a list, or from–to–step. */
 import { type ParamValue, scenarioLimits } from '@shardlab/contract';
 
-/** "1, 2, 4" or "1 2 4" as a list. What is no number stays a text, so that the check can say so. */
+/** "1, 2, 4" or "1 2 4" as a list. A part that is not a number stays a text, so that the check reports it. */
 export function readValues(text: string): ParamValue[] {
   return text
     .split(/[\s,;]+/)
@@ -18,12 +18,15 @@ export function readValue(text: string): ParamValue {
 export interface Steps {
   from: number;
   to: number;
-  /** What is added to each value, or what it is multiplied with. */
+  /** The amount added to each value, or its factor. */
   by: number;
   kind: 'plus' | 'times';
 }
 
-/** The values of a range, its end included if a step meets it. At most as many as an axis may have. Or why there are none. */
+/**
+ * The values of a range, its end included if a step meets it. At most as many as an axis may have. Returns the reason if there
+ * are none.
+ */
 export function valuesOfSteps({ from, to, by, kind }: Steps): number[] | string {
   if (![from, to, by].every(Number.isFinite)) return 'From, to and step must be numbers.';
   if (to < from) return 'The end must not be below the start.';

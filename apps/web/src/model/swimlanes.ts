@@ -61,11 +61,11 @@ export function herdLanes(swimlanes: readonly Swimlane[]): Lane[] {
   }));
 }
 
-/** Who holds a guard and how many wait for it, from one change to the next. */
+/** Holder of a latch or mutex and number of waiters, from one change to the next. */
 export interface Holding {
   fromUs: number;
   toUs: number;
-  /** Null while nobody holds it. */
+  /** Null while it is free. */
   holder: string | null;
   waiters: number;
 }

@@ -1,6 +1,6 @@
 /** Texts in charts at 11 px: how wide they are, and how they break into lines. Estimated, since tests have no font to measure. */
 
-/** Of a character, CSS pixels: slightly more than the average of system fonts. */
+/** Width of a character, CSS pixels: slightly more than the average of system fonts. */
 const characterPx = 5.6;
 
 export const textWidth = (text: string): number => text.length * characterPx;

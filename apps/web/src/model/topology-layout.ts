@@ -51,7 +51,7 @@ export interface InstanceCard extends Box {
   cpuBar: number;
   enqueuePerSec: number;
   dequeuePerSec: number;
-  /** What its texts say instead of the rates and the CPU, before anything is measured. */
+  /** Texts shown instead of the rates and the CPU, before anything is measured. */
   words?: { cpu: string; in: string; out: string };
   shards: ShardRow[];
   flows: Flow[];

@@ -2,7 +2,7 @@
 import type { ScenarioEntry } from '@shardlab/contract';
 
 export interface Tracks {
-  /** Those that replay a figure of a document, by document, in the order of its figures. */
+  /** Scenarios that replay a figure of a document, by document, in the order of its figures. */
   figures: { study: string; entries: ScenarioEntry[] }[];
   /** Faults, a conversion under load, a crash between two phases. */
   breaking: ScenarioEntry[];

@@ -17,7 +17,7 @@ export const verdictLabels: Readonly<Record<Verdict, string>> = {
   'not-comparable': 'Not comparable',
 };
 
-/** For verdicts of which some or all were not reached on this machine. */
+/** Labels for verdicts some or all of which were reached on other machines. */
 export const verdictLabelsAnywhere: Readonly<Record<Verdict, string>> = {
   ...verdictLabels,
   holds: 'Holds',
@@ -28,7 +28,7 @@ export interface Judged {
   verdict: Verdict;
   /** Fewer repeats than a verdict needs. */
   provisional: boolean;
-  /** Of a run that comes with the lab and was measured on another machine. */
+  /** True for a run that comes with the lab and was measured on another machine. */
   isRecorded?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What would make a wait shorter, and which sliders of the what-if page show it. */
+/** Advice on how to shorten a wait, and the sliders of the what-if page that show the effect. */
 import { numberParam, type Point } from '@shardlab/contract';
 import { onCpu, type PointActivity, runnable } from './active-sessions.ts';
 import type { WhatIfSettings } from './what-if.ts';
@@ -86,7 +86,7 @@ function settingsOf({ params }: Pick<Point, 'params'>): WhatIfSettings {
   };
 }
 
-/** What opens the what-if page at a point with a change of its settings; what the page takes from its machine is left out. */
+/** Settings that open the what-if page at a point with a change; settings that the page takes from its machine are left out. */
 export function presetOf(point: Pick<Point, 'params'>, change: Partial<WhatIfSettings>): Preset {
   const settings = Object.entries({ ...settingsOf(point), ...change }).filter(([, value]) => value !== null);
   const { threads } = point.params;
@@ -103,13 +103,12 @@ type Preset = { [Name in keyof WhatIfSettings]?: number } & { threads?: number }
 export const isSimulated = ({ program }: Pick<Point, 'program'>): boolean =>
   program === 'queue' || program === 'topic';
 
-/** Less than this share of the cores in use: nobody waits for one, but for a thread that is busy or blocked. */
+/** If less than this share of the cores is in use, sessions do not wait for a core, but for a thread that is busy or blocked. */
 const busyShareMin = 0.8;
 
 /**
- * Nothing for an event that is not known here. More cores help only where `cores`, those of the machine, are in use; null if they
- * are unknown. Of a program that the model does not simulate: what helps any program, such as another machine, without a change
- * that could be shown.
+ * Empty for an unknown event. More cores help only if the machine's `cores` are in use; null if their number is unknown. For a
+ * program that the model does not simulate: only general advice, such as another machine, without a change that could be shown.
  */
 export function adviceFor(
   event: string,
@@ -131,7 +130,7 @@ function isOfMachine(change: Partial<WhatIfSettings>): boolean {
   return names.length > 0 && names.every((name) => name === 'cores' || name === 'syncUs');
 }
 
-/** What the states of a session mean that are no wait events. */
+/** Explanations of a session's states that are not wait events. */
 export const meaningOfState: Readonly<Record<string, { about: string; standsFor: string | null }>> = {
   [onCpu]: {
     about: 'the session runs: its program, the engine, or SQLite on its thread',

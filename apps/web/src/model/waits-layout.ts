@@ -4,7 +4,7 @@ import { type ScaleLinear, scaleLinear } from 'd3-scale';
 
 export interface WaitSegment {
   name: string;
-  /** In the unit of the chart. */
+  /** Value in the unit of the chart. */
   value: number;
 }
 
@@ -29,7 +29,7 @@ export interface PlacedBar extends WaitBar {
 export interface PlacedPanel {
   title: string;
   left: number;
-  /** Of the whole panel, title included. */
+  /** Top of the whole panel, including its title. */
   top: number;
   /** Edges of the plot. */
   plotLeft: number;
@@ -54,7 +54,7 @@ const barWidthMax = 96;
 export interface WaitsLayout {
   panels: PlacedPanel[];
   height: number;
-  /** Where the title of the horizontal axis ends, below all panels; null without one. */
+  /** End of the title of the horizontal axis, below all panels; null without one. */
   axisTitleEnd: { x: number; y: number } | null;
 }
 

@@ -14,7 +14,7 @@ export interface SystemAnswer extends LimitedBy {
   change: number | null;
 }
 
-/** Of each system at the number of threads with the highest rate, or at `threads`, where they were simulated. */
+/** Answers for each system at the number of threads with the highest rate, or at `threads`, if that was simulated. */
 export function answersOf(
   simulated: readonly SimulatedPoint[],
   before: readonly SimulatedPoint[],

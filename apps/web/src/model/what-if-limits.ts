@@ -1,4 +1,4 @@
-/** What limits a simulated rate, in words, and costs without one of these limits. */
+/** The limit of a simulated rate in words, and costs without one of these limits. */
 import { bottleneckOf, type ClusterCosts, type ResourceUse, type StateName } from '@shardlab/model';
 
 /** A resource that may be busy, or the way to the client, on which sessions wait while no resource is. */
@@ -14,7 +14,7 @@ export const limitNames: Readonly<Record<Limit, string>> = {
   roundTrips: 'round trips to the client',
 };
 
-/** What a simulation is like without the limit, for the switch that removes it. */
+/** Labels of the switches that remove a limit from the simulation. */
 export const removals: Readonly<Record<Limit, string>> = {
   cores: 'as many cores as can be used',
   sessionThread: 'sessions run on any core',

@@ -1,4 +1,4 @@
-/** Where the sliders are and where they were: the points that are shown, and those of the last position as a ghost. */
+/** The current and the previous position of the sliders: the points shown, and those of the previous position as a ghost. */
 import type { SimulatedPoint } from './what-if-series.ts';
 
 export interface Positions<Request> {

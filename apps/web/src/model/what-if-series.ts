@@ -55,7 +55,7 @@ export interface SimulatedPoint {
 
 export interface WhatIfPoint extends ScalingPoint {
   metrics: PointMetrics;
-  /** What limits a simulated point; null for a measured one. */
+  /** The limit of a simulated point; null for a measured one. */
   limitedBy: LimitedBy | null;
 }
 

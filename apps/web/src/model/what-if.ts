@@ -46,7 +46,7 @@ export function stepsIncluding(steps: readonly number[], value: number): number[
 /** The horizontal axis of the chart: the number of enqueuers, and of dequeuers per subscriber. */
 export const whatIfThreads: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
 
-/** As many as a point of a scenario can have. */
+/** Maximum number of threads: that of a scenario's points. */
 export const whatIfThreadsMax = 256;
 
 export interface SimulationJob {
@@ -58,11 +58,11 @@ export interface SimulationJob {
   measureOperations: number;
 }
 
-/** What a position of the sliders is; `machine` is the title of the hardware. */
+/** A position of the sliders; `machine` is the title of the hardware. */
 export interface Position {
   machine: string;
   settings: WhatIfSettings;
-  /** Limits that are taken away. */
+  /** Limits that are removed. */
   without: readonly Limit[];
 }
 
@@ -77,9 +77,9 @@ export interface SimulationRequest {
 const backlogMax = 20_000;
 
 /**
- * Each point is simulated several times, each time more precisely, so that a moved slider shows an effect at once. A *round*
- * is one transaction of every session: fewer than one before the window and two in it say nothing about the rate, so a pass
- * leaves out the points for which it may not simulate so many operations. The first pass has 14 points in about 40 ms.
+ * Each point is simulated several times, each time more precisely, so that a moved slider shows an effect at once. A *round* is
+ * one transaction of every session: fewer than one before the window and two in it say nothing about the rate, so a pass leaves
+ * out points whose rounds would exceed its number of operations. The first pass has 14 points in about 40 ms.
  */
 const passes = [
   { rounds: 2, operationsMin: 1_200, operationsMax: 8_000 },
@@ -102,7 +102,7 @@ export function machineSettings(hardware: Hardware): MachineSettings {
   return { roundTripMs: sessions.roundTripUs / 1000, cores: machine.coresPerNode, syncUs: redo.syncUs };
 }
 
-/** `without`: limits that are taken away, see `withoutLimits`. */
+/** `without`: limits that are removed, see `withoutLimits`. */
 export function simulationRequest(
   hardware: Hardware,
   settings: WhatIfSettings,

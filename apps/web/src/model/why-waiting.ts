@@ -38,7 +38,7 @@ const attempts = (count: number, { attemptsMax }: WaitingIn): string =>
   attemptsMax === null ? plural(count, 'attempt') : `${count} of ${plural(attemptsMax, 'attempt')}`;
 
 function attemptNote(count: number, { attemptsMax }: WaitingIn): string {
-  if (count === 0) return ''; // the store does not tell
+  if (count === 0) return ''; // the store does not report it
   if (attemptsMax !== null) return ` (attempt ${count} of ${attemptsMax})`;
   return count > 1 ? ` for the ${ordinal(count)} time` : '';
 }

@@ -26,7 +26,7 @@ export interface ActiveSessionsProps {
   selected: string | null;
   against: string | null;
   onUnit(unit: ActivityUnit): void;
-  /** What Enter does, in a sentence. */
+  /** The effect of Enter, as a sentence. */
   onEnter: string;
   onSelect(key: string): void;
 }

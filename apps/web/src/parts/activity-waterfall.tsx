@@ -17,7 +17,7 @@ export interface ActivityWaterfallProps {
   provenance: string;
 }
 
-/** Where the time of a message goes at one point more than at another, as a waterfall. */
+/** The difference of a message's time between two points, as a waterfall. */
 export function ActivityWaterfall({ from, to, colors, fileName, provenance }: ActivityWaterfallProps) {
   const change = useMemo(() => activityChange(from.at, to.at), [from.at, to.at]);
   const { box, width } = useWidth();

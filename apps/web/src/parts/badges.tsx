@@ -12,10 +12,10 @@ const statusBadges: Readonly<Record<RunStatus, { label: string; tone: string }>>
 
 const interrupted = { label: 'Interrupted', tone: 'bad' };
 
-/** A run that the end of the server cut off counts as cancelled, though nobody cancelled it. */
+/** A run that was interrupted by the end of the server has the status `cancelled`, although no user cancelled it. */
 export function StatusBadge({ status, errorCode }: { status: RunStatus; errorCode?: string | undefined }) {
   const { label, tone } = errorCode === 'RUN_INTERRUPTED' ? interrupted : statusBadges[status];
-  // Whether the run still goes on is not known while the server does not answer.
+  // It is unknown whether the run is still under way while the server does not answer.
   const isStale = useLostSince() !== null;
   return (
     <span className="badge" data-tone={isStale && tone === 'live' ? 'quiet' : tone}>

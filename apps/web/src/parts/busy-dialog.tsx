@@ -4,11 +4,11 @@ import { Dialog } from './dialog.tsx';
 export function BusyDialog(props: {
   isOpen: boolean;
   onClose(): void;
-  /** What keeps the machine busy, in sentences. */
+  /** The other load on the machine, in sentences. */
   reasons: readonly string[];
-  /** What a measurement would be worth. */
+  /** The consequence for a measurement. */
   consequence: string;
-  /** Label of the button that goes on: "Run anyway". */
+  /** Label of the button that continues: "Run anyway". */
   goOn: string;
   onGoOn(): void;
 }) {

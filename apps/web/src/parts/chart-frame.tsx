@@ -5,7 +5,7 @@ import { Loading } from './query-states.tsx';
 import { useReported } from './report.tsx';
 import { type SaveItem, SaveMenu } from './save-menu.tsx';
 
-/** Loaded when a table is asked for. */
+/** Loaded when a table is requested. */
 const DataTableView = lazy(async () => ({
   default: (await import('./data-table-view.tsx')).DataTableView,
 }));
@@ -24,7 +24,7 @@ export interface ChartFrameProps {
   svg: RefObject<SVGSVGElement | null>;
   box: RefObject<HTMLDivElement | null>;
   legend?: ReactNode;
-  /** What saved images say of their colours and marks, and of where the data come from. */
+  /** Legend and provenance of saved images. */
   saved: SavedNotes;
   controls?: ReactNode;
   /** The values at the cursor, shown above the plot. */

@@ -14,7 +14,7 @@ import { RunButton } from './run-button.tsx';
 import { RunFigure } from './run-figure.tsx';
 import { useProgram } from './use-program.ts';
 
-/** What the document says, what was found, and the run that found it. A claim that this machine has not judged offers its run. */
+/** The document's statement, the result, and the run that found it. A claim that this machine has not judged offers its run. */
 export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
   const { last } = entry;
   const isJudgedHere = last !== null && last.recordedOn === null;
@@ -79,7 +79,7 @@ function OtherRuns({ claim, runs }: { claim: string; runs: readonly JudgedRun[] 
   ));
 }
 
-/** The badge of the best verdict, or that there is none. */
+/** The badge of the best verdict, or a note that there is none. */
 export function ClaimStanding({ entry: { last } }: { entry: ClaimLedgerEntry }) {
   if (last === null) return <span className="badge">Not judged yet</span>;
   return (

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { studiesQuery } from '../api/queries.ts';
 
-/** Where the document's own numbers contradict each other, of those that a claim rests on; nothing if they agree. */
+/** Contradictions between the document's own numbers on which a claim is based; empty if they agree. */
 export function ClaimSlips({ claim }: { claim: string }) {
   const { data } = useQuery(studiesQuery);
   const slips = (data?.studies ?? []).flatMap((study) =>

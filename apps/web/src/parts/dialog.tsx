@@ -3,10 +3,7 @@ import { Dialog as AriaDialog } from 'react-aria-components/Dialog';
 import { Heading } from 'react-aria-components/Heading';
 import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 
-/**
- * A question above the page, which cannot be used meanwhile. Escape closes it, and the focus returns to where it was. Its
- * content exists while it is open.
- */
+/** A modal question above the page. Escape closes it, and the focus returns to where it was. Its content exists while it is open. */
 export function Dialog(props: { title: string; isOpen: boolean; onClose(): void; children: ReactNode }) {
   const { title, isOpen, onClose, children } = props;
   return (

@@ -9,7 +9,7 @@ const noLabels: RunLabels = { name: '', note: '', baseline: false };
 
 /** Name, note and baseline of a run, and its deletion. */
 export function EditRunDialog(props: {
-  /** Of the button that opens it. */
+  /** Label of the button that opens it. */
   label: string;
   run: { id: string; title: string; labels?: RunLabels | undefined };
   onSaved?(labels: RunLabels): void;

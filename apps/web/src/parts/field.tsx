@@ -72,7 +72,7 @@ function LabelledInput(
   );
 }
 
-/** What narrows a list while one types. */
+/** A field that filters a list while the user types. */
 export function SearchField(
   props: Omit<Valued, 'fault'> & { placeholder: string; maxLength?: number; className?: string },
 ) {
@@ -121,7 +121,7 @@ export function TextAreaField(props: Valued & { rows: number; questionId: string
   );
 }
 
-/** What is wrong with the value of a field, in words. */
+/** The fault of a field's value, in words. */
 export function FieldFault({ id, fault }: { id: string; fault: string | undefined }) {
   if (fault === undefined) return null;
   return (
@@ -131,7 +131,7 @@ export function FieldFault({ id, fault }: { id: string; fault: string | undefine
   );
 }
 
-/** For a secret that a password manager may keep. */
+/** A field for a secret that a password manager may store. */
 export function PasswordField(props: Omit<Valued, 'fault'> & { required?: boolean; maxLength?: number }) {
   return <LabelledInput {...props} type="password" autoComplete="current-password" />;
 }

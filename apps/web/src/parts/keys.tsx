@@ -1,11 +1,11 @@
-/** The keys of the pages: components say which they handle, and `?` lists those that work now. */
+/** The keys of the pages: components register those that they handle, and `?` lists those that work now. */
 import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import { Dialog } from './dialog.tsx';
 
 export interface KeyBinding {
   /** Names as in `KeyboardEvent.key`. */
   keys: readonly string[];
-  /** What they do: "Next trial". */
+  /** The effect: "Next trial". */
   label: string;
   onKey(key: string): void;
 }
@@ -26,7 +26,7 @@ class KeyRegistry {
     return () => this.#set(this.#groups.filter((each) => each !== group));
   }
 
-  /** Whether a binding took the key; the one that was added last comes first. */
+  /** Returns whether a binding handled the key; the latest binding comes first. */
   press(key: string): boolean {
     const binding = this.#groups
       .flat()
@@ -50,7 +50,7 @@ export function useKeys(bindings: readonly KeyBinding[]): void {
   useEffect(() => registry?.add(bindings), [registry, bindings]);
 }
 
-/** Keys that are typed are none of the page's, nor are those that a control or an open dialog has taken. */
+/** Typed text is not for the page, nor are keys that a control or an open dialog has handled. */
 function isForPage(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false;
   if (document.querySelector('[role=dialog], [role=menu]') !== null) return false;

@@ -14,7 +14,7 @@ export function LaneChart(props: {
   provenance: string;
   lanes: readonly Lane[];
   title: string;
-  /** Of the time axis, in words. */
+  /** Unit of the time axis, in words. */
   unit: string;
   /** The data as a table; default all spans and moments of the lanes, with times in `timeUnit`. */
   table?: () => DataTable;

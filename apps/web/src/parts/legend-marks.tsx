@@ -12,7 +12,7 @@ export function Swatch({ color, opacity = 1 }: { color: string; opacity?: number
   );
 }
 
-/** What a saved image has below its drawing, on the page. */
+/** The legend on the page, as a saved image has it below its drawing. */
 export function Legend({ items, label = 'Legend' }: { items: readonly LegendItem[]; label?: string }) {
   return (
     <ul className="legend" aria-label={label}>

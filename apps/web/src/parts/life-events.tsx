@@ -5,7 +5,7 @@ import { type LifeStep, lifeSteps } from '../model/message-life.ts';
 /** The recorded events of a message in order, with times, places and what it waited for in between. */
 export function LifeEvents(props: {
   events: readonly MessageEvent[];
-  /** Of day, as the clock showed them, or since the first event. */
+  /** Times of day, or times since the first event. */
   times: 'of day' | 'since the first';
 }) {
   const { events, times } = props;

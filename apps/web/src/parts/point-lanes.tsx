@@ -4,7 +4,10 @@ import { serviceLanes } from '../model/swimlanes.ts';
 import { Herd } from './herd.tsx';
 import { ServiceOwners } from './service-owners.tsx';
 
-/** The lanes of a point: who woke for a message, or which instance had a service. `place` says which point, where that is not obvious. */
+/**
+ * The lanes of a point: which sessions woke for a message, or which instance had a service. `place` names the point if it is not
+ * obvious.
+ */
 export function PointLanes(props: { run: Run; swimlanes: readonly Swimlane[]; place?: string }) {
   const { run, swimlanes, place = '' } = props;
   const owners = useMemo(() => serviceLanes(swimlanes), [swimlanes]);

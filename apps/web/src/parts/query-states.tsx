@@ -28,7 +28,7 @@ interface QueryState<Data> {
   failureReason: Error | null;
 }
 
-/** Shows the data of a query once it is there. An error is shown above the last data; `ServerLost` tells of a server that is gone. */
+/** Shows the data of a query once it is there. An error is shown above the last data; `ServerLost` reports a server that is gone. */
 export function QueryResult<Data>(props: {
   query: QueryState<Data>;
   name: string;

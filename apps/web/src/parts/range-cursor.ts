@@ -1,7 +1,10 @@
 /** A cursor over a range of a chart, such as its time, that the keyboard moves in equal steps. */
 const steps = 60;
 
-/** What `ChartFrame` needs of it. `at` null: there is no cursor; moving it begins at the end that it is moved from. */
+/**
+ * The cursor for `ChartFrame`. With `at` null there is no cursor, and a move starts at the end of the range opposite to its
+ * direction.
+ */
 export function rangeCursor(
   [first, last]: readonly [number, number],
   at: number | null,

@@ -40,7 +40,7 @@ export function SaveReport(props: {
   lead: string;
   provenance: string;
   fileName: string;
-  /** What the page says beside its charts; called when the report is saved. */
+  /** The texts of the page besides its charts; called when the report is saved. */
   texts(): readonly ReportText[];
   /** Looks like a link, among links. */
   isLink?: boolean;

@@ -21,7 +21,7 @@ export interface RunFigureProps {
   provenance: string;
   /** Key of a point to mark. */
   selected: string | null;
-  /** Of the plots, CSS pixels; a figure of rows is as high as they are. */
+  /** Height of the plots, CSS pixels; a figure of rows is as high as its rows. */
   height: number;
 }
 

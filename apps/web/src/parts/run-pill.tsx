@@ -8,7 +8,7 @@ import { useLostSince } from './use-lost-since.ts';
 /** More than may wait, so that the active run, the oldest of them, is in the list. */
 const listed = 25;
 
-/** The run under way, on every page: how far it is, and the way to it. Nothing while there is none. */
+/** The run under way, shown on every page with its progress and a link to it. Empty while there is none. */
 export function RunPill() {
   const runs = useQuery(runsQuery(listed));
   const isStale = useLostSince() !== null;

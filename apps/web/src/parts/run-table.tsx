@@ -7,15 +7,15 @@ import { StatusBadge } from './badges.tsx';
 import { ScrollX } from './scroll-x.tsx';
 import { SortHead } from './sort-head.tsx';
 
-/** In which order the runs are, if another than that in which they were added, and how to ask for one. */
+/** The order of the runs, if it is not the order in which they were added, and how to change it. */
 interface RunOrder {
   sort: { by: RunSort; order: 'asc' | 'desc' } | undefined;
   onSort(by: RunSort): void;
 }
 
 /**
- * Runs in the order that they come in. `order`: with columns that ask for another. `chosen`: with a check box for each, such as for a
- * comparison. `tools`: what can be done with a run.
+ * Runs in the given order. With `order`, columns can change it. `chosen`: with a check box for each, such as for a comparison.
+ * `tools`: what can be done with a run.
  */
 export function RunTable({
   runs,

@@ -23,10 +23,10 @@ export interface SampleChartProps<Sample extends { atMs: number }> {
   /** Epoch milliseconds of time 0, for an axis that shows the time of day. */
   startMs?: number;
   marks: TimeMarks;
-  /** Of the vertical axis; counts, such as 3k, if it is not given. */
+  /** Format of the vertical axis; default: counts, such as 3k. */
   formatAxis?(value: number): string;
   annotations?: readonly TimeAnnotation[];
-  /** In the plot, while nothing was measured. */
+  /** Text in the plot while nothing is measured. */
   noValues?: string;
   system: string;
   /** Names of the heavy line and of the thin one, if there is one. */

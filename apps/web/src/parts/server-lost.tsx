@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react';
 import { formatTimeOfDay } from '../model/format.ts';
 import { useLostSince } from './use-lost-since.ts';
 
-/** On every page while the server does not answer: since when what is shown is stale. Once it answers, all is read anew. */
+/** Shown on every page while the server does not answer: since when the data is stale. Once it answers, all data is read again. */
 export function ServerLost() {
   const lostSinceMs = useLostSince();
   const client = useQueryClient();

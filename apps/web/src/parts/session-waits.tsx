@@ -10,7 +10,7 @@ import {
 } from '../model/session-wait-tables.ts';
 import { ScrollX } from './scroll-x.tsx';
 
-/** Of each session its wait table as databases print it, and of the document's run that of one session. */
+/** The wait table of each session as databases print it, and that of one session of the document's run. */
 export function SessionWaitTables(props: {
   tables: WaitTables;
   /** Which point, where that is not obvious. */

@@ -18,7 +18,7 @@ export interface SortedColumn<Row> {
   id: string;
   label: string;
   isNumber: boolean;
-  /** By what rows are ordered; null comes last either way. Left out: the column orders nothing. */
+  /** Sort value of a row; null comes last in both directions. Left out: the column cannot be sorted. */
   value?(row: Row): string | number | null;
 }
 

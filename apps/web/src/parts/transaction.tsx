@@ -14,7 +14,7 @@ import { useChart, useWidth } from './use-chart.ts';
 
 const format = (us: number): string => (us === 0 ? '0' : formatMs(us / 1_000));
 
-/** Of what no point sums up as a wait; a wait event of the same name has its own. */
+/** Colours of states that are not wait events; a wait event of the same name has its own colour. */
 const stateColors: readonly (readonly [string, EventColor])[] = [
   [onCpu, { fill: 'var(--wait-cpu)', opacity: 1 }],
   [runnable, { fill: 'var(--wait-cpu)', opacity: 0.45 }],

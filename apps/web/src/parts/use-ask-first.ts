@@ -5,8 +5,8 @@ import { readMachine } from '../api/queries.ts';
 import { reasonsToAsk } from '../model/machine-words.ts';
 
 /**
- * Begins a run, after a look at the machine: if it is busy with something else, the `question` has reasons, and the run
- * begins if the user goes on. `onBegun` is called with its id.
+ * Begins a run after checking the machine: if it is busy with something else, the `question` has reasons, and the run begins if
+ * the user confirms. `onBegun` is called with its id.
  */
 export function useAskFirst(options: { begin(): Promise<Id>; onBegun(runId: string): void }) {
   const [reasons, setReasons] = useState<readonly string[]>([]);

@@ -9,11 +9,11 @@ import { withProgressOf } from '../model/run-under-way.ts';
 /** Delay before the stream of a known run is requested again after the server refused it. */
 const reconnectMs = 2_000;
 
-/** One run by its event stream, which for a run that has ended is one snapshot. `error`: why there is none. */
+/** One run by its event stream, which for a run that has ended is one snapshot. `error` is set if it cannot be read. */
 export function useFollowedRun(runId: string): {
   followed: FollowedRun | null;
   error: Error | null;
-  /** Follows a run again that had ended and goes on. */
+  /** Follows a run again that had ended and has been resumed. */
   restart(): void;
 } {
   const stream = useMemo(() => new RunStream(runId), [runId]);

@@ -5,15 +5,15 @@ import { type FormFields, placeFaults } from '../model/form-faults.ts';
 const firstAtFault = '[aria-invalid="true"], [data-faulty] input:checked';
 
 export interface FormFaults<Name extends string> {
-  /** For the form: the focus goes to its first field that is at fault. */
+  /** Ref for the form: its first faulty field gets the focus. */
   form: RefObject<HTMLFormElement | null>;
-  /** What the server says of a field. */
+  /** The server's fault about a field. */
   fault(name: Name): string | undefined;
   /** An error that is about none of the fields. */
   rest: Error | null;
 }
 
-/** What the server said when it refused a form, by field. `fields` is the same object at each call. */
+/** The server's faults about a refused form, by field. `fields` is the same object at each call. */
 export function useFormFaults<Name extends string>(
   error: Error | null,
   fields: FormFields<Name>,

@@ -2,7 +2,7 @@ import type { ProgramInfo } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { studiesQuery } from '../api/queries.ts';
 
-/** What a program's parameters and figures are; undefined until the server has told, or if it does not know the program. */
+/** A program's parameters and figures; undefined until the server has answered, or if it does not know the program. */
 export function useProgram(id: string): ProgramInfo | undefined {
   const { data } = useQuery(studiesQuery);
   return data?.programs.find((program) => program.id === id);

@@ -14,9 +14,9 @@ interface ScalingChartOptions {
   metric: Metric;
   /** Key of a point to mark. */
   selected: string | null;
-  /** Of the plots, CSS pixels. With labels on the lines they grow from the first to the second, to hold them. */
+  /** Height of the plots with labels on the lines, CSS pixels: grows from the first to the second value to fit them. */
   labelled: readonly [from: number, to: number];
-  /** Of each row of plots with a legend, where labels have no room. */
+  /** Height of each row of plots with a legend, used if labels have no room. */
   withLegend: number;
   /** Left out: selecting a point moves the cursor to it. */
   onSelect?(key: string): void;
@@ -26,7 +26,7 @@ interface ScalingChartOptions {
 const outsidePx = 74;
 
 /**
- * `found` is the point at the cursor, else the selected one. Where lines have no room for labels a legend is shown. `hint` explains
+ * `found` is the point at the cursor, else the selected one. If lines have no room for labels, a legend is shown. `hint` explains
  * the labels; empty without them.
  */
 export function useScalingChart(view: RunScalingView, options: ScalingChartOptions) {

@@ -2,7 +2,7 @@ import type { ClaimStatement } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { studiesQuery } from '../api/queries.ts';
 
-/** What the document of a claim states of it; undefined until the server has told, or for a claim that no study has. */
+/** The document's statement of a claim; undefined until the server has answered, or for a claim that no study has. */
 export function useStatement(
   claim: string,
 ): { statement: ClaimStatement; language: string | undefined } | undefined {

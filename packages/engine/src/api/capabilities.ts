@@ -1,4 +1,4 @@
-/** What a store promises behind the session API, feature by feature: `docs/distributed.md` shows it, equal by a test. */
+/** The capabilities of a store behind the session API, feature by feature. A test keeps `docs/distributed.md` equal to this. */
 
 export const storeFeatures = {
   machineFailure: 'The queue stays available when a machine fails',
@@ -36,7 +36,10 @@ export const storeFeatures = {
 
 export type StoreFeature = keyof typeof storeFeatures;
 
-/** `weaker`: it works, and promises less than the feature says; `note` says what. `no`: refused with `FEATURE_UNSUPPORTED`. */
+/**
+ * `weaker`: it works, but promises less than the feature's description; `note` explains. `no`: refused with
+ * `FEATURE_UNSUPPORTED`.
+ */
 export interface Capability {
   support: 'yes' | 'weaker' | 'no';
   note?: string;

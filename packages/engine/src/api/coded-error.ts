@@ -1,12 +1,12 @@
 /** The common base of errors with a code: of the engine, the lab and the server. */
 
-/** What all errors of one code share. */
+/** The definition that all errors of one code share. */
 export interface ErrorDefinition {
   retryable: boolean;
   message: string;
 }
 
-/** What one occurrence adds to its definition. */
+/** The data that one occurrence adds to its definition. */
 export interface ErrorContext {
   /** Replaces the registry's message with a more specific one. */
   message?: string;

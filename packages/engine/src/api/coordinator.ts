@@ -2,7 +2,7 @@
 import type { Session } from './session.ts';
 import type { XaStartOptions, Xid } from './xa.ts';
 
-/** What its branches have in common. */
+/** Name that its branches share. */
 export type GlobalTransactionOptions = Omit<XaStartOptions, 'flag'>;
 
 /** A distributed transaction of a coordinator. */
@@ -14,10 +14,10 @@ export interface GlobalTransaction {
    */
   enlist(participant: string, session: Session): Promise<void>;
   /**
-   * Resolves once the commit is decided, all or nothing: what a participant that failed meanwhile has of it is committed when
-   * it is back. Rejects with the first error, and all is rolled back; with `COMMIT_OUTCOME_UNKNOWN` if an instance ended at the
-   * moment of the decision: then `resolve`, after that instance is open again, makes it one or the other, and the same
-   * everywhere.
+   * Resolves once the commit is decided, all or nothing: the branch of a participant that has failed in between is committed when
+   * the participant is back. Rejects with the first error, and everything is rolled back. Rejects with `COMMIT_OUTCOME_UNKNOWN`
+   * if an instance ended at the moment of the decision: after that instance is open again, `resolve` commits or rolls back all
+   * branches alike.
    */
   commit(): Promise<void>;
   rollback(): Promise<void>;
@@ -29,7 +29,7 @@ export interface ResolvedBranch {
   outcome: 'committed' | 'rolled back';
 }
 
-/** A transaction manager for applications that have none. Its decisions are stored with the instance that it was made for. */
+/** A transaction manager for applications that have none. Its decisions are stored in the file of its instance. */
 export interface TransactionCoordinator {
   /**
    * Each branch has `timeoutMs` from its start until it is prepared: see `XaStartOptions`. The home instance of a tightly coupled
@@ -37,10 +37,10 @@ export interface TransactionCoordinator {
    */
   begin(options?: GlobalTransactionOptions): GlobalTransaction;
   /**
-   * Ends the branches in doubt of this coordinator's earlier transactions. To be called once all participants can be asked;
-   * then it repeats itself as long as some do not answer. Branches of other transaction managers are left alone.
+   * Ends the branches in doubt of this coordinator's earlier transactions. Call it once all participants are reachable; it
+   * repeats itself as long as some do not answer. Branches of other transaction managers are left alone.
    */
   resolve(): Promise<ResolvedBranch[]>;
-  /** Transactions under way end as they can; nothing is resolved any more. */
+  /** Stops resolving. Transactions under way end by themselves. */
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** What `Instance.stats` answers. */
+/** The result of `Instance.stats`. */
 export interface PartitionStats {
   partition: number;
   /** `drained`: it is being truncated. `damaged`: its messages cannot be read, and its shard delivers none behind them. */
@@ -33,7 +33,7 @@ export interface ScrubStats {
   completed: number;
   /** Epoch milliseconds. */
   lastCompletedAtMs: number | null;
-  /** What the last one found; empty if all was right. */
+  /** Findings of the last scrub; empty if there were none. */
   findings: DamageFinding[];
 }
 

@@ -106,8 +106,8 @@ export interface Instance {
     },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
   /**
-   * What was recorded of a message of a sharded queue since the instance opened, and where it is now. Events are recorded for one
-   * message in `traceEvery` and for those of `traceNext`; where the message is, and why it waits there, is known of every message.
+   * The recorded events of a sharded queue's message since the instance opened, and where it is now. Events are recorded for one
+   * message in `traceEvery` and for those of `traceNext`; where a message is, and why it waits there, is known for every message.
    * Throws `QUEUE_NOT_FOUND`, `FEATURE_UNSUPPORTED` for an unsharded queue, `OPTIONS_INVALID` if the text is not an id.
    */
   messageTrace(queue: string, id: string): Promise<MessageTrace>;
@@ -115,13 +115,13 @@ export interface Instance {
   tracedMessages(queue: string, options?: { limit?: number }): TracedMessage[];
   /**
    * Traces the next `count` messages that any session enqueues to the queue on this instance, 1 (the default) to 100. Replaces
-   * what is left of an earlier call's count.
+   * the rest of an earlier call's count.
    */
   traceNext(queue: string, count?: number): void;
   stats(): InstanceStats;
   /**
-   * Commits a row of its own, with a full sync. Calls within a second share one. Rejects with what keeps the instance from
-   * committing: the storage errors, `STORAGE_FULL` also if the disk is about to be full, `PROBE_TIMEOUT` after 2 s.
+   * Commits a row of the engine, with a full sync. Calls within a second share one commit. Rejects with the error that keeps the
+   * instance from committing: the storage errors, `STORAGE_FULL` also if the disk is about to be full, `PROBE_TIMEOUT` after 2 s.
    */
   probe(): Promise<void>;
   /**
@@ -145,7 +145,7 @@ export interface Instance {
 
 export interface InstanceProbe {
   instance: number;
-  /** What keeps the instance from committing, or its process from answering; undefined if it can commit. */
+  /** The error that keeps the instance from committing, or its process from answering; undefined if it can commit. */
   failure: QueueError | undefined;
 }
 
@@ -163,9 +163,8 @@ export interface ClusterClient
 }
 
 /**
- * An instance that another process serves. Its sessions outlive the connection, which is re-established when it is lost,
- * and the outcome of a commit whose answer was lost is asked for. A call without an answer rejects with
- * `INSTANCE_UNREACHABLE`.
+ * An instance that another process serves. Its sessions outlive the connection, which is re-established when it is lost, and they
+ * query the outcome of a commit whose answer was lost. A call without an answer rejects with `INSTANCE_UNREACHABLE`.
  */
 export interface RemoteInstance
   extends Pick<

@@ -189,7 +189,7 @@ export const limits = {
   idempotencyKeyCharactersMax: 200,
   /** Keys that an instance knows, about 170 bytes each in its file. The oldest are dropped first. */
   idempotencyKeysMax: 1_000_000,
-  /** How long a key is known. No program retries for longer than a day without a person. */
+  /** How long a key is known. No program retries unattended for longer than a day. */
   idempotencyRetentionMs: 24 * 60 * 60_000,
   /** Branches of distributed transactions on an instance. Prepared ones are in memory, with all messages that they enqueue. */
   branchesMax: 1_000,
@@ -382,8 +382,8 @@ export const limits = {
   /** A process whose lease has lapsed is killed by its supervisor after this long: a survivor of the cluster is faster. */
   processHungMsMax: 500,
   /**
-   * A process that opens its instance gives a sign of life every `leaseRenewMs`, and hangs if there was none for this long:
-   * before it has claimed the instance there is no lease that tells. Loading its modules is the longest it is silent.
+   * A process that opens its instance sends a sign of life every `leaseRenewMs`, and counts as hanging without one for this long:
+   * before it has claimed the instance there is no lease to judge by. It is silent longest while it loads its modules.
    */
   processSilentMsMax: 10_000,
   /** A process that served for this long was healthy, so the next one is started at once. */

@@ -1,8 +1,9 @@
 /**
- * The events of a message's life, in the order of a usual one. An entry of its own without any import, so that descriptions of
- * the wire (`@shardlab/contract`) have the same list.
+ * The events of a message's life, in the order of a usual one. A separate entry of the package without imports, so that the
+ * descriptions of the wire (`@shardlab/contract`) can use the same list.
  *
- * Those of the first group change the state of a message (`docs/message-trace.md` has the table); the others say where and why.
+ * Those of the first group change the state of a message (`docs/message-trace.md` has the table); the others give the place and
+ * the reason.
  */
 export const messageEventKinds = [
   'committed',

@@ -1,6 +1,6 @@
 /**
- * What an instance recorded of a message's life, event by event, and why the message waits now. One message in `traceEvery` is
- * traced, and those that were asked for. Events are in memory only, from the opening of the instance on.
+ * The recorded life of a message on an instance, event by event, and why the message waits now. One message in `traceEvery` is
+ * traced, and those whose trace was requested. Events are in memory only, from the opening of the instance on.
  */
 
 import type { MessageEventKind } from './message-event-kinds.ts';
@@ -15,7 +15,7 @@ export interface MessageEvent {
   seq: number;
   /** The partition that stored it; null for a nonpersistent queue, or before the message had one. */
   partition: number | null;
-  /** Of a topic: the subscriber that the event concerns. Null if it was removed since; absent if the event concerns all. */
+  /** For a topic: the subscriber that the event concerns. Null if it has been removed; absent if the event concerns all. */
   subscriber?: string | null;
   /** Id of the session that enqueued the message, or that it was delivered to. */
   session?: string;
@@ -67,8 +67,8 @@ export type MessageWhereabouts =
   /** Not due yet, or it was returned and waits for its retry delay; epoch ms. */
   | { state: 'delayed'; reason: 'not-due' | 'retry-delay'; untilMs: number }
   /**
-   * Nobody gets it any more: it was consumed, moved elsewhere, or never committed. `partition` is the state of the partition
-   * that stored it: with `waits` it is not truncated before message `waitsFor` is consumed.
+   * It will not be delivered any more: it was consumed, moved elsewhere, or never committed. `partition` is the state of the
+   * partition that stored it: with `waits` it is not truncated before message `waitsFor` is consumed.
    */
   | {
       state: 'consumed';
@@ -92,7 +92,7 @@ export interface MessageTrace {
    */
   coverage: 'complete' | 'partial' | 'none';
   whereabouts: SubscriberWhereabouts[];
-  /** Of each instance that answered. */
+  /** One entry for each instance that answered. */
   recorders: TraceRecorderInfo[];
 }
 
@@ -104,14 +104,14 @@ export interface TraceRecorderInfo {
   eventsMax: number;
   events: number;
   overwritten: number;
-  /** Messages of the queue that are still to be traced because `traceNext` asked for them. */
+  /** Number of the queue's next messages that will be traced because of `traceNext`. */
   pending: number;
 }
 
 export interface TracedMessage {
   id: string;
   instance: number;
-  /** Its last event, and when that was, epoch ms. */
+  /** Its last event and the time of that, epoch ms. */
   event: MessageEventKind;
   atMs: number;
 }

@@ -42,9 +42,8 @@ export interface Message {
   /** The payload is stored in chunks: read it with `payloadStream`. */
   streamed: boolean;
   /**
-   * The payload, however it is stored, with at most two chunks in memory. It can be read until the message is consumed, so
-   * read first and commit then. Fails with `PAYLOAD_GONE` after that, and with `STORAGE_CORRUPT`, before its end, if it is
-   * not what was enqueued.
+   * The payload, however it is stored, with at most two chunks in memory. It can be read until the message is consumed, so read
+   * first and commit then. Fails with `PAYLOAD_GONE` after that, and with `STORAGE_CORRUPT`, before its end, if it is damaged.
    */
   payloadStream(): PayloadStream;
   correlationId?: string | undefined;
@@ -54,14 +53,14 @@ export interface Message {
   priority?: number | undefined;
   enqueuedAtMs: number;
   /**
-   * Delivery attempt, from 1. At 1 no consumer has seen the message before. Exact where `attemptsMax` is set, and as long as
-   * the instance is open. Otherwise a message that may have been delivered before a restart has at least 2: after a close,
-   * what was delivered and not consumed; after a crash, all that was there.
+   * Delivery attempt, from 1. At 1 no consumer has seen the message before. Exact where `attemptsMax` is set, and as long as the
+   * instance is open. Otherwise a message that may have been delivered before a restart has at least 2: after a clean close the
+   * messages that were delivered and not consumed, after a crash all messages.
    */
   deliveryCount: number;
   /**
-   * Of a received message: `acknowledge`, `release` and `extend` take it, from any session, as long as the hold lasts. It
-   * ends with 132 random bits, so nobody can guess it. Empty for a dequeued message, which its transaction consumes.
+   * Of a received message: `acknowledge`, `release` and `extend` take it, from any session, as long as the hold lasts. It ends
+   * with 132 random bits, so it cannot be guessed. Empty for a dequeued message, which its transaction consumes.
    */
   receipt: string;
 }

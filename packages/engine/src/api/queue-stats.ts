@@ -1,4 +1,4 @@
-/** What `Instance.queueStats` answers: the figures of the views in the files (`docs/monitoring.md`), at the time of the call. */
+/** The result of `Instance.queueStats`: the figures of the views in the files (`docs/monitoring.md`), at the time of the call. */
 import type { PartitionStats } from './instance-stats.ts';
 import type { QueueKind, QueueType } from './queue-settings.ts';
 
@@ -79,7 +79,7 @@ export interface QueueTotals extends FlowStats {
   /** Forwarded from and to other instances: see `QueueInfo`. */
   forwardedIn: number;
   forwardedOut: number;
-  /** Messages that flow control refused since the instance opened; `depth` is what it compares with `messagesMax`. */
+  /** Messages that flow control refused since the instance opened; flow control compares `depth` with `messagesMax`. */
   refused: number;
   /**
    * Messages of a nonpersistent queue that were in memory when the instance stopped before it was opened: exact after an

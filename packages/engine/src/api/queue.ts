@@ -1,4 +1,4 @@
-/** Queues and topics: how they are specified, and what is known of one. Times are in milliseconds, sizes in bytes. */
+/** Queues and topics: their specification, and the information about one. Times are in milliseconds, sizes in bytes. */
 import type { QueueErrorCode } from './errors.ts';
 import type { GivenQueueSettings, QueueSettings } from './queue-settings.ts';
 

@@ -17,15 +17,15 @@ export interface SingletonService {
    */
   deactivate(): void | Promise<void>;
   /**
-   * What clients can call, by name, wherever they are. One call runs at a time, in the order of arrival; a call that throws
-   * changes nothing for the next. An argument or result has at most 256 KiB of JSON.
+   * Calls for clients in any process, by name. One call runs at a time, in the order of arrival; a call that throws changes
+   * nothing for the next. An argument or result has at most 256 KiB of JSON.
    */
   readonly calls?: Readonly<Record<string, ServiceCall>>;
 }
 
 export type ServiceCall = (argument: Json) => Json | undefined | Promise<Json | undefined>;
 
-/** What the module of a service exports under this name. */
+/** The function that a service's module exports under this name. */
 export type CreateService = (options: Json) => SingletonService;
 
 /** `State` is the JSON that the service itself writes with `ServiceSession.writeState`. */
@@ -36,13 +36,13 @@ export interface ServiceContext<State extends Json = Json> {
   readonly epoch: number;
   /** Aborted when the service is about to be deactivated, or its instance has ended. */
   readonly signal: AbortSignal;
-  /** What the service keeps, as of its last commit, whichever process made it; undefined before the first. */
+  /** The service's state as of its last commit, in any process; undefined before the first. */
   readonly state: State | undefined;
   /** A session of the instance, in this process. It is the service's to close. */
   openSession(): ServiceSession;
   /** Epoch ms of the wall clock. */
   nowMs(): number;
-  /** Resolves after so many milliseconds, or when `signal` is aborted. */
+  /** Resolves after `ms` milliseconds, or when `signal` is aborted. */
   pause(ms: number): Promise<void>;
   /** For a service that cannot continue: it is deactivated, and activated again after a pause of 0.1 s that doubles up to 5 s. */
   fail(error: unknown): void;
@@ -50,14 +50,14 @@ export interface ServiceContext<State extends Json = Json> {
 
 export interface ServiceSession extends Session {
   /**
-   * Stages what the service keeps, at most 256 KiB of JSON: it replaces what it kept before when the session commits, together
-   * with the messages of the transaction. Throws `SERVICE_STATE_TOO_LARGE`, `OPTIONS_INVALID`; the commit of a process that
-   * no longer hosts the instance is refused with `INSTANCE_FENCED`.
+   * Stages the service's state, at most 256 KiB of JSON: it replaces the previous state when the session commits, together with
+   * the messages of the transaction. Throws `SERVICE_STATE_TOO_LARGE`, `OPTIONS_INVALID`; the commit of a process that no longer
+   * hosts the instance is refused with `INSTANCE_FENCED`.
    */
   writeState(state: Json): void;
 }
 
-/** What a cluster is told of a service. Every process is told the same. */
+/** The definition of a service in a cluster. Every process must get the same. */
 export interface ServiceSpec {
   /** 1 to 100 letters, digits, `.`, `_` and `-`; unique in the cluster. */
   name: string;
@@ -79,7 +79,7 @@ export interface ServiceInfo {
   /** Its preferred instance, which reports it. */
   preferred: number;
   status: ServiceStatus;
-  /** Of the instance's opening. */
+  /** Epoch of the instance's opening. */
   epoch: number;
   /** The process, and the instance that it belongs to. */
   holder: { pid: number; instance: number };

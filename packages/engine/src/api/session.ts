@@ -65,13 +65,14 @@ export interface Session {
   /** Branches of distributed transactions; undefined for a session on a worker thread. */
   readonly xa?: XaSession;
   /**
-   * Requests that the session has sent to its instance, each with its answer; of an embedded session the calls for which a remote one
-   * sends a request. What is staged travels with `commit`, `xa.flush` and `xa.end`. Undefined for a session on a worker thread.
+   * Requests that the session has sent to its instance, each with its answer; for an embedded session the calls for which a
+   * remote one sends a request. Staged operations travel with `commit`, `xa.flush` and `xa.end`. Undefined for a session on a
+   * worker thread.
    */
   readonly roundTrips?: number;
   /**
-   * Stages a message for the commit. Throws what the message itself shows (`PAYLOAD_TOO_LARGE`, `MESSAGE_INVALID`). Errors
-   * that only the instance can find (`QUEUE_NOT_FOUND`, `ENQUEUE_STOPPED`, `TX_SPANS_FILES`, …) are thrown here or, at the
+   * Stages a message for the commit. Throws the errors that the message itself causes (`PAYLOAD_TOO_LARGE`, `MESSAGE_INVALID`).
+   * Errors that only the instance can find (`QUEUE_NOT_FOUND`, `ENQUEUE_STOPPED`, `TX_SPANS_FILES`, …) are thrown here or, at the
    * latest, by the commit, which then changes nothing. So is `VISIBILITY_MISMATCH`, where visibility is immediate.
    */
   enqueue(queue: string, message: NewMessage): void;
@@ -98,9 +99,9 @@ export interface Session {
    */
   dequeue(queue: string, options?: DequeueOptions): Promise<Message[]>;
   /**
-   * Delivers messages of a queue with immediate visibility and consumes them at once, outside the transaction: at most
-   * once. What a consumer has taken when it fails, or what is on its way over a connection that is lost, is gone; `receive`
-   * and `acknowledge` deliver at least once while the instance runs. Other queues reject with `VISIBILITY_MISMATCH`.
+   * Delivers messages of a queue with immediate visibility and consumes them at once, outside the transaction: at most once.
+   * Messages that a consumer has taken when it fails, or that are in flight over a lost connection, are gone; `receive` and
+   * `acknowledge` deliver at least once while the instance runs. Other queues reject with `VISIBILITY_MISMATCH`.
    */
   dequeueNow(queue: string, options?: DequeueOptions): Promise<Message[]>;
   /** Delivers messages under a timed hold, outside the transaction. Any session can finish them by their receipts. */
@@ -123,19 +124,19 @@ export interface Session {
    */
   execute(sql: string, parameters?: SqlParameters): void;
   /**
-   * Runs one statement of the application's own SQL in the transaction and returns its result at once, so that later
-   * statements and messages can depend on it. All of it commits together or not at all. A statement that fails
-   * (`SQL_INVALID`, `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`), or meets rows that a branch in doubt has locked (`SQL_LOCKED`),
-   * is undone alone, and the transaction stays open. One that
-   * takes too long (`SQL_TOO_SLOW`) or ends its process (too much memory: `SQL_TOO_LARGE` with `details.memoryBytesMax`)
-   * ends the transaction: all of it is undone, and query and commit reject with the same error.
+   * Runs one statement of the application's own SQL in the transaction and returns its result at once, so that later statements
+   * and messages can depend on it. All of it commits together or not at all. A statement that fails (`SQL_INVALID`,
+   * `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`), or meets rows that a branch in doubt has locked (`SQL_LOCKED`), is undone
+   * alone, and the transaction stays open. One that takes too long (`SQL_TOO_SLOW`) or ends its process (too much memory:
+   * `SQL_TOO_LARGE` with `details.memoryBytesMax`) ends the transaction: all of it is undone, and query and commit reject with
+   * the same error.
    *
-   * The first query reserves the instance's writer: until this commit or rollback, every other commit of the instance
-   * waits (wait event `writer reservation`). The reservation lasts `writerReservationMsMax`; past it the statements are undone,
-   * and query and commit reject with `WRITER_RESERVATION_EXPIRED`. Calls that may wait for the writer are refused meanwhile
+   * The first query reserves the instance's writer: until this commit or rollback, every other commit of the instance waits (wait
+   * event `writer reservation`). The reservation lasts at most `writerReservationMsMax`; past it the statements are undone, and
+   * query and commit reject with `WRITER_RESERVATION_EXPIRED`. Calls that may wait for the writer are refused meanwhile
    * (`WRITER_RESERVED`), so dequeue before the first query. Only for sessions in the process of their instance
-   * (`QUERY_UNSUPPORTED`). Where no statement depends on another's result, `execute` delays nobody. The same statements
-   * are allowed as there.
+   * (`QUERY_UNSUPPORTED`). If no statement depends on another's result, use `execute`, which delays no other session. The same
+   * statements are allowed as there.
    */
   query(sql: string, parameters?: SqlParameters): Promise<SqlResult>;
   /** Returns received messages to the queue; resolves when they are ready. If a receipt is stale, none is released. */

@@ -22,7 +22,7 @@ export interface ShareQueueOptions {
   traceEventsMax?: number;
 }
 
-/** What a worker thread needs to open sessions: pass it as `workerData`, or post it. */
+/** The data that a worker thread needs to open sessions: pass it as `workerData`, or post it. */
 export interface SharedQueueHandle {
   readonly queue: string;
   /** Socket of the instance. */
@@ -37,7 +37,7 @@ export interface SharedQueueHandle {
   readonly trace: SharedArrayBuffer;
 }
 
-/** What a session did, with times of the machine's monotonic clock, ms. */
+/** An event of a session, with times of the machine's monotonic clock, ms. */
 export interface SessionEvent {
   session: number;
   /**
@@ -62,7 +62,7 @@ export interface SharedQueue {
    * these numbers only.
    */
   waits(sessions?: readonly number[]): WaitStats[];
-  /** What sessions kept of the latest events, in the order of their times: see `traceEventsMax`. */
+  /** The latest events of the sessions, ordered by time: see `traceEventsMax`. */
   trace(): SessionEvent[];
   /** Ends waits and later calls of all sessions with `INSTANCE_CLOSED`. The instance stays open. */
   close(): Promise<void>;
@@ -102,13 +102,13 @@ export interface ThreadSession {
   dequeue(subscriber: string, options?: SharedDequeueOptions): Promise<Message | undefined>;
   /** Commits what was enqueued and dequeued with visibility `commit`. */
   commit(): Promise<void>;
-  /** Messages that were dequeued return, and sessions that listen are woken for them. */
+  /** Returns the dequeued messages, and wakes listening sessions for them. */
   rollback(): Promise<void>;
   /** Rolls back and ends the session. */
   close(): Promise<void>;
 }
 
-/** What a session did with a latch or a mutex. */
+/** Counters of a session's gets of a latch or a mutex. */
 export interface GuardStatistics {
   gets: number;
   /** Gets that did not succeed at once. Each ends as a spin get or sleeps. */
@@ -142,7 +142,7 @@ export interface ThreadSessionStatistics {
   enqueued: number;
   /** Messages whose consumption is committed. */
   dequeued: number;
-  /** Dequeues that were told of a message and found none. */
+  /** Dequeues that saw a ready message in the count and found none. */
   dequeuedNothing: number;
   /** Calls of `listen` that returned a subscriber, and that timed out. */
   listens: number;
@@ -169,9 +169,9 @@ export interface ThreadSessionStatistics {
   /** Time since it was opened, ms: up to now if it is in a wait, else up to the latest beginning or end of a wait. */
   elapsedMs: number;
   /**
-   * What the kernel's scheduler counted for its thread meanwhile, ms: CPU time; the time in which the thread was runnable and waited
-   * for a core; and `preemptedMs`, the part of `runnableMs` after it lost its core while it was in no wait. Sessions that share a
-   * thread each have the times of the whole thread. Systems other than Linux report nothing as runnable.
+   * Times that the kernel's scheduler counted for its thread since then, ms: CPU time; the time in which the thread was runnable
+   * and waited for a core; and `preemptedMs`, the part of `runnableMs` after it lost its core while it was in no wait. Sessions
+   * that share a thread each have the times of the whole thread. Systems other than Linux report nothing as runnable.
    */
   cpuMs: number;
   runnableMs: number;
@@ -179,7 +179,7 @@ export interface ThreadSessionStatistics {
 }
 
 export interface SharedQueueStatistics {
-  /** Of each session that was opened, closed ones included as long as no other has its number. */
+  /** Statistics of each session that was opened, including closed ones as long as no other has their number. */
   sessions: ThreadSessionStatistics[];
   /** Posts on the broadcast channel. */
   posts: number;

@@ -12,10 +12,10 @@ export interface NatsStoreOptions {
   credentialsFile?: string;
   /** Files in PEM; an empty object for TLS with the authorities of the system. */
   tls?: { caFile?: string; certFile?: string; keyFile?: string };
-  /** How long connecting, and each call that is no commit, are tried, milliseconds. Default 15,000. */
+  /** How long connecting, and each call except a commit, is tried, milliseconds. Default 15,000. */
   callMs?: number;
   /**
-   * What all servers are configured to do: `always` if each has `sync_interval: always`. No client can ask them. Default
+   * The sync configuration of all servers: `always` if each has `sync_interval: always`. A client cannot query it. Default
    * `interval`: queues are then `relaxed`, and one that is to be `durable` is refused.
    */
   sync?: 'always' | 'interval';
@@ -27,11 +27,11 @@ export interface NatsStoreOptions {
   /** Servers that store a queue, for those created without saying so; default 1. */
   replicas?: 1 | 3 | 5;
   /**
-   * Of queues and subscribers that this store adds: how long the servers wait for a silent holder before they deliver a
-   * message again; 3,000 to 600,000 ms, default 30,000.
+   * For queues and subscribers that this store adds: how long the servers wait for a silent holder before they deliver a message
+   * again; 3,000 to 600,000 ms, default 30,000.
    */
   ackWaitMs?: number;
-  /** Messages that a dequeue may fetch beyond what it asked for; 0 (the default) to 1,000. */
+  /** Messages that a dequeue may fetch beyond its `max`; 0 (the default) to 1,000. */
   prefetch?: number;
   /** How long the outcome of a commit is sought after a lost answer; 1,000 to 50,000 ms, default 20,000. */
   outcomeMs?: number;

@@ -15,14 +15,14 @@ export interface Xid {
 }
 
 export interface XaStartOptions {
-  /** `join`: works on in a branch that was ended; `resume`: in one that this session suspended. Default: a new branch. */
+  /** `join`: continues work in a branch that was ended; `resume`: in one that this session suspended. Default: a new branch. */
   flag?: 'join' | 'resume';
-  /** Of a new branch: prepared or committed within this time from now, or rolled back; 1 to 86,400,000 ms, default 60,000. */
+  /** For a new branch: it is rolled back unless it is prepared or committed within this time; 1 to 86,400,000 ms, default 60,000. */
   timeoutMs?: number;
   /**
-   * Of a new branch. `tight`: of the branches of one global transaction only one has a call under way at a time, on whichever
-   * instance; and one that only enqueues ships its messages to the transaction's home instance, where they get their place, when
-   * it ends. Default `loose`: each branch is on its own.
+   * For a new branch. `tight`: only one branch of the global transaction has a call under way at a time, over all instances. A
+   * branch that only enqueues ships its messages to the transaction's home instance when it ends, and they are stored there.
+   * Default `loose`: each branch is on its own.
    */
   coupling?: 'loose' | 'tight';
   /**
@@ -48,8 +48,9 @@ export type XaVote = 'ok' | 'read-only';
 /** Which instance a call about a branch is for. */
 export interface XaBranchPlace {
   /**
-   * The instance that has the branch, 1 to 64. Default: the one that is called. Another one passes the call on over the interconnect and answers
-   * as that one does; both must be served, and of one cluster. `XAER_RMFAIL`: no answer came within 10 s, and the call may have taken effect.
+   * The instance that has the branch, 1 to 64. Default: the one that is called. Any other instance passes the call on over the
+   * interconnect and returns that instance's answer; both must be served, and belong to one cluster. `XAER_RMFAIL`: no answer
+   * came within 10 s, and the call may have taken effect.
    */
   instance?: number;
 }
@@ -60,15 +61,16 @@ export interface XaCommitOptions extends XaBranchPlace {
 }
 
 /**
- * What a transaction manager asks of a resource manager about branches that have ended. Errors are `QueueError`s whose codes are
- * those of the specification; `xaCodes` has their numbers.
+ * The calls of a transaction manager to a resource manager about branches that have ended. Errors are `QueueError`s whose codes
+ * are those of the specification; `xaCodes` has their numbers.
  */
 export interface XaResource {
   /**
-   * Runs the statements of the branch, and waits for rows that another branch has locked, at most `sqlLockMsMax`
-   * (`XA_RBTIMEOUT`, `XA_RBDEADLOCK`). When it resolves with `ok`, the branch is on disk and its rows are locked: it is committed or rolled back as the transaction manager says, whatever
-   * crashes. Rejects with `XA_RB…` if the branch was rolled back instead, `XAER_NOTA`, `XAER_PROTO`, and with `XAER_RMFAIL` if
-   * the instance ended meanwhile, so that only `recover` tells.
+   * Runs the statements of the branch, and waits for rows that another branch has locked, at most `sqlLockMsMax` (`XA_RBTIMEOUT`,
+   * `XA_RBDEADLOCK`). When it resolves with `ok`, the branch is on disk and its rows are locked: after any crash it is still
+   * committed or rolled back as the transaction manager decides. Rejects with `XA_RB…` if the branch was rolled back instead,
+   * `XAER_NOTA`, `XAER_PROTO`, and with `XAER_RMFAIL` if the instance ended during the call, so that only `recover` shows the
+   * outcome.
    */
   prepare(xid: Xid, place?: XaBranchPlace): Promise<XaVote>;
   /**

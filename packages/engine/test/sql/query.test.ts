@@ -174,7 +174,9 @@ describe('while a session has reserved the writer', () => {
     await session.dequeue('q');
     await session.query(insert, [1, 1]).catch(() => undefined); // on a busy machine it may run out here
     await commitOf(instance.openSession(), 'other'); // waits for the end of the reservation
-    await expect(session.query(insert, [2, 1])).rejects.toThrow(code('WRITER_RESERVATION_EXPIRED', { msMax: 200 }));
+    await expect(session.query(insert, [2, 1])).rejects.toThrow(
+      code('WRITER_RESERVATION_EXPIRED', { msMax: 200 }),
+    );
     session.enqueue('q', { payload: 'never' });
     await expect(session.commit()).rejects.toThrow(code('WRITER_RESERVATION_EXPIRED'));
     expect(await rowsOf(instance)).toEqual([]);

@@ -56,7 +56,7 @@ export interface TrialOutcome {
    * it.
    */
   swimlanes?: Swimlane[];
-  /** The waits of each session; only for programs that trace them, which also record one transaction call by call. */
+  /** The waits of each session; only for programs that trace them. They also record one transaction call by call. */
   sessionWaits?: SessionWaits[];
   sequence?: SequenceLane[];
   /** The events of a few messages; of queues whose messages the engine traces. */

@@ -206,7 +206,7 @@ function ratioTable(runs: readonly Run[], rows: readonly ComparedPoint[], metric
   };
 }
 
-/** Where the time of a message went at one point, from the baseline to each other run. */
+/** Changes of a message's time at one point, from the baseline to each other run. */
 function ChangedTime({ runs, row }: { runs: readonly Run[]; row: ComparedPoint }) {
   const activities = useMemo(
     () => row.points.map((point) => (point === undefined ? null : activityOf(point))),

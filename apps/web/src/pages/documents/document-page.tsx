@@ -14,7 +14,7 @@ import { TableHead } from '../../parts/table-head.tsx';
 import { useTitle } from '../../parts/use-title.ts';
 import { DocumentTables } from './document-tables.tsx';
 
-/** One document: where it is from, what it claims and where, its numbers beside ours, and what is not measured of it. */
+/** One document: its source, its claims, its numbers beside ours, and what is not measured. */
 export function DocumentPage() {
   const { studyId } = useParams({ from: '/documents/$studyId' });
   const studies = useQuery(studiesQuery);
@@ -175,7 +175,7 @@ const numberColumns = [
   { label: 'Where' },
 ];
 
-/** The quantity of each claim: what the document states of it, and what was measured, here or on the machine of a recorded run. */
+/** The quantity of each claim: the document's value, and the measured one, here or on the machine of a recorded run. */
 function NumbersTable({ study, claims }: { study: StudyInfo; claims: readonly ClaimLedgerEntry[] }) {
   return (
     <ScrollX label="Numbers" framed>

@@ -16,12 +16,12 @@ export function FieldFaults({ id, faults }: { id?: string; faults: readonly Faul
 /** A field of a draft: a text, a number, or a list of them with commas. Keeps what is typed while it has the focus. */
 export function DraftInput(props: {
   label: string;
-  /** As in the draft; undefined if it is left out. */
+  /** Value in the draft; undefined if it is left out. */
   value: unknown;
   placeholder?: string;
   hint?: string;
   isLabelHidden?: boolean;
-  /** For a text that is longer than a line. */
+  /** Set for a text that is longer than a line. */
   isLong?: boolean;
   faults: readonly Fault[];
   onChange(text: string): void;

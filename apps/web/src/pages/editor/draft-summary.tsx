@@ -121,7 +121,7 @@ function Estimates({ quick, full }: { quick: ScenarioValidation; full: ScenarioV
   );
 }
 
-/** How long a run takes, and what it puts on the machine meanwhile. */
+/** The estimated duration of a run, and its load on the machine. */
 function Estimate({ check: { plan, load, diskBytesMax } }: { check: ScenarioValidation }) {
   if (plan === null) return null;
   const { estimatedMs, points, trials } = plan;

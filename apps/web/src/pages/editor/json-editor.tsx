@@ -31,15 +31,15 @@ export interface JsonEditorHandle {
 export interface JsonEditorProps {
   ref: Ref<JsonEditorHandle>;
   text: string;
-  /** Of the whole document. */
+  /** Schema of the whole document. */
   schema: SchemaNode;
   faults: readonly Fault[];
-  /** Where the text stops being JSON. */
+  /** Line at which the text stops being JSON. */
   line: number | undefined;
   onChange(text: string): void;
 }
 
-/** What is wrong with a line, under it. */
+/** Shows the fault of a line under it. */
 class FaultWidget extends WidgetType {
   readonly message: string;
 

@@ -15,7 +15,7 @@ import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Choice } from '../../parts/choice.tsx';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
 
-/** What the largest point of the draft looks like; nothing where the program has no instances. */
+/** The topology of the draft's largest point; empty if the program has no instances. */
 export function PlannedTopologyChart({ draft }: { draft: JsonObject }) {
   const systems = systemsOf(draft);
   const [chosen, setChosen] = useState('');

@@ -18,13 +18,13 @@ export interface ScenarioEditorProps {
   studies: StudyList;
 }
 
-/** Form and text of one draft, what the server says of it, and what it would be like. */
+/** Form and text of one draft, the server's check of it, and a preview. */
 export function ScenarioEditor({ origin, start, schema, studies }: ScenarioEditorProps) {
   const [text, setText] = useState(start);
   const [shown, setShown] = useState<'form' | 'json'>('form');
   const editor = useRef<JsonEditorHandle>(null);
   const draft = useMemo(() => readDraft(text), [text]);
-  // The form keeps showing the last object while the text is being typed and is none.
+  // The form keeps showing the last valid object while the typed text is not one.
   const [lastDraft, setLastDraft] = useState<JsonObject | null>(draft);
   useEffect(() => {
     if (draft !== null) setLastDraft(draft);

@@ -4,12 +4,12 @@ import { useEffect, useState } from 'react';
 import { validateScenario } from '../../api/queries.ts';
 
 export interface DraftCheck {
-  /** Whether the faults are those of the text as it is now. */
+  /** Whether the faults belong to the current text. */
   isCurrent: boolean;
   faults: readonly Fault[];
   /** There are further faults, which are not listed. */
   more: boolean;
-  /** Where the text stops being JSON; counts from 1. */
+  /** Line at which the text stops being JSON; counts from 1. */
   line: number | undefined;
   /** Null while unknown, or while there are faults. */
   quick: ScenarioValidation | null;
@@ -20,7 +20,7 @@ export interface DraftCheck {
 /** Asked after this pause in the typing, milliseconds. */
 const checkAfterMs = 250;
 
-/** What the server says of a text: its faults, or what a run of it would take. */
+/** The server's check of a text: its faults, or the duration and load of its run. */
 export function useDraftCheck(text: string): DraftCheck {
   const [asked, setAsked] = useState(text);
   useEffect(() => {

@@ -5,7 +5,7 @@ import { ScrollX } from '../../parts/scroll-x.tsx';
 const cell = (value: number | null | undefined): string =>
   value === null || value === undefined ? '–' : formatTenths(value);
 
-/** What the gets say of wake-ups for nothing, in the document and here, beside those that were counted. */
+/** False wake-ups derived from the gets, in the document and here, beside those that were counted. */
 export function FalseWakeUps({ rows }: { rows: readonly WakeUpRow[] }) {
   return (
     <article className="panel explain-panel" aria-label="Wake-ups for nothing">

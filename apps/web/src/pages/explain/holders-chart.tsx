@@ -21,7 +21,7 @@ const legend = [
 
 const format = (ms: number): string => (ms === 0 ? '0' : formatMs(ms));
 
-/** Who held what the sessions in an event wait for, and who waited; nothing of an event that nobody holds. */
+/** Holders and waiters of an event's resource; empty for an event without holders. */
 export function HoldersOfEvent({ run, point, event }: { run: Run; point: Point; event: string }) {
   const { data: registry } = useQuery(waitsQuery);
   const records = useMemo(() => holdersOf(point, event), [point, event]);

@@ -44,7 +44,10 @@ export function MethodReportsSection({ pairs, copies, reports }: MethodReports) 
   );
 }
 
-/** What the shares are of. Points that were recorded without time books have the CPU of the process, and the waits of all sessions. */
+/**
+ * Explains what the shares are based on. Points that were recorded without time books have the CPU of the process, and the waits
+ * of all sessions.
+ */
 function shareOf(reports: readonly MethodReport[]): string {
   const explained = reports.flatMap(({ accounted }) => accounted ?? []);
   if (explained.length < reports.length) return 'shares are of the CPU of the process and these waits alone';

@@ -88,12 +88,12 @@ export function PointEvents(props: {
   );
 }
 
-/** What would make the event shorter, each with a link to the model at this point where it has a slider for that. */
+/** Advice on how to shorten the event, each with a link to the model at this point if the model has a slider for it. */
 export function WhatHelps(props: {
   at: PointActivity;
   event: string;
   runId: string;
-  /** Of the machine; null if unknown. */
+  /** Cores of the machine; null if unknown. */
   cores: number | null;
 }) {
   const { at, event, runId, cores } = props;

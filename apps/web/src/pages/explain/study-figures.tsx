@@ -20,7 +20,7 @@ import { MethodReportsSection } from './method-reports.tsx';
 
 const guards: readonly Guard[] = ['mutex', 'latch'];
 
-/** What the programs of single studies record of a point: lanes, a transaction, and of sessions that listen gets and methods. */
+/** Recordings of a point by programs of single studies: lanes, a transaction, and for listening sessions gets and methods. */
 export function StudyFigures({
   run,
   point,

@@ -7,7 +7,7 @@ import { tracksOf } from '../../model/tracks.ts';
 import { ScenarioCard } from '../../parts/scenario-card.tsx';
 import { ScenarioUpload } from './scenario-upload.tsx';
 
-/** Where to go on: the documents' figures, what breaks a queue, and a workload of one's own. */
+/** Next steps: the documents' figures, scenarios with faults, and one's own workload. */
 export function Tracks({ scenarios }: { scenarios: readonly ScenarioEntry[] }) {
   const { figures, breaking, own } = tracksOf(scenarios);
   const { data } = useQuery(studiesQuery);

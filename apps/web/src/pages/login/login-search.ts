@@ -1,4 +1,4 @@
-/** Where the browser wanted to go: an address of this server. */
+/** The address of this server that the browser wanted to open. */
 export interface LoginSearch {
   next?: string;
 }

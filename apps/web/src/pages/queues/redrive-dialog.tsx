@@ -53,7 +53,7 @@ interface RedriveFormProps {
   onCancel(): void;
 }
 
-/** A dry run says what would be moved, and is asked for again after a change: nothing is moved that was not counted before. */
+/** A dry run shows what would be moved, and is repeated after each change: nothing is moved that was not counted before. */
 function RedriveForm({ from, to: source, onMoved, onCancel }: RedriveFormProps) {
   const [to, setTo] = useState(source.name);
   const [max, setMax] = useState(String(queueLimits.messagesPerCallMax));

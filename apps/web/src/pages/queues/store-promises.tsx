@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { storeQuery } from '../../api/queries.ts';
 
-/** Where the queues are, within a sentence. */
+/** The name of the queues' store, within a sentence. */
 export function StoreName() {
   const { data } = useQuery(storeQuery);
   if (data === undefined || data.store === 'local') return 'the engine that the lab measures';
   return <>NATS JetStream ({data.servers.join(', ')})</>;
 }
 
-/** What the store promises, line by line. */
+/** The promises of the store, line by line. */
 export function StorePromises() {
   const { data } = useQuery(storeQuery);
   if (data === undefined) return null;

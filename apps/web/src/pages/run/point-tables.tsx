@@ -69,7 +69,7 @@ const integrityColumns: readonly Column[] = [
   },
 ];
 
-/** In the place of a figure that the point does not have. */
+/** Text in place of a figure that the point does not have. */
 const missing = ({ conditions, repeats }: Point, { ifSteady }: Metric) =>
   ifSteady && conditions?.notSteady === repeats.length ? 'not steady' : '–';
 
@@ -91,7 +91,7 @@ interface PointsOfProgram {
   program: ProgramInfo;
 }
 
-/** What the program measures at each point. */
+/** The program's figures at each point. */
 export function PointsTable({ points, program, selected }: PointsOfProgram & { selected: string | null }) {
   const columns: Column[] = [
     ...metricsOf(program).map(

@@ -4,7 +4,7 @@ import { presenterZoom } from '../../model/presenter-zoom.ts';
 import { type KeyBinding, useKeys } from '../../parts/keys.tsx';
 import type { TimeCursor } from '../../parts/time-cursor.ts';
 
-/** What fills the screen for an audience: the claim, the chart, the sessions and why they wait, in large type. */
+/** A full-screen view for an audience: the claim, the chart, the sessions and why they wait, in large type. */
 export function Presenter(props: {
   title: string;
   frames: readonly Frame[];
@@ -51,7 +51,7 @@ function usePresenterZoom(): number {
   return zoom;
 }
 
-/** Where the browser refuses the full screen, the page still fills its window. Leaving the one leaves the other. */
+/** If the browser refuses full screen, the view still fills the window. Leaving full screen also closes the view. */
 function useFullScreen(onLeave: () => void): void {
   const leave = useRef(onLeave);
   leave.current = onLeave;

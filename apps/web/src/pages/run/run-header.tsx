@@ -26,14 +26,14 @@ export function RunHeader(props: {
   selected: Point | null;
   /** The place on the strip of trials. */
   cursor: TimeCursor;
-  /** Called when an interrupted run goes on. */
+  /** Called when an interrupted run was resumed. */
   onResumed(): void;
   /** Called to fill the screen for an audience. */
   onPresent(): void;
 }) {
   const { run, program, selected, cursor, onResumed, onPresent } = props;
   const finished = isFinished(run.status);
-  // The stream of a run does not tell of its labels, so what was saved here is kept here.
+  // The stream of a run does not include its labels, so those saved here are kept here.
   const [saved, setSaved] = useState<RunLabels | null>(null);
   const labels = saved ?? run.labels;
   const navigate = useNavigate();
@@ -121,7 +121,7 @@ export function RunHeader(props: {
   );
 }
 
-/** With the baseline of its scenario, if there is one. */
+/** Links to the comparison with the baseline of its scenario, if there is one. */
 function CompareLink({ run }: { run: Run }) {
   const { data } = useQuery(runsOfScenarioQuery(run.scenario.id));
   const baseline = data?.runs.find(({ id, labels }) => labels?.baseline === true && id !== run.id);

@@ -86,7 +86,7 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
   const finished = isFinished(run.status);
   const study = useStudy(run.scenario.study);
   if (program === undefined) return <Loading name="the run" />;
-  // Programs that report nothing while a trial runs have no time series, and those of recorded runs are not kept.
+  // Programs that report nothing during a trial have no time series, and recorded runs do not keep theirs.
   const hasTime = program.hasTicks && (ticks.length > 0 || !finished);
   const hero = heroOf(run.scenario, study);
   const traced = tracedPoint(hero, run.points, selected);

@@ -4,7 +4,7 @@ import { roundTrips } from '../../model/round-trip.ts';
 import { RunRates } from './run-rates.tsx';
 import { RunRoundTrips } from './run-round-trips.tsx';
 
-/** What programs that count in slices of time record of their producers and consumers. */
+/** Rates of producers and consumers, for programs that count in time slices. */
 export function RunPipelines(props: { run: Run; program: ProgramInfo; selected: Point | null }) {
   const { run, program, selected } = props;
   const points = useMemo(() => run.points.filter(({ rates }) => rates !== undefined), [run.points]);

@@ -21,7 +21,7 @@ const legend = [
 
 const format = (us: number): string => (us === 0 ? '0' : formatMs(us / 1_000));
 
-/** Of one message: how long a producer and a consumer wait for the round trip, and how long they work. */
+/** How long a producer and a consumer wait for the round trip of one message, and how long they work. */
 export function RunRoundTrips({ run, groups }: { run: Run; groups: readonly TripGroup[] }) {
   const [cursor, setCursor] = useState<string | null>(null);
   const { box, width } = useWidth();

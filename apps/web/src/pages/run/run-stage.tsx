@@ -28,7 +28,7 @@ export interface RunStageProps {
   cursor: TimeCursor;
 }
 
-/** Where the sessions are, of both systems side by side, and the trials as a strip that moves the time. */
+/** The states of the sessions of both systems side by side, and the trials as a strip that selects the time. */
 export function RunStage(props: RunStageProps) {
   // The charts are a component of their own, which measures its width when it has something to show.
   if (props.frames.length === 0) return <NoStage />;
@@ -153,7 +153,7 @@ function latencyOf({ instances }: Tick): string {
   return p99 > 0 ? `; latency p99 ${formatMs(p99)}` : '';
 }
 
-/** What sessions of a system wait for each other for: the longest such wait of the point, once it is measured. */
+/** The longest wait of a system's sessions for each other at the point, once it is measured. */
 function gateOf(system: string, point: Point | undefined): string {
   const event = point?.waits.find((wait) => wait.class === 'concurrency')?.event;
   if (event === 'write lock' || (event === undefined && system === 'unsharded')) return 'the write lock';

@@ -6,7 +6,7 @@ import { PointLanes } from '../../parts/point-lanes.tsx';
 import { SessionWaitTables } from '../../parts/session-waits.tsx';
 import { useStudy } from '../../parts/use-study.ts';
 
-/** What a run without a time series has of single sessions: lanes that its hero does not show, and the tables of their waits. */
+/** Recordings of single sessions in a run without a time series: lanes that its hero does not show, and tables of waits. */
 export function RunTraces(props: {
   run: Run;
   program: ProgramInfo;
@@ -41,7 +41,7 @@ export function RunTraces(props: {
   );
 }
 
-/** The chosen point, or the last, of those that have something. */
+/** The chosen point if it has recordings, or else the last one that has. */
 const shownPoint = (
   points: readonly Point[],
   selected: Point | null,

@@ -5,7 +5,7 @@ import { type ActivityUnit, activityGroups, activityOrder } from '../../model/ac
 import { ActiveSessions } from '../../parts/active-sessions-chart.tsx';
 import type { RunSearch } from './run-search.ts';
 
-/** Where the sessions were at each point: of runs without a time series, in the place of the sessions over time. */
+/** The states of the sessions at each point: for runs without a time series, instead of the sessions over time. */
 export function RunWaits(props: {
   run: Run;
   program: ProgramInfo;

@@ -27,7 +27,7 @@ export function RunsPage() {
       resetScroll: false,
     });
   const [chosen, setChosen] = useState<readonly string[]>([]);
-  // What is typed reaches the address later than the field.
+  // Typed text reaches the address later than the field.
   const [typed, setTyped] = useState(search.text ?? '');
   const text = useDeferredValue(typed.trim());
   const { text: _ofAddress, sort, order = 'desc', ...filters } = search;

@@ -1,7 +1,7 @@
 import type { Hardware } from '@shardlab/contract';
 import { formatAgo } from '../../model/format.ts';
 
-/** On which machine the costs were measured, and whether it is the one that runs the server. */
+/** The machine on which the costs were measured, and whether it is the one that runs the server. */
 export function MachineOfCosts({ machine, isHere }: { machine: Hardware; isHere: boolean }) {
   const { title, calibratedAtMs } = machine;
   const when = calibratedAtMs === undefined ? '' : ` ${formatAgo(calibratedAtMs, Date.now())}`;

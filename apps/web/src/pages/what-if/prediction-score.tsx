@@ -27,7 +27,7 @@ import { useChart, useWidth } from '../../parts/use-chart.ts';
 import { useChartHint } from '../../parts/use-chart-hint.ts';
 import { useScores } from './use-scores.ts';
 
-/** What the model predicts for every workload that this machine has measured, beside the measurements. */
+/** The model's predictions for every workload that this machine has measured, beside the measurements. */
 export function PredictionScore({ machine, isHere }: { machine: Hardware; isHere: boolean }) {
   const measured = useQuery(measuredWorkloadsQuery);
   return (

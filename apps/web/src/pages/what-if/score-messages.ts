@@ -9,7 +9,7 @@ export interface ScoreRequest {
 
 /** The row of one workload. */
 export interface ScoreResponse {
-  /** Of the workload. */
+  /** Index of the workload. */
   index: number;
   row: AgreementRow;
 }

@@ -11,7 +11,7 @@ import {
 import { reasonsNotToCalibrate } from '../../model/machine-words.ts';
 
 /**
- * The calibration of the server's machine. `ask` looks at the machine first, and calls `onBusy` in the place of starting if it is busy
+ * The calibration of the server's machine. `ask` checks the machine first, and calls `onBusy` instead of starting if it is busy
  * with something else. Once a calibration that the page has seen under way is done, the machines are read anew and `onDone` is
  * called.
  */

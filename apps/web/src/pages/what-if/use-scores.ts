@@ -3,10 +3,10 @@ import { useEffect, useState } from 'react';
 import type { ScoredWorkload } from '../../model/prediction-score.ts';
 import type { ScoreRequest, ScoreResponse } from './score-messages.ts';
 
-/** Predicts the workloads with a machine's costs, in a web worker; those that are predicted so far, in the order of the workloads. */
+/** Predicts the workloads with a machine's costs, in a web worker. Returns the predictions so far, in the order of the workloads. */
 export function useScores(hardware: Hardware, workloads: readonly MeasuredWorkload[]): ScoredWorkload[] {
   const [scored, setScored] = useState<ScoredWorkload[]>([]);
-  // The same machine and runs are asked for again and again, as new objects.
+  // The same machine and runs arrive repeatedly as new objects.
   const text = JSON.stringify({ hardware, workloads });
   useEffect(() => {
     setScored([]);

@@ -9,7 +9,7 @@ export interface Simulation extends Positions<SimulationRequest> {
 
 /**
  * Runs the simulation in a web worker. `request` must be memoized: each new object starts a simulation. Until its first points
- * are there, those of the request before are returned.
+ * arrive, those of the previous request are returned.
  */
 export function useSimulation(request: SimulationRequest | null): Simulation {
   const [simulation, setSimulation] = useState<Simulation>({ ...startPositions, stage: 'waiting' });

@@ -8,8 +8,8 @@ const addressAfterMs = 250;
 type Change = { [Name in keyof WhatIfSearch]?: WhatIfSearch[Name] | null | undefined };
 
 /**
- * What the address says, with the changes that it does not say yet. The object stays the same while its content does. `set`
- * takes null or undefined for what is to be left out.
+ * The settings in the address, including changes that have not reached it yet. The object stays the same while its content does.
+ * `set` takes null or undefined for settings to leave out.
  */
 export function useWhatIfSearch(): { search: WhatIfSearch; set(change: Change): void } {
   const inAddress = useSearch({ from: '/what-if' });

@@ -12,7 +12,7 @@ export interface WhatIfAnswerProps {
   answers: readonly SystemAnswer[];
   metric: Metric;
   stage: Simulation['stage'];
-  /** What the last position was, in words; empty for none. */
+  /** The previous position in words; empty for none. */
   since: string;
   /** The number of threads that is answered for; null for each system's best. */
   threads: number | null;
@@ -20,7 +20,7 @@ export interface WhatIfAnswerProps {
   onBestThreads(): void;
   without: readonly Limit[];
   onRemove(limit: Limit, isRemoved: boolean): void;
-  /** Of which machine the costs are. */
+  /** The machine to which the costs belong. */
   machine: ReactNode;
 }
 
@@ -31,7 +31,7 @@ const stages: Readonly<Record<Simulation['stage'], string>> = {
   done: 'simulated',
 };
 
-/** What the model answers, in words that stay in sight while the sliders move. */
+/** The model's answer in words, which stay in view while the sliders move. */
 export function WhatIfAnswer(props: WhatIfAnswerProps) {
   const { answers, metric, stage, since, threads, onBestThreads, without, onRemove, machine } = props;
   return (

@@ -24,7 +24,7 @@ export interface WhatIfChartProps {
   instances: number;
   threads: readonly number[];
   simulated: readonly SimulatedPoint[];
-  /** Those of the last position, drawn as a ghost. */
+  /** Points of the previous position, drawn as a ghost. */
   before: readonly SimulatedPoint[];
   /** The point under the cursor; null for none. */
   cursor: string | null;

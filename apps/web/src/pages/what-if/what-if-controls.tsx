@@ -12,7 +12,7 @@ export interface WhatIfControlsProps {
   /** Finished runs, whose points can be shown. */
   runs: readonly RunSummary[];
   run: string | undefined;
-  /** Limits that are taken away. */
+  /** Limits that are removed. */
   without: readonly Limit[];
   onRemove(limit: Limit, isRemoved: boolean): void;
   onMachine(id: string): void;

@@ -1,5 +1,5 @@
 /**
- * The query string of the what-if page: the machine, the run, the metric, the number of threads, the limits taken away, and each
+ * The query string of the what-if page: the machine, the run, the metric, the number of threads, the removed limits, and each
  * slider that was moved.
  */
 import { sliderSteps, type WhatIfSettings, whatIfDefault, whatIfThreadsMax } from '../../model/what-if.ts';
@@ -10,9 +10,9 @@ export interface WhatIfSearch extends Partial<WhatIfSettings> {
   run?: string;
   /** Name of a figure. */
   metric?: string;
-  /** For how many threads the model answers; left out for those with the highest rate. */
+  /** Number of threads for which the model answers; left out for the one with the highest rate. */
   threads?: number;
-  /** Limits that are taken away. */
+  /** Limits that are removed. */
   without?: Limit[];
 }
 
