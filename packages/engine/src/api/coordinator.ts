@@ -2,7 +2,7 @@
 import type { Session } from './session.ts';
 import type { XaStartOptions, Xid } from './xa.ts';
 
-/** Name that its branches share. */
+/** Start options that all its branches share. */
 export type GlobalTransactionOptions = Omit<XaStartOptions, 'flag'>;
 
 /** A distributed transaction of a coordinator. */
