@@ -25,7 +25,7 @@ export type BranchesOfInstance = XaSession & { readonly isActive: boolean };
 export interface ClusterBranchHost {
   readonly guard: SessionGuard;
   readonly hasWork: boolean;
-  /** For a branch that may be anywhere. Throws `INSTANCE_UNREACHABLE`. */
+  /** Chooses the instance for a branch that may be on any. Throws `INSTANCE_UNREACHABLE`. */
   chooseInstance(): InstanceId;
   /** Members of the cluster, served at the moment or not. */
   memberInstances(): InstanceId[];
@@ -39,7 +39,7 @@ export class ClusterBranches implements XaSession {
   readonly #host: ClusterBranchHost;
   /** Instances of the branches that the session has started and that may not have ended, by xid. */
   readonly #instances = new Map<string, InstanceId>();
-  /** Of the branch that the session works in. */
+  /** Instance of the branch that the session works in. */
   #active: InstanceId | undefined;
 
   constructor(host: ClusterBranchHost) {

@@ -30,10 +30,10 @@ export interface ClusterConnections {
   servedInstances(): InstanceId[];
   /** Instances that accept messages, whether they are served at the moment or not. */
   activeInstances(): InstanceId[];
-  /** Those, and instances that are to leave. */
+  /** All accepting instances, and instances that are leaving the cluster. */
   memberInstances(): InstanceId[];
   openSessionOn(instance: InstanceId): RemoteSession;
-  /** The instance that has the application's tables, or the one that is to get them. */
+  /** The instance that has the application's tables or, while there are none, will get them. */
   sqlInstance(): InstanceId;
   /** The instance that knows the idempotency keys; the same for ever. */
   keyInstance(): Promise<InstanceId>;

@@ -12,7 +12,7 @@ import type { SessionAttachment } from './session-attachment.ts';
 
 /** A pipeline whose messages the session's transaction consumes. */
 export interface TransactedPart {
-  /** What a commit consumes of it now: the consumer's number, and how many messages. Undefined if none. */
+  /** The consumer's number and how many of its messages a commit would consume now; undefined if none. */
   readonly toCommit: { consumer: RequestNumber; messages: number } | undefined;
   /** A commit that consumes them was sent: they are the transaction's. */
   onCommitSent(): void;

@@ -1,4 +1,4 @@
-/** What a session asks for with a dequeue, a dequeueNow or a receive. */
+/** The parameters of a session's dequeue, dequeueNow or receive. */
 
 import { limits } from '../api/limits.ts';
 import type { ReceiveOptions } from '../api/session.ts';

@@ -42,7 +42,7 @@ export function checkFolder(dir: string): FolderCheck {
 export interface FolderRepair {
   /** Sorted by instance. */
   replaced: { instance: InstanceId; partitions: DamagedPartition[] }[];
-  /** What was wrong with the catalog and the unsharded file, as sentences. */
+  /** The faults of the catalog and the unsharded file that were accepted, as sentences. */
   accepted: string[];
 }
 

@@ -1,6 +1,6 @@
 import type { ClaimNumber, Epoch, InstanceId, Pid } from '../model/ids.ts';
 
-/** What happens in a cluster that concerns its operator. */
+/** The events of a cluster that concern its operator. */
 export type ClusterEventType =
   /** A process now hosts the instance: `role`, `claim`, `epoch`; `tookMs` from the claim until clients are served. */
   | 'lease:acquired'

@@ -45,7 +45,7 @@ export class ClusterMember {
   });
   readonly #hostings = new Map<InstanceId, HostedInstance>();
   readonly #transitions = new Map<InstanceId, Promise<void>>();
-  /** When this process noticed that nobody serves an instance, monotonic ms. */
+  /** When this process noticed that no process serves an instance, monotonic ms. */
   readonly #unhostedSinceMs = new Map<InstanceId, number>();
   /** The earliest next attempt for an instance that could not be taken over or opened, monotonic ms. */
   readonly #retryNotBefore = new Map<InstanceId, { atMs: number; pauseMs: number }>();
@@ -146,7 +146,7 @@ export class ClusterMember {
       this.#runTransition(hosting.instanceId, () => this.#deregister(hosting));
   }
 
-  /** Takes over an instance that nobody serves. Processes that host more instances wait longer, so the load spreads. */
+  /** Takes over an instance that no process serves. Processes that host more instances wait longer, so the load spreads. */
   #considerTakeover(instance: InstanceId, host: Host | undefined): void {
     if (host !== undefined && this.#isServing(host)) {
       this.#unhostedSinceMs.delete(instance);

@@ -74,7 +74,7 @@ export interface InstanceTopology {
   leaving: boolean;
   /** The instance's own process. */
   process: { pid: Pid; state: 'starting' | 'running' | 'paused' | 'ending' } | null;
-  /** Set from the end of a process that nobody asked for until the next one serves. */
+  /** Set from an unrequested exit of the process until the next one serves. */
   restart: ProcessRestart | null;
   /** The process that hosts it, and the instance that the process belongs to; null for a process outside this cluster. */
   host: { pid: Pid; instance: InstanceId | null } | null;

@@ -1,4 +1,4 @@
-/** Processes as a port: whoever hosts instances is given this, so that a test can own failover without real processes. */
+/** Processes as a port, passed to the code that hosts instances, so that a test can run failover without real processes. */
 import type { Pid } from '../model/ids.ts';
 import type { InstancePorts, ProcessStarter, ProcessTable } from '../model/ports.ts';
 

@@ -86,7 +86,7 @@ export class GroupCommit {
   #scheduled = false;
   #nextGroupNumber: GroupNumber;
   #generation: WriterGeneration = 0;
-  /** After a failure, changes to the pool wait for the next member: a group of them alone would fail again and again. */
+  /** After a failure, pool changes wait for the next member: a group with nothing else would fail again and again. */
   #poolRetryPaused = false;
   #fatal: QueueError | undefined;
   #idleListeners: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** Tells sessions of messages that are ready now. To be called after they were counted. */
+/** Wakes sessions for messages that have become ready. Call it after the messages were counted. */
 import type { SlotNumber } from '../model/ids.ts';
 import type { BroadcastChannel } from './broadcast-channel.ts';
 import type { QueueMemory } from './queue-memory.ts';
@@ -10,7 +10,7 @@ export interface AnnounceOptions {
   onPost?(): void;
 }
 
-/** Wakes those who wait for messages of one of the subscribers, and all who listen. */
+/** Wakes the sessions that wait for messages of one of the subscribers, and all that listen. */
 export function announce(slots: readonly SlotNumber[], { memory, channel, onPost }: AnnounceOptions): void {
   for (let session = 1; session <= memory.shape.sessionsMax; session += 1) {
     const waitsFor = memory.load(memory.session(session, 'waitsFor'));

@@ -122,7 +122,7 @@ export class QueueObject {
     });
   }
 
-  /** As `pinRow`, for messages to several subscribers; null for all of them. `missing`: those that there are not. */
+  /** As `pinRow`, for messages to several subscribers; null means all. `missing` has the names without a row. */
   pinRows(names: readonly string[] | null): { slots: SlotNumber[]; missing: string[] } {
     return this.#pinWith((table) => {
       const slots = names === null ? table.slots() : names.map((name) => table.find(name));
@@ -153,7 +153,7 @@ export class QueueObject {
     this.#mutex.within(() => this.#change(slots, change));
   }
 
-  /** One get: several changes, such as those of a commit. Returns the slots for which more is ready now. */
+  /** Applies several changes, such as those of a commit, in one get. Returns the slots whose ready count grew. */
   count(changes: readonly CountChange[]): SlotNumber[] {
     return this.#mutex.within(() => {
       const table = this.#table;

@@ -1,4 +1,7 @@
-/** What each session counts of itself, in its own part of shared memory, so that counting needs no guard and any thread can read. */
+/**
+ * The counters of each session, in its own part of shared memory, so that counting needs no latch or mutex and any thread can
+ * read them.
+ */
 
 import type { GuardStatistics, ThreadSessionStatistics } from '../api/shared-queue.ts';
 import type { ThreadSessionNumber } from '../model/ids.ts';

@@ -1,4 +1,7 @@
-/** What a session has of a shared queue's memory: its counts, the metadata object and the channel, each behind its guard. */
+/**
+ * The parts of a shared queue's memory that a session uses: its counters, the metadata object behind a mutex, and the channel
+ * behind the latch.
+ */
 
 import type { SharedQueueHandle } from '../api/shared-queue.ts';
 import type { ThreadSessionNumber } from '../model/ids.ts';

@@ -158,7 +158,7 @@ export class SubscriberTable {
       .sort((a, b) => madeAs(a) - madeAs(b))[0];
   }
 
-  /** Gives a reserved slot to a subscriber. Where there is one of this name already, the slot becomes free. */
+  /** Gives a reserved slot to a subscriber. If a subscriber of this name exists already, the slot becomes free. */
   fill(slot: SlotNumber, name: string, { temporary }: { temporary: boolean }): void {
     const memory = this.#memory;
     if (this.find(name) !== undefined) {

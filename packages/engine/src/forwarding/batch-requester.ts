@@ -25,7 +25,7 @@ export interface BatchRequesterOptions {
 
 export class BatchRequester {
   readonly #options: BatchRequesterOptions;
-  /** By peer: one request each. */
+  /** Pending requests by peer, one for each peer. */
   readonly #pendingRequests = new Map<InstanceId, { cancelled: boolean }>();
   /** Messages to request of each peer, adapted to how fast they are delivered here. */
   #batchSize: number = batchSizeLimits.min;

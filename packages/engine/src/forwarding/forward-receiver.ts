@@ -54,7 +54,7 @@ export class ForwardReceiver {
   readonly #rows = new Map<string, ForwardedInRow>();
   /** Batches being stored, by `rowKey`: batches of one shard and sender are stored one after the other. */
   readonly #inProgress = new Map<string, Promise<unknown>>();
-  /** By instance: batches that it sent over an older connection or in an older process are refused. */
+  /** Latest sender of each instance: batches from an earlier connection or process of the instance are refused. */
   readonly #fences = new Map<InstanceId, BatchSender>();
 
   constructor(options: ForwardReceiverOptions) {

@@ -25,7 +25,7 @@ export class ForwardingLedger {
   readonly shardKey: ShardKey;
   readonly #group: GroupCommit;
   readonly #sync: SyncMode;
-  /** By receiver. */
+  /** Rows by receiver. */
   readonly #rows: Map<InstanceId, ForwardedOutRow>;
   #state: ForwardingState = 'closed';
   #receiver = 0;

@@ -43,7 +43,10 @@ export interface InstanceForwardingOptions {
   forwardedIn: readonly ForwardedInRow[];
   /** Higher than every batch number that this instance used in earlier epochs. */
   firstBatchNumber: BatchNumber;
-  /** Undefined if the catalog has no such queue. A queue found for the first time is passed to `addQueue` meanwhile. */
+  /**
+   * Undefined if the catalog has no such queue. A queue that is found for the first time is passed to `addQueue` before this
+   * returns.
+   */
   findQueue(queueId: QueueId): ShardedQueue | undefined;
   /** Called after an unexpected error, which is a bug: the instance must stop. */
   onFatal(error: QueueError): void;

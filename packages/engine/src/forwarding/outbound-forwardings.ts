@@ -31,7 +31,7 @@ export class OutboundForwardings {
     for (const { id } of options.queue.logs) if (this.isForeignLog(id)) this.getOrCreate(originalLogId(id));
   }
 
-  /** To be called again whenever a log of the shard was created. */
+  /** Call it again whenever a log of the shard was created. */
   getOrCreate(logId: LogId): OutboundForwarding {
     const { queue, instance, group, rows, host } = this.#options;
     let outbound = this.#byLog.get(logId);

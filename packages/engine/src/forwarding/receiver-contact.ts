@@ -1,4 +1,7 @@
-/** What the sender of a shard asks of its receiver: what it has received, and to send back what it has not delivered. */
+/**
+ * A sender's requests to the receiver of a shard: to report the messages that it has received, and to return those that it has
+ * not delivered.
+ */
 
 import type { ReceiverReport, ShardKey } from '../model/forwarded-batch.ts';
 import type { InstanceId } from '../model/ids.ts';

@@ -1,4 +1,4 @@
-/** What a cursor needs of the log that it reads. `MessageLog` implements it and creates the cursors. */
+/** The interface of the log that a cursor reads. `MessageLog` implements it and creates the cursors. */
 import type { LogId, QueueId, Seq, SubscriberId } from '../model/ids.ts';
 import type { InvariantViolation } from '../model/invariant.ts';
 import type { LogPartitions } from '../model/partitions.ts';

@@ -1,4 +1,4 @@
-/** What a dequeue delivers. */
+/** The messages that a dequeue delivers. */
 
 import type { MessageEventKind } from '../api/message-event-kinds.ts';
 import type { Epoch, Seq } from '../model/ids.ts';
@@ -10,7 +10,7 @@ import type { SubscriberCursor } from './subscriber-cursor.ts';
 export type Delivery = CursorDelivery<MessageLog>;
 export type DeliverOptions = CursorDeliverOptions<MessageLog>;
 
-/** What identifies a delivery of one message; its receipt begins with it (`model/receipt.ts`). */
+/** The name of one message's delivery; the receipt begins with it (`model/receipt.ts`). */
 export function deliveryName({ cursor, firstSeq, holdNumber }: Delivery, epoch: Epoch): string {
   return `${cursor.log.id}.${firstSeq}.${epoch}.${holdNumber}`;
 }

@@ -23,7 +23,7 @@ export class EarlierAttempts {
     this.#attempts.set(seq, attempts);
   }
 
-  /** Forgets and returns those of a message that is delivered now; 0 if there were none. */
+  /** Removes and returns the earlier attempts of a message that is being delivered; 0 if there were none. */
   take(seq: Seq): number {
     const attempts = this.of(seq);
     this.#attempts.delete(seq);

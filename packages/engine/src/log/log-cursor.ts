@@ -68,7 +68,7 @@ export class LogCursor<Log extends CursorLog> {
    * position.
    */
   #deliveredHereEndSeq: Seq | undefined;
-  /** Undefined while there are none. */
+  /** Undefined while there are no earlier attempts. */
   #earlierAttempts: EarlierAttempts | undefined;
   /** Below it the cursor checks for messages that were terminal at recovery. */
   readonly #recoveredEndSeq: Seq;
@@ -127,7 +127,7 @@ export class LogCursor<Log extends CursorLog> {
     }
   }
 
-  /** Messages below `endSeq` may have been delivered before the instance opened. To be called before `recoverEvacuated`. */
+  /** Messages below `endSeq` may have been delivered before the instance opened. Call it before `recoverEvacuated`. */
   recoverDelivered(endSeq: Seq): void {
     this.#earlierAttempts ??= new EarlierAttempts();
     this.#earlierAttempts.recoverDelivered(endSeq);

@@ -65,7 +65,10 @@ export class LogTrace {
   namedCount = 0;
   readonly #log: TracedLog;
   readonly #traceEvery: number;
-  /** Names by sequence number in this log; undefined for a message whose number would be chosen, but not the one in its id. */
+  /**
+   * Names by sequence number in this log. Undefined: the message is not traced, although its number in this log would be chosen,
+   * because the number in its id is not.
+   */
   readonly #named = new Map<Seq, MessageName | undefined>();
 
   constructor(queue: QueueTrace, log: TracedLog) {
@@ -100,7 +103,7 @@ export class LogTrace {
     this.record('committed', firstSeq, count, { group: groupNumber, others, amount: writeMs });
   }
 
-  /** Records an event of those of the `count` messages from `firstSeq` on that are traced. */
+  /** Records an event of the traced messages among the `count` messages from `firstSeq` on. */
   record(event: MessageEventKind, firstSeq: Seq, count: number, details: TraceDetails): void {
     const end = firstSeq + count;
     const every = this.#traceEvery;
@@ -151,7 +154,7 @@ export class LogTrace {
     else if (this.#isChosen(seq)) this.#setName(seq, undefined);
   }
 
-  /** Traces a message because a user asked for it. */
+  /** Traces a message at a user's request. */
   ask(seq: Seq): void {
     const name = this.#nameOf(seq) ?? { logId: this.#log.id, seq };
     this.#setName(seq, name);

@@ -89,7 +89,7 @@ export class MessageLog implements CursorLog {
     return trace !== undefined && ((-firstSeq & trace.traceMask) < count || trace.namedCount > 0);
   }
 
-  /** The same for messages that were just numbered, which `traceNext` may have asked for. */
+  /** The same for messages that were just numbered: `traceNext` may apply to them. */
   tracesNew(firstSeq: Seq, count: number): boolean {
     return this.traces(firstSeq, count) || (this.trace !== undefined && this.trace.queue.pending > 0);
   }

@@ -1,4 +1,4 @@
-/** What is consumed: ranges of sequence numbers, their encoding as consumption deltas, and one subscriber's record of them. */
+/** Consumption: ranges of sequence numbers, their encoding as consumption deltas, and one subscriber's record of them. */
 import type { Seq } from './ids.ts';
 import { InvariantViolation } from './invariant.ts';
 

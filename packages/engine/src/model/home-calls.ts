@@ -30,7 +30,7 @@ export type HomeCall =
 export interface UnderLock {
   transaction: string;
   branch: string;
-  /** Of the lock that the caller has; without one it is acquired for the call. */
+  /** Token of the lock that the caller has; without one the lock is acquired for the call. */
   token?: LockToken;
   waitMs: number;
   mayWait: boolean;
@@ -41,7 +41,7 @@ export interface UnderLock {
  * instance.
  */
 export interface ShippedWork {
-  /** Of the session that enqueued them, at its instance. */
+  /** The session that enqueued the messages, numbered by its instance. */
   session: SessionNumber;
   instance: InstanceId;
   runs: {

@@ -304,7 +304,7 @@ export abstract class RecordMessage implements Message {
   #fields: RecordFields | undefined;
   #payload: Buffer | undefined;
 
-  /** `source` must not be written to any more. */
+  /** `source` must not be modified afterwards. */
   constructor(seq: Seq, source: Buffer, start: number) {
     this.seq = seq;
     this.#source = source;

@@ -173,7 +173,7 @@ export class LogPartitions {
     return undefined;
   }
 
-  /** Where the partition's numbers end, exclusive: where the next one starts. Unbounded for the last one. */
+  /** Exclusive end of the partition's sequence numbers, which is the start of the next partition. Unbounded for the last one. */
   endSeqOf(partition: Partition): Seq {
     const next = this.#partitions[this.#partitions.indexOf(partition) + 1];
     return next?.firstSeq ?? Number.MAX_SAFE_INTEGER;
@@ -266,7 +266,7 @@ const partitionsPerGroupMax = 4_096;
 export class PartitionPool {
   readonly #freePartitions: PartitionId[];
   #lastPartitionId: PartitionId;
-  /** By partition that is being truncated: the log's list that it is removed from once that is durable. */
+  /** The list of each partition that is being truncated; the partition is removed from it once the truncation is durable. */
   readonly #owners = new Map<PartitionId, LogPartitions>();
   #changes: PoolChanges = { create: [], assign: [], truncate: [] };
 

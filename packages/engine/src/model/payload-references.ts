@@ -25,7 +25,7 @@ interface LogReferences {
 
 export class PayloadReferences {
   readonly #logs = new Map<string, LogReferences>();
-  /** By payload: how many messages have it. */
+  /** Number of messages that refer to each payload. */
   readonly #referenceCounts = new Map<PayloadId, number>();
   #size = 0;
   #bytes = 0;
@@ -79,7 +79,7 @@ export class PayloadReferences {
     return this.#logs.get(logKey(queueId, logId))?.bySeq.get(seq);
   }
 
-  /** Those of one log from `start` up to but excluding `end`, in order. */
+  /** References of one log from `start` up to but excluding `end`, in order. */
   between(queueId: QueueId, logId: LogId, [start, end]: SeqRange): PayloadReference[] {
     const log = this.#logs.get(logKey(queueId, logId));
     if (log === undefined) return [];

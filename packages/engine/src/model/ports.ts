@@ -84,7 +84,7 @@ export interface ProcessTable {
   isAlive(target: ProcessIdentity): boolean;
   /** Cheaper than `isAlive`: false is certain, true may be about a later process with the same pid. */
   mayBeAlive(pid: Pid): boolean;
-  /** Whether `isAlive` can tell this process from a later one with the same pid. */
+  /** Whether `isAlive` can distinguish this process from a later one with the same pid. */
   hasKnownStart(target: ProcessIdentity): boolean;
 }
 

@@ -42,7 +42,7 @@ export interface RecoveredInstance {
   subscriptions: SubscriptionRow[];
   forwardedOut: ForwardedOutRow[];
   forwardedIn: ForwardedInRow[];
-  /** By queue: how many delayed messages there are. */
+  /** Number of delayed messages by queue. */
   delayedCounts: Map<QueueId, number>;
   nextDueAtMs: number | null;
   delayClock: RecoveredDelayClock;

@@ -15,7 +15,7 @@ const headerBytes = sessionIdBytes + 12;
 export interface SessionOutcome {
   /** 16 bytes that the client chose. */
   sessionId: Uint8Array;
-  /** Number of the transaction among those of its session. */
+  /** Number of the transaction within its session. */
   transactionNumber: TransactionNumber;
   enqueuedIdRuns: readonly IdRun[];
 }

@@ -1,4 +1,4 @@
-/** What a service may be defined as. */
+/** Validates the definitions of services. */
 
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';

@@ -125,7 +125,7 @@ export class WaitRecorder implements WaitLog {
     return Object.fromEntries(known.map(({ name, index }) => [name, this.#counted[index] ?? 0]));
   }
 
-  /** `number`: of the session among those of its instance. */
+  /** `number` identifies the session within its instance. */
   openSession(number: SessionNumber = 0): RecordedTime {
     return new RecordedTime(this.#book, number);
   }

@@ -1,4 +1,4 @@
-/** Where a message is for one subscriber, and why it waits there, at the moment when it is asked for. */
+/** Determines where a message is for one subscriber, and why it waits there, when this is requested. */
 
 import type { MessageWhereabouts } from '../api/message-trace.ts';
 import type { MessageLog } from '../log/message-log.ts';

@@ -27,7 +27,7 @@ export interface DelayedMessagesOptions {
   payloads: PayloadStore;
   delayClock: DelayClock;
   timers: Timers;
-  /** By queue, when the file was opened. */
+  /** Delayed messages by queue when the file was opened. */
   counts: ReadonlyMap<QueueId, number>;
   nextDueAtMs: number | null;
   /** Ids of new messages count from here, so that none repeats one of an earlier opening. */

@@ -1,4 +1,4 @@
-/** Delivers messages to the calls of dequeuers and takes back what they did not consume. */
+/** Delivers messages to dequeue calls, and returns to their queue those that were not consumed. */
 
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';

@@ -22,7 +22,7 @@ export function logBoundsOf(partitions: readonly RecoveredPartition[]): Map<LogI
   );
 }
 
-/** Where the sequence numbers of a log end. Gaps at its end are numbers too: they must not be given again. */
+/** The end of a log's sequence numbers. It includes gaps at the end: their numbers must not be used again. */
 function endSeqOf(partitions: readonly RecoveredPartition[]): Seq {
   let end = partitions.at(-1)!.endSeq;
   for (const { firstSeq, terminalDeltas } of partitions) {

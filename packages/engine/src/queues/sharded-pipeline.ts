@@ -28,7 +28,7 @@ export class ShardedPipelines implements PipelineSource {
 export class ShardedPipeline implements DeliveryPipeline {
   readonly #transactions: ShardedTransactions;
   readonly #session: SessionNumber;
-  /** In the order of their delivery. */
+  /** Deliveries in the order in which they were made. */
   #deliveries: Delivery[] = [];
   #size = 0;
 

@@ -23,7 +23,7 @@ export interface SubscriberChangesOptions {
 
 export class SubscriberChanges implements TopicEngine {
   readonly #options: SubscriberChangesOptions;
-  /** By queue, whose changes are made one after the other. */
+  /** The last change of each queue; changes of a queue are made one after the other. */
   readonly #lastChangeByQueue = new Map<QueueId, Promise<unknown>>();
 
   constructor(options: SubscriberChangesOptions) {

@@ -30,7 +30,7 @@ import { Scrubber } from './scrubber.ts';
 export interface InstanceHooks {
   /** Undefined where no other process can take the instance over as long as this one lives. */
   lease?: DeliveryLease;
-  /** The instance that this process belongs to; by default the one that is assembled. */
+  /** The instance that this process belongs to; default: the assembled one. */
   processOf?: InstanceId;
   /** Called when the instance stops serving without having been closed. */
   onEnded?(error: QueueError): void;

@@ -1,4 +1,4 @@
-/** What happens to messages of a topic that no call of a session tells: delayed ones that are due, and retries. */
+/** Reports changes of a topic's messages that no session call causes: delayed messages that become due, and retries. */
 
 import type { Delivery } from '../log/delivery.ts';
 import type { QueueId } from '../model/ids.ts';

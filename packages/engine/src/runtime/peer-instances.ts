@@ -1,4 +1,4 @@
-/** The other instances of the cluster, as one instance knows them: which are hosted now, and the way to them. */
+/** The other instances of the cluster, as one instance sees them: which are hosted now, and how to reach them. */
 
 import type { Interconnect } from '../forwarding/interconnect.ts';
 import type { InstanceId } from '../model/ids.ts';

@@ -1,4 +1,4 @@
-/** Answers what another instance asks for over one connection. */
+/** Answers the requests of another instance over one connection. */
 
 import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
 import type { InstanceId } from '../model/ids.ts';

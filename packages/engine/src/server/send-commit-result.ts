@@ -31,7 +31,7 @@ export function sendCommitResult(
   writer.endFrame();
 }
 
-/** Answers that follow each other, as those of a group do, share a frame. */
+/** Sends the answer to a commit. Consecutive answers, such as those of a group, share a frame. */
 export function sendCommitted(writer: FrameWriter, request: RequestNumber, idRuns: readonly IdRun[]): void {
   writer.continueFrame(replies.committed);
   writer.u32(request);

@@ -52,7 +52,7 @@ interface FrameContent {
   kinds: FrameKinds;
 }
 
-/** Sends as many messages, beginning with index `from`, as one frame takes; returns their number. */
+/** Sends as many messages as fit one frame, starting with index `from`; returns their number. */
 function sendFrame(
   writer: FrameWriter,
   request: RequestNumber,

@@ -351,7 +351,8 @@ export class ServerConnection {
   }
 
   #onFailure(request: RequestNumber, error: unknown): void {
-    // Only the recovered file tells whether a commit under way was durable: without an answer, the client asks then.
+    // Only the recovered file shows whether a commit under way was durable. It gets no answer, so the client asks after the
+    // recovery.
     if (this.#instance.failed) this.#socket.destroy();
     else if (isProtocolError(error)) this.#failConnection(error);
     else this.#sendFailure(request, error);

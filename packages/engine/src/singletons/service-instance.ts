@@ -1,4 +1,4 @@
-/** What singleton services need of the instance that has them, and what they share with their sessions. */
+/** The parts of an instance that its singleton services use, and the state that they share with their sessions. */
 
 import type { ServiceSession } from '../api/service.ts';
 import type { Epoch, InstanceId, Pid } from '../model/ids.ts';

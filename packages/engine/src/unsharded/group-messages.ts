@@ -1,4 +1,4 @@
-/** What the elected writer of grouped unsharded queues and the other processes tell each other, in V8's serialization. */
+/** Messages between the elected writer of grouped unsharded queues and the other processes, in V8's serialization. */
 import type { QueueId, TransactionNumber } from '../model/ids.ts';
 import type { OperationAnswer, WriteBatch } from '../storage/unsharded/write-group.ts';
 

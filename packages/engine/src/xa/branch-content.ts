@@ -71,7 +71,7 @@ export function encodeBranch(
   return content;
 }
 
-/** What a branch's content refers to: it may have been dropped since. */
+/** Finds a log that a branch's content refers to; undefined if its queue has been dropped. */
 export type FindLog = (queueId: QueueId, logId: LogId) => MessageLog | undefined;
 
 export interface StagedContent {

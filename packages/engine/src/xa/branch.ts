@@ -1,4 +1,4 @@
-/** A branch in memory. What may happen to it is a table (`branch-life.ts`); only `apply` changes its state. */
+/** A branch in memory. `branch-life.ts` has the legal transitions as a table; only `apply` changes the state. */
 
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import type { Xid } from '../api/xa.ts';

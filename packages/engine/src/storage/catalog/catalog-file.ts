@@ -195,7 +195,7 @@ export class CatalogContent {
     return changeNumber;
   }
 
-  /** Of the last change. */
+  /** Number of the last change. */
   changeNumber(): CatalogChangeNumber {
     return this.#state().changeNumber;
   }

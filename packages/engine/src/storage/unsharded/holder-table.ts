@@ -1,4 +1,4 @@
-/** The processes that hold messages of the unsharded file. What a dead one held becomes ready again. */
+/** The processes that hold messages of the unsharded file. The messages of a dead process become ready again. */
 
 import { QueueError } from '../../api/errors.ts';
 import type { HolderId, Pid } from '../../model/ids.ts';

@@ -1,4 +1,4 @@
-/** Who messages of the unsharded file are claimed for, and what of a message is then theirs. */
+/** The queue or subscriber for which messages of the unsharded file are claimed, and the keys of claimed messages. */
 import type { QueueId, Seq, SubscriberId } from '../../model/ids.ts';
 
 /** All consumers of a queue together, with subscriber 0, or one subscriber of a topic. */

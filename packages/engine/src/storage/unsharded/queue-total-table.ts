@@ -67,7 +67,7 @@ export class QueueTotals {
     );
   }
 
-  /** Inside a write transaction: reserves ids of `messages` messages and counts the commit if it is to be durable. */
+  /** Inside a write transaction: reserves ids for `messages` messages and counts the commit if it must be durable. */
   advance(messages: number, durable: boolean): { enqueued: number; commitNumber: CommitNumber } {
     const row = this.#advance.get(messages, Number(durable)) as
       | { enqueued: number; commitNumber: CommitNumber }

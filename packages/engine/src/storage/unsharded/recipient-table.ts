@@ -195,7 +195,10 @@ export class RecipientTable {
     return this.#deleteRange.run(holder, subscriber, rank, firstId, endId).changes;
   }
 
-  /** Each message of a range has one recipient less. Returns the ids of those that have none left. Throws `STORAGE_CORRUPT`. */
+  /**
+   * Subtracts one recipient from each message of a range. Returns the ids of messages that have none left. Throws
+   * `STORAGE_CORRUPT`.
+   */
   countDown(queueId: QueueId, firstId: Seq, endId: Seq): number[] {
     if (this.#countDown.run(firstId, endId).changes !== endId - firstId)
       throw new QueueError('STORAGE_CORRUPT', {

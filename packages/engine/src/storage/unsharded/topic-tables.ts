@@ -14,7 +14,7 @@ export interface UnneededMessages {
   queueId: QueueId;
   firstId: Seq;
   endId: Seq;
-  /** Of their checksums. */
+  /** Sum of their checksums. */
   checksumSum: number;
 }
 

@@ -132,7 +132,7 @@ export class UnshardedFile {
       )
       .pluck()
       .all() as QueueId[];
-    const live = queues().map(({ queueId }) => queueId); // read after `known`, so that a queue created meanwhile is not deleted
+    const live = queues().map(({ queueId }) => queueId); // read after `known`, so that a queue that is created in between is not deleted
     for (const queueId of known) if (!live.includes(queueId)) this.dropQueue(queueId);
     this.#file.pragma('busy_timeout = 0'); // from here on the caller waits and retries
   }

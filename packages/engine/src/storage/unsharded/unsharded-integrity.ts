@@ -126,7 +126,7 @@ export function damagedTotalFaults(file: SqliteFile): string[] {
     .prepare(`SELECT queue_id FROM queue_total WHERE NOT ${undamagedTotalSql}`)
     .pluck()
     .all() as QueueId[];
-  return damagedTotals.map((queueId) => `what was counted of queue ${queueId} is damaged`);
+  return damagedTotals.map((queueId) => `the counters of queue ${queueId} are damaged (checksum mismatch)`);
 }
 
 /** Rows beside the messages, counted as if they were messages of queues with negative ids. */
@@ -134,7 +134,7 @@ export const besideTotalsSql = `
   SELECT -1 AS queueId, count(*) AS rows, coalesce(sum(crc), 0) ${wrapSql} AS sum FROM session_outcome
   UNION ALL SELECT ${subscribersTotalId}, count(*), coalesce(sum(crc), 0) ${wrapSql} FROM topic_subscriber`;
 
-/** What they are. */
+/** What the rows with these negative ids are, as a phrase. */
 const besideNames = new Map<QueueId, string>([
   [-1, 'outcomes of sessions'],
   [subscribersTotalId, 'subscribers of topics'],
@@ -213,7 +213,7 @@ export function messageFaults(row: MessageRow): string[] {
 }
 
 export function deliveryFault({ queueId, id }: { queueId: QueueId; id: Seq }): string {
-  return `the delivery of message ${id} of queue ${queueId} is not what was written`;
+  return `the delivery of message ${id} of queue ${queueId} is damaged (checksum mismatch)`;
 }
 
 /** Checks all rows in one go: there is only one for each process and each remote session. */

@@ -53,7 +53,10 @@ export class UnshardedOutcomeTable {
     this.#delete = file.prepare('DELETE FROM session_outcome WHERE session_id = ?');
   }
 
-  /** Of the sessions that `instance` serves. Throws `STORAGE_CORRUPT`: the damaged row may be one of them. */
+  /**
+   * Reads the outcomes of the sessions that `instance` serves. Throws `STORAGE_CORRUPT` for any damaged row, which may be one of
+   * them.
+   */
   read(instance: InstanceId): SessionOutcome[] {
     const rows = this.#selectAll.all() as {
       sessionId: Buffer;
@@ -94,7 +97,7 @@ export class UnshardedOutcomeTable {
 /** Outcomes of the batches of grouped writes (`write-group.ts`) are of no served instance: those are numbered from 1. */
 export const batchOutcomeInstance = 0;
 
-/** Remote sessions draw theirs at random, so this is none of theirs. */
+/** Remote sessions choose random ids, so none of them has this id. */
 export function batchSessionId(holder: HolderId): Buffer {
   const id = Buffer.alloc(sessionIdBytes);
   id.write('holder');

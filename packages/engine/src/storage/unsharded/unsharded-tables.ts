@@ -17,7 +17,7 @@ export interface UnshardedChange {
   enqueued: EnqueuedRow[];
   consumed: MessageKey[];
   sync: 'FULL' | 'NORMAL';
-  /** Of a remote session's transaction: stored with the commit. */
+  /** Outcome of a remote session's transaction, stored with the commit. */
   outcome?: { sessionId: Buffer; transactionNumber: TransactionNumber; instance: InstanceId } | undefined;
 }
 
@@ -113,7 +113,7 @@ export class UnshardedTables {
     return isDone;
   }
 
-  /** Up to `max` ready messages in order, which `holder` holds from now on. */
+  /** Claims up to `max` ready messages in order for `holder`. */
   claim(consumer: MessageConsumer, max: number, holder: HolderId): ClaimedRow[] {
     return consumer.subscriber === 0
       ? this.deliveries.claim(consumer.queueId, max, holder)

@@ -36,7 +36,7 @@ export type WriteOperation =
 export interface WriteBatch {
   /** Identifies the process in the rows of what it holds. */
   holder: HolderId;
-  /** Of this batch among those of the process. */
+  /** Number of this batch among those of the process. */
   number: TransactionNumber;
   operations: readonly WriteOperation[];
   /** All messages that the process holds; set if an earlier writer may have claimed messages for it and died before answering. */

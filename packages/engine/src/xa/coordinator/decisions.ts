@@ -25,7 +25,7 @@ export class Decisions {
     );
   }
 
-  /** Of a new transaction: unique in this opening of the instance, however many coordinators it has. */
+  /** Number of a new transaction: unique in this opening of the instance, over all its coordinators. */
   nextNumber(): GlobalTransactionNumber {
     this.#lastNumber += 1;
     return this.#lastNumber;

@@ -32,7 +32,7 @@ export class DistributedTransaction implements GlobalTransaction {
   readonly #context: TransactionContext;
   readonly #branches: EnlistedBranch[] = [];
   #ended = false;
-  /** Of a tightly coupled transaction, once it is known. */
+  /** Home instance of a tightly coupled transaction, once it is known. */
   #home: InstanceId | undefined;
 
   constructor(gtrid: Uint8Array, context: TransactionContext) {

@@ -14,7 +14,7 @@ type CallUnderLock = Extract<HomeCall, { call: 'ship' | 'prepareShipped' | 'with
 export class HomeCaller {
   readonly #locks: TransactionLocks;
   readonly #shipped: ShippedBranches;
-  /** By token: requests for locks, granted or not. */
+  /** Lock requests by token, granted or not. */
   readonly #requests = new Map<LockToken, LockRequest>();
   readonly #unnamed = new Set<LockRequest>();
 

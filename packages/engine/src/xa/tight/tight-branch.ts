@@ -65,7 +65,7 @@ export function createTightBranch(
 export class TightBranch {
   readonly home: InstanceId;
   readonly #options: TightBranchOptions;
-  /** Of the lock that it keeps. */
+  /** Token of the lock that the branch keeps between calls. */
   #keptToken: LockToken | undefined;
   #isShipped = false;
 
