@@ -161,7 +161,7 @@ test('who held the write lock and who waited is shown over time, where it was re
   const chart = page.getByRole('figure', { name: 'Holder and waiters: write lock' });
   await expect(chart).toContainText('all instances; time from the start of the measured window');
   await expect(chart.locator('.chart-readout')).toHaveText(
-    /^In .* % of \d+ samples somebody had it\. A median of \d+ sessions waited, at most \d+\. It was held [\d,]+ times, for .* on average\.$/,
+    /^In .* % of \d+ samples a holder was seen\. A median of \d+ sessions waited, at most \d+\. It was held [\d,]+ times, for .* on average\.$/,
   );
   const cursor = page.getByRole('slider', { name: 'Holder and waiters: write lock: cursor' });
   await cursor.press('Home');

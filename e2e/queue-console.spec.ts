@@ -283,9 +283,7 @@ test('a message’s life: asked for, followed through a rollback, and why it wai
   await expect(second).toContainText(
     'Ready, but not at the head of its shard: 1 message is delivered before it.',
   );
-  await expect(second).toContainText(
-    'Nothing was recorded of this message: it is not one of those that are traced',
-  );
+  await expect(second).toContainText('Nothing was recorded of this message: it is not traced');
   await page
     .getByRole('region', { name: 'Latest traced messages' })
     .getByRole('link', { name: '100.1' })

@@ -56,13 +56,13 @@ describe('holders and waiters of an event', () => {
 
   test('are told in words, as a whole and at a moment', () => {
     expect(holdersInWords(lock)).toBe(
-      'In 75 % of 4 samples somebody had it. A median of 2 sessions waited, at most 2. It was held 40 times, for 1.5\u202fms on average.',
+      'In 75 % of 4 samples a holder was seen. A median of 2 sessions waited, at most 2. It was held 40 times, for 1.5\u202fms on average.',
     );
     expect(momentInWords(lock, 5)).toBe('At the start of the window: enqueuer 1.1 has it, 2 wait.');
     expect(momentInWords(lock, 30)).toBe(
       '30\u202fms after the start of the window: enqueuer 1.1 has it, 1 waits.',
     );
-    expect(momentInWords(lock, 80)).toBe('80\u202fms after the start of the window: nobody has it, 0 wait.');
+    expect(momentInWords(lock, 80)).toBe('80\u202fms after the start of the window: it is free, 0 wait.');
     expect(momentInWords(group, 45)).toContain('group 9 of 1 transaction has it, 1 waits.');
     expect(holdersInWords({ ...lock, holds: 0, heldMs: 0 })).toMatch(/at most 2\.$/);
     expect(meanHoldMs({ ...lock, holds: 0, heldMs: 0 })).toBeNull();

@@ -142,10 +142,10 @@ describe('what the trace does not know', () => {
 
   it('is bounded, which is said too', () => {
     expect(recorderSentence([recorder])).toBe(
-      'One message in 128 is traced, and those that are asked for; the last 32,768 events of each instance are kept, in memory only. A restart forgets them.',
+      'One message in 128 is traced, and others on request; the last 32,768 events of each instance are kept, in memory only. A restart forgets them.',
     );
     expect(recorderSentence([{ ...recorder, traceEvery: 0, overwritten: 1_200 }])).toBe(
-      'Only messages that are asked for are traced; the last 32,768 events of each instance are kept, in memory only, and 1,200 older ones were overwritten. A restart forgets them.',
+      'Messages are traced only on request; the last 32,768 events of each instance are kept, in memory only, and 1,200 older ones were overwritten. A restart forgets them.',
     );
   });
 });

@@ -44,8 +44,8 @@ describe('swimlanes', () => {
     );
   });
 
-  test('of one session say that nobody waited, although a get takes time', () => {
-    expect(herdInWords(herd.slice(0, 2))).toContain('nobody waited');
+  test('of one session say that no session waited, although a get takes time', () => {
+    expect(herdInWords(herd.slice(0, 2))).toContain('no session waited');
   });
 
   test('of a service show its owners by epoch and the gaps between them', () => {

@@ -51,7 +51,7 @@ export const ClaimResult = Type.Object(
     grade: Type.Union([Type.Literal('table'), Type.Literal('prose'), Type.Literal('shape')]),
     weak: Type.Union([Type.String(), Type.Null()], {
       description:
-        'Why a verdict that the claim holds tells little: a system that only pretends can reach it; null if none was found',
+        'Why a verdict that the claim holds proves little: an impostor can reach it; null if none was found',
     }),
     verdict: Verdict,
     value: Type.Union([Type.Number(), Type.Null()]),

@@ -89,7 +89,7 @@ export const WaitRegistry = Type.Object(
           }),
           emulated: Type.Boolean({ description: 'Injected, and never a wait for something real' }),
           hasHolder: Type.Boolean({
-            description: 'Whether somebody holds what sessions wait for, so that a trial can sample who does',
+            description: 'Whether the resource that sessions wait for has a holder, which a trial can sample',
           }),
         },
         closed,
@@ -138,7 +138,7 @@ export const ClusterInstance = Type.Object(
         },
         {
           ...closed,
-          description: 'Set from the end of its process that nobody asked for until the next one serves',
+          description: 'Set from an unrequested exit of its process until the next one serves',
         },
       ),
     ),

@@ -14,7 +14,7 @@ export const HolderSample = Type.Object(
   {
     holder: Type.Union([Type.Integer({ minimum: 0 }), Type.String(), Type.Null()], {
       description:
-        'Index of a session in sessions, or in words what else has it ("group 812 of 31 transactions"); null: nobody',
+        'Index of a session in sessions, or a phrase for another kind of holder ("group 812 of 31 transactions"); null: it was free',
     }),
     waiters: Type.Integer({
       minimum: 0,

@@ -147,7 +147,7 @@ export const Lesson = Type.Object(
       {
         points: Type.Array(Type.Object({ as: text('What the point is'), at }, closed), {
           maxItems: 4,
-          description: 'Points whose longest waits are told, in the order of the list',
+          description: 'Points whose longest waits are shown, in the order of the list',
         }),
         sentences: Sentences,
       },

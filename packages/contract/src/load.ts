@@ -45,7 +45,7 @@ export const ClusterLoad = Type.Object(
   {
     queue: Type.String(),
     state: Type.Union([Type.Literal('running'), Type.Literal('draining'), Type.Literal('done')], {
-      description: 'draining: enqueuing has ended, and what is left in the queue is being consumed',
+      description: 'draining: enqueuing has ended, and the remaining messages are being consumed',
     }),
     startedAtMs: Type.Integer(),
     durationMs: Type.Integer({ description: 'How long it enqueues, unless it is stopped earlier' }),

@@ -153,7 +153,7 @@ export const Point = Type.Object(
     swimlanes: Type.Optional(
       Type.Array(Swimlane, {
         description:
-          'Of the first repeat: who did what after one message was enqueued, or which instance had the service when',
+          'Of the first repeat: the events of each session after one message was enqueued, or which instance had the service when',
       }),
     ),
     sessionWaits: Type.Optional(

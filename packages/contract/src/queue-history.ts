@@ -17,7 +17,7 @@ export const QueueSample = Type.Object(
     atMs: Type.Integer({ description: 'Epoch milliseconds' }),
     sinceMs: Type.Integer({
       description:
-        'Since when the rates and the latency are counted. Later than the sample before if the server was down meanwhile, or had no answer',
+        'Since when the rates and the latency are counted. Later than the previous sample if the server was down in between, or got no answer',
     }),
     depth: Type.Integer({ description: 'Messages committed and not consumed' }),
     enqueuePerSec: Type.Number(),

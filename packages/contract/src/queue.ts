@@ -114,7 +114,7 @@ export const Subscribe = Type.Object(
     durable: Type.Optional(
       Type.Boolean({
         description:
-          'Default true: receives everything, even while nobody dequeues for it. A nondurable subscriber ends with its instance',
+          'Default true: receives everything, even without a consumer. A nondurable subscriber ends with its instance',
       }),
     ),
   },

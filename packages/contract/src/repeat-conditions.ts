@@ -57,7 +57,7 @@ export const PointConditions = Type.Object(
     contradictions: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'What the measurements of a repeat say against each other, such as its waits against the times of its writer; a sentence for each such repeat, left out if there is none',
+          'Contradictions between the measurements of a repeat, such as its waits against the times of its writer; a sentence for each such repeat, left out if there is none',
       }),
     ),
   },

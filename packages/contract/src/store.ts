@@ -9,7 +9,7 @@ export const StoreInfo = Type.Object(
       description:
         "local: the engine, in the server's data folder; nats-jetstream: servers of a NATS cluster",
     }),
-    servers: Type.Array(Type.String(), { description: 'Of a NATS cluster, as the server was told' }),
+    servers: Type.Array(Type.String(), { description: 'Addresses of the NATS servers, as configured' }),
     features: Type.Array(
       Type.Object(
         {

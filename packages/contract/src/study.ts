@@ -16,8 +16,8 @@ export const StudyDocument = Type.Object(
     title: Type.String(),
     originalTitle: Type.Optional(Type.String({ description: 'In its language, if that is not English' })),
     kind: Type.String({ description: 'White paper, blog post, …, with its publisher' }),
-    author: Type.String({ description: 'Who wrote it, or that the document names nobody' }),
-    date: Type.String({ description: 'Year, month and day, as far as the document tells: 2015-03' }),
+    author: Type.String({ description: 'Who wrote it, or a note that the document names no author' }),
+    date: Type.String({ description: 'Year, month and day, as far as the document gives it: 2015-03' }),
     addresses: Type.Array(
       Type.Object({ title: Type.String({ description: 'What is there' }), address: Type.String() }, closed),
       { description: 'On the web, as the document itself gives them; it may give none' },
@@ -104,7 +104,7 @@ export const HeroChart = Type.Union(
   ],
   {
     description:
-      'figure: what it measures, over its sweep; rate over time: with the faults or the conversion of the scenario marked; cpu over time: of each instance; lanes: who did what after one message, or who had a service when; sequence: one transaction, call by call',
+      'figure: what it measures, over its sweep; rate over time: with the faults or the conversion of the scenario marked; cpu over time: of each instance; lanes: the events of each session after one message, or who had a service when; sequence: one transaction, call by call',
   },
 );
 export type HeroChart = Static<typeof HeroChart>;

@@ -233,7 +233,7 @@ describe('the checker', () => {
     })) as unknown as Operation[];
     const text = describeVerdict(checkHistory(operations));
     expect(text).toContain('ILLEGAL: invention 1, doubling 1');
-    expect(text).toContain('invention: z is in q, and nobody enqueued it\n');
+    expect(text).toContain('invention: z is in q, and no client enqueued it\n');
     expect(text).toMatch(/e +ok +delivery from q: z/);
   });
 });

@@ -176,7 +176,7 @@ describe('the command', () => {
     expect(legal.stdout).toContain('legal');
     expect(legal.status).toBe(0);
     const illegal = run(got);
-    expect(illegal.stdout).toContain('invention: x is in q, and nobody enqueued it');
+    expect(illegal.stdout).toContain('invention: x is in q, and no client enqueued it');
     expect(illegal.status).toBe(1);
   });
 

@@ -61,10 +61,10 @@ describeOnServers('the command that moves a queue', { servers: 1 }, (servers) =>
       said: [
         'stop enqueue and dequeue',
         'drain: wait until no session holds a message',
-        'create the queue at its new place, where nobody can dequeue yet',
+        'create the queue at its new place, still stopped for dequeue',
         'copy the messages',
         'check that all of them arrived',
-        'switch: from here on the new queue is the one',
+        'switch: from here on the new queue is used',
         'drop the old queue',
         'done',
         'orders is now on the servers',

@@ -44,7 +44,7 @@ export function unsupported(feature: string, details: Record<string, unknown> = 
 export function addedWhileRunning(): QueueError {
   return new QueueError('FEATURE_UNSUPPORTED', {
     message:
-      'A service cannot be added while the cluster runs, because every process is told the same services when it starts. Add it to the file that SERVICES names, and start the server again',
+      'A service cannot be added while the cluster runs, because every process gets the list of services when it starts. Add it to the file that SERVICES names, and start the server again',
     details: { feature: 'POST /api/services' },
   });
 }

@@ -149,7 +149,7 @@ function registerMetrics(
   );
   const restarts = counter(
     'process_restarts_total',
-    'Restarts of the process of an instance after an end that nobody asked for',
+    'Restarts of the process of an instance after an unrequested exit',
     'instance',
   );
   const commits = counter('instance_commits_total', 'Transactions committed', 'instance');

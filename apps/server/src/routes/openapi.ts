@@ -10,7 +10,10 @@ const tags = [
   { name: 'transactions', description: 'Messages and application rows, all or nothing' },
   { name: 'scenarios', description: 'Experiments as data' },
   { name: 'runs', description: 'Active and finished experiments, and their verdicts about the claims' },
-  { name: 'model', description: 'The machines that the model can simulate, and what it is compared with' },
+  {
+    name: 'model',
+    description: 'The machines that the model can simulate, and the measurements that it is compared with',
+  },
   { name: 'cluster', description: 'Instances, shards, waits' },
   { name: 'services', description: 'Singleton services of the cluster: which instance runs each' },
   { name: 'server', description: 'Health and metrics' },

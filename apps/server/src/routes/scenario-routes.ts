@@ -129,7 +129,7 @@ function uploads(app: App, { library, studies, now }: ScenarioRoutesOptions): vo
         tags,
         querystring: Type.Object({ scale: Type.Optional(Scale) }, { additionalProperties: false }),
         body: Type.Unknown({
-          description: 'A scenario; whatever else it is, the answer says what is wrong with it',
+          description: 'A scenario; for any other document the answer lists its faults',
         }),
         response: { 200: ScenarioValidation, ...refusals(422) },
       },

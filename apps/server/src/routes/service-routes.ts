@@ -14,7 +14,7 @@ export function serviceRoutes(app: App, { cluster }: { cluster: ClusterService }
     '/api/services',
     {
       schema: {
-        summary: 'The singleton services with their holders, and who had each when',
+        summary: 'The singleton services with their holders, and their former holders with times',
         tags,
         response: { 200: ServiceList },
       },

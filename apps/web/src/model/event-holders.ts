@@ -95,7 +95,7 @@ const holderName = ({ sessions, samples }: EventHolders, index: number): string 
   return typeof holder === 'number' ? sessions[holder]! : holder;
 };
 
-/** "In 93 % of 250 samples somebody had it. A median of 54 sessions waited, at most 61. It was held 6,112 times, for 812 µs on average." */
+/** "In 93 % of 250 samples a holder was seen. A median of 54 sessions waited, at most 61. It was held 6,112 times, for 812 µs on average." */
 export function holdersInWords(record: EventHolders): string {
   const { samples, holds } = record;
   const held = samples.filter(({ holder }) => holder !== null).length;
@@ -104,7 +104,7 @@ export function holdersInWords(record: EventHolders): string {
   const mean = meanHoldMs(record);
   const times =
     mean === null ? '' : ` It was held ${plural(holds, 'time')}, for ${formatMs(mean)} on average.`;
-  return `In ${formatValue((held / Math.max(1, samples.length)) * 100)} % of ${plural(samples.length, 'sample')} somebody had it. A median of ${plural(median, 'session')} waited, at most ${formatCount(waiters.at(-1) ?? 0)}.${times}`;
+  return `In ${formatValue((held / Math.max(1, samples.length)) * 100)} % of ${plural(samples.length, 'sample')} a holder was seen. A median of ${plural(median, 'session')} waited, at most ${formatCount(waiters.at(-1) ?? 0)}.${times}`;
 }
 
 /** "1.24 s after the start of the window: dequeuer 1.4 has it, 54 wait." */
@@ -112,7 +112,8 @@ export function momentInWords(record: EventHolders, timeMs: number): string {
   const index = Math.min(record.samples.length - 1, Math.floor(timeMs / record.everyMs));
   const when = timeMs < record.everyMs ? 'At' : `${formatMs(timeMs)} after`;
   const waiters = record.samples[index]?.waiters ?? 0;
-  return `${when} the start of the window: ${holderName(record, index) ?? 'nobody'} has it, ${formatCount(waiters)} ${waiters === 1 ? 'waits' : 'wait'}.`;
+  const holder = holderName(record, index);
+  return `${when} the start of the window: ${holder === undefined ? 'it is free' : `${holder} has it`}, ${formatCount(waiters)} ${waiters === 1 ? 'waits' : 'wait'}.`;
 }
 
 /** A row for each sample, with the names of all that it knows. */

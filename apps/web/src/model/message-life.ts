@@ -60,7 +60,7 @@ function sentenceOf(event: MessageEvent): string {
     case 'enqueued':
       return session === undefined ? 'Enqueued' : `Enqueued by session ${session}`;
     case 'delayed':
-      return `Stored apart, as it is delayed${until}`;
+      return `Stored separately, because it is delayed${until}`;
     case 'due':
       return 'Due: moves to its shard';
     case 'grouped':
@@ -254,7 +254,7 @@ export function coverageSentence({
   if (coverage === 'complete') return 'Recorded from its enqueue on.';
   if (coverage === 'partial')
     return `Its first events are missing: ${overwritten ? 'later ones were recorded over them, or ' : ''}they happened before the instance opened, or on one that does not answer.`;
-  return `Nothing was recorded of this message: ${overwritten ? 'later events were recorded over its own, or ' : ''}it is not one of those that are traced, or it came before the instance opened. Where it is now is known all the same.`;
+  return `Nothing was recorded of this message: ${overwritten ? 'later events were recorded over its own, or ' : ''}it is not traced, or it was enqueued before the instance opened. Where it is now is known nevertheless.`;
 }
 
 /** How much is recorded, of all messages. */
@@ -263,8 +263,8 @@ export function recorderSentence(recorders: readonly TraceRecorderInfo[]): strin
   if (first === undefined) return '';
   const traced =
     first.traceEvery === 0
-      ? 'Only messages that are asked for are traced'
-      : `One message in ${first.traceEvery} is traced, and those that are asked for`;
+      ? 'Messages are traced only on request'
+      : `One message in ${first.traceEvery} is traced, and others on request`;
   const kept = `the last ${formatCount(first.eventsMax)} events of each instance are kept, in memory only`;
   const overwritten = recorders.reduce((sum, recorder) => sum + recorder.overwritten, 0);
   return `${traced}; ${kept}${overwritten === 0 ? '' : `, and ${plural(overwritten, 'older one')} ${overwritten === 1 ? 'was' : 'were'} overwritten`}. A restart forgets them.`;

@@ -117,7 +117,7 @@ export function herdInWords(swimlanes: readonly Swimlane[]): string {
     .toSorted((a, b) => b.waiters - a.waiters)[0];
   const crowd =
     most === undefined || most.waiters === 0
-      ? 'nobody waited for it'
+      ? 'no session waited for it'
       : `at most ${most.waiters} waited for it at once`;
   return `${woken.length} ${woken.length === 1 ? 'session' : 'sessions'} woke, ${idle.length} for nothing${idleUntil}.${gotIt} The mutex was held for ${formatMs(held / 1_000)} in all, and ${crowd}.`;
 }

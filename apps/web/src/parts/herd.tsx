@@ -15,7 +15,7 @@ export function Herd({ run, swimlanes, place }: { run: Run; swimlanes: readonly 
   const holds = useMemo(() => holdings(lanes, 'mutex'), [lanes]);
   const wordsAt = (time: number): string => {
     const at = holds.find(({ fromUs, toUs }) => fromUs <= time && time < toUs);
-    return `${formatUs(time)} after the post: ${at?.holder ?? 'nobody'} holds the mutex, ${at?.waiters ?? 0} wait for it.`;
+    return `${formatUs(time)} after the post: ${at?.holder == null ? 'the mutex is free' : `${at.holder} holds the mutex`}, ${at?.waiters ?? 0} wait for it.`;
   };
   return (
     <LaneChart

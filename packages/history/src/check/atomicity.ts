@@ -42,7 +42,7 @@ function firstOf(
     const { operation } = branch;
     const evidence = operation.outcome === 'unknown' ? evidenceOf(branch) : undefined;
     if (operation.outcome === outcome)
-      return { sentence: `${operation.id} was told ${outcome}`, operations: [operation] };
+      return { sentence: `the client of ${operation.id} was told ${outcome}`, operations: [operation] };
     if (evidence !== undefined)
       return { sentence: evidence.sentence, operations: [operation, ...evidence.operations] };
   }

@@ -35,7 +35,7 @@ function checkItem(facts: Facts, seen: Seen, report: (violation: Violation) => v
   const { message, digest } = item;
   const enqueue = facts.enqueues.get(message);
   if (enqueue === undefined) {
-    const sentence = `${message} is in ${queue}, and nobody enqueued it`;
+    const sentence = `${message} is in ${queue}, and no client enqueued it`;
     report({ kind: 'invention', message, sentence, operations: [by] });
     return;
   }

@@ -22,10 +22,10 @@ export interface MoveFlags {
 const stepInWords: Readonly<Record<MoveStep, string>> = {
   stop: 'stop enqueue and dequeue',
   drain: 'drain: wait until no session holds a message',
-  create: 'create the queue at its new place, where nobody can dequeue yet',
+  create: 'create the queue at its new place, still stopped for dequeue',
   copy: 'copy the messages',
   check: 'check that all of them arrived',
-  switch: 'switch: from here on the new queue is the one',
+  switch: 'switch: from here on the new queue is used',
   drop: 'drop the old queue',
   done: 'done',
 };

@@ -21,7 +21,7 @@ export function LoadChart({ load, events }: { load: ClusterLoad; events: readonl
       marks={marks}
       annotations={annotations}
       system="sharded"
-      provenance={liveProvenance(`load on queue ${load.queue}, ${formatRate(load.ratePerSec)} asked for`, {
+      provenance={liveProvenance(`load on queue ${load.queue}, ${formatRate(load.ratePerSec)} requested`, {
         host: window.location.host,
         atMs: load.startedAtMs + (load.samples.at(-1)?.atMs ?? 0),
       })}

@@ -171,7 +171,7 @@ function trustInWords(ratio: RunRatio): string {
   const [low, high] = ratio.interval ?? ratio.range;
   const clear = isClear(ratio);
   if (clear === null && low === high) return 'one repeat';
-  const trust = clear === null ? 'range of repeats, no interval' : clear ? 'clear' : 'not to be told apart';
+  const trust = clear === null ? 'range of repeats, no interval' : clear ? 'clear' : 'not distinguishable';
   return `${formatRatioChange(low)} to ${formatRatioChange(high)}, ${trust}`;
 }
 

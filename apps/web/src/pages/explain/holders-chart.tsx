@@ -31,9 +31,9 @@ export function HoldersOfEvent({ run, point, event }: { run: Run; point: Point; 
     const hasHolder = registry?.events.find(({ name }) => name === event)?.hasHolder ?? false;
     return hasHolder ? (
       <p className="small muted">
-        Who held what “{event}” waits for, and how many waited when, was not recorded at this point. Runs of
-        earlier versions do not have it, nor have remote sessions, the grouped unsharded queue, programs other
-        than queue and topic, or a trial in whose samples nobody waited.
+        The holders and waiters of “{event}” were not recorded at this point. Runs of earlier versions do not
+        have them, nor do remote sessions, the grouped unsharded queue, programs other than queue and topic,
+        and trials in whose samples no session waited.
       </p>
     ) : null;
   }
@@ -80,7 +80,7 @@ function HoldersChart({ run, record }: { run: Run; record: EventHolders }) {
       table={() => holdersTable(record)}
       note={
         shown < sessions.length
-          ? `${formatCount(shown)} of ${formatCount(sessions.length)} sessions, those that ${isHeldBySessions ? 'had it' : 'waited'} most often; the table has all. “deq. 2.3” is the third dequeuer of instance 2.`
+          ? `${formatCount(shown)} of ${formatCount(sessions.length)} sessions are shown: those that ${isHeldBySessions ? 'had it' : 'waited'} most often. The table has all. “deq. 2.3” is the third dequeuer of instance 2.`
           : '“deq. 2.3” is the third dequeuer of instance 2.'
       }
     />

@@ -25,7 +25,7 @@ export function TopicSubscribers(props: TopicSubscribersProps) {
     <section className="section" aria-labelledby="subscribers">
       <h3 id="subscribers">Subscribers</h3>
       {subscribers.length === 0 ? (
-        <p className="notice">No subscribers: messages enqueued now are delivered to nobody.</p>
+        <p className="notice">No subscribers: messages enqueued now are not delivered.</p>
       ) : (
         <ScrollX label={`Backlog by subscriber of ${topic}`} framed>
           <table className="table queue-list">
@@ -126,7 +126,7 @@ function SubscribeForm({ topic, onDone }: { topic: string; onDone(): Promise<voi
         </button>
       </div>
       <CheckField checked={durable} fault={fault('durable')} onChange={setDurable}>
-        Durable: keeps its position across restarts, even while nobody dequeues
+        Durable: keeps its position across restarts, even without a consumer
       </CheckField>
       {rest === null ? null : <ErrorNotice error={rest} />}
     </form>

@@ -211,7 +211,7 @@ class SupervisedCluster implements Cluster {
     this.#assertHasNoService(instance);
     if (![...this.#supervisor.all].some((each) => each.instance !== instance && each.state === 'running')) {
       throw new QueueError('OPTIONS_INVALID', {
-        message: `Instance ${instance} has the last running process: nobody could serve its backlog`,
+        message: `Instance ${instance} has the last running process: no other process could serve its backlog`,
       });
     }
     await this.#changeMembership(() => this.#membership.markMemberLeaving(instance));

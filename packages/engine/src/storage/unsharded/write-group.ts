@@ -183,7 +183,7 @@ class GroupTransaction {
   /** Messages claimed for a dead process would be held for ever. */
   #assertHolder({ holder, isRemote }: WriteBatch): void {
     if (!isRemote || this.#file.hasHolder(holder)) return;
-    throw new QueueError('STORAGE_FAILED', { message: `Holder ${holder} has ended and can write no more` });
+    throw new QueueError('STORAGE_FAILED', { message: `Holder ${holder} has ended and can no longer write` });
   }
 
   #releaseReturned(): void {

@@ -8,5 +8,5 @@ export const pipelineCaseFigures: readonly FigureInfo[] = [
   count('refused', 'Calls refused with PREFETCH_ACTIVE'),
   count('prefetching', 'Consumers that prefetch'),
   count('inPipeline', 'Messages in the pipeline of a consumer that stopped', { unit: 'messages' }),
-  count('leftToAnother', 'Messages that another consumer was given meanwhile', { unit: 'messages' }),
+  count('leftToAnother', 'Messages that another consumer got at that time', { unit: 'messages' }),
 ];
