@@ -26,7 +26,7 @@ export class ScenarioLibrary {
   readonly #lessons: ReadonlyMap<string, Lesson>;
   readonly #uploaded: ScenarioStore;
   readonly #studies: StudyRegistry;
-  /** By scenario. Cached because a list has hundreds of scenarios, and their sweeps hundreds of points each. */
+  /** Plans by scenario. Cached because a list has hundreds of scenarios, whose sweeps have hundreds of points each. */
   readonly #plans = new Map<string, ScenarioEntry['plans']>();
 
   private constructor(

@@ -32,7 +32,7 @@ const metric = 'dequeuePerSec';
 /** Stands wherever the ratio is shown: group commit is part of it. */
 export const unshardedCommits = 'each session commits for itself';
 
-/** At `comparableParameters`; null if there are none. */
+/** The comparison at `comparableParameters`; null if there are none. */
 export function comparableEvidence(points: readonly Point[]): Evidence | null {
   const key = comparableParameters(points);
   if (key === null) return null;

@@ -222,8 +222,8 @@ export class InstanceForwarding {
     try {
       await work();
     } catch (error) {
-      // What other instances or the storage refuse is attempted again when something changes. A broken invariant has stopped
-      // the instance already.
+      // Calls that other instances or the storage refuse are retried when something changes. A broken invariant has stopped the
+      // instance already.
       if (error instanceof QueueError || error instanceof InterconnectUnavailable) return;
       if (error instanceof ForwardingClosed) return;
       this.#options.onFatal(stopReason(error));

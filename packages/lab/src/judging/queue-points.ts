@@ -67,7 +67,7 @@ export interface Baseline {
 const againstInWords = (system: string, { own }: BaselinePair) =>
   `against ${system} (${system === own ? 'each session commits for itself' : 'one writer commits for all'})`;
 
-/** Those that were measured. */
+/** The baselines that were measured. */
 export function baselinesOf(points: readonly QueuePoint[]): Baseline[] {
   return baselinePairs.flatMap((pair) =>
     [pair.own, pair.grouped].flatMap((system) => {

@@ -1,4 +1,4 @@
-/** What systems need and this machine lacks: asked before a run, because a failed trial after an hour would say the same. */
+/** Requirements of systems that this machine lacks: checked before a run, so that no trial fails for that reason after an hour. */
 
 import { canInstall, installServers } from './debian-packages.ts';
 import { clientPackagesCommand, hasClientPackages } from './peers/client-packages.ts';
