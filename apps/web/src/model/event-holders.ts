@@ -113,7 +113,7 @@ export function momentInWords(record: EventHolders, timeMs: number): string {
   const when = timeMs < record.everyMs ? 'At' : `${formatMs(timeMs)} after`;
   const waiters = record.samples[index]?.waiters ?? 0;
   const holder = holderName(record, index);
-  return `${when} the start of the window: ${holder === undefined ? 'it is free' : `${holder} has it`}, ${formatCount(waiters)} ${waiters === 1 ? 'waits' : 'wait'}.`;
+  return `${when} the start of the window: ${holder === null ? 'it is free' : `${holder} has it`}, ${formatCount(waiters)} ${waiters === 1 ? 'waits' : 'wait'}.`;
 }
 
 /** A row for each sample, with the names of all that it knows. */
