@@ -19,7 +19,7 @@ export const queueLimits = {
   /** 9 is the most urgent priority, 0 the default. */
   priorityMax: 9,
   delayMsMax: 400 * 24 * 60 * 60_000,
-  /** A page of traced messages, and next messages of a queue that can be asked for. */
+  /** Maximum page of traced messages, and maximum number of a queue's next messages that can be traced on request. */
   tracedMessagesMax: 100,
   tracesPendingMax: 100,
   subscribersMax: 1_024,

@@ -21,7 +21,7 @@ export interface JoinOptions {
   session: ThreadSessionNumber;
   clock: MachineClock;
   thread: CallingThread;
-  /** Of the thread of the session, which closes it. */
+  /** Clock of the session's thread; the session closes it. */
   threadClock: ThreadClock;
 }
 

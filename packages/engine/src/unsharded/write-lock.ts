@@ -48,7 +48,7 @@ export const writeLockElsewhereMs = registerCounter({
     'the part of the time of sessions in "write lock" in which another process had it; not counted for grouped queues',
 });
 
-/** What writes without being asked by a session, such as the return of messages whose holds expired. */
+/** The holder for writes without a session, such as the return of messages whose holds expired. */
 const instanceItself = 'the instance itself';
 
 /** A session, or the instance. */
@@ -64,7 +64,7 @@ export interface WriteLockOptions {
   onWaited(ms: number): void;
   /** Called for a call of a session that waited: for so long of its wait another process had the lock. */
   onHeldElsewhere?(ms: number): void;
-  /** Who of this process writes; left out where the calls are not those of single sessions. */
+  /** Slot for the writing session of this process; left out if the calls do not belong to single sessions. */
   holder?: HolderSlot<WriteLockHolder>;
 }
 

@@ -1,4 +1,4 @@
-/** Judges a history. Pure; O(n log n) in its messages. What it guarantees and cannot see is in the package's README. */
+/** Judges a history. Pure; O(n log n) in its messages. The package's README lists its guarantees and blind spots. */
 import type { Operation } from '../record/operation.ts';
 import { checkAtomicity } from './atomicity.ts';
 import { checkContent } from './content.ts';

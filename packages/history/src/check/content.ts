@@ -1,4 +1,4 @@
-/** What was delivered must have been enqueued, as it is, for this consumer, and not before it was due. */
+/** A delivered message must have been enqueued with the same content, for this consumer, and must be due. */
 import type { DeliveredMessage, Delivery, Inspection } from '../record/operation.ts';
 import type { Facts } from './facts.ts';
 import type { Violation } from './violation.ts';

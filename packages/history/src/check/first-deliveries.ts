@@ -1,4 +1,4 @@
-/** When each message was first seen by a consumer, as far as the history tells. */
+/** When each message was first seen by a consumer, as far as the history shows. */
 import type { Delivery, Inspection } from '../record/operation.ts';
 import { type Facts, type Unit, unitKey } from './facts.ts';
 import { firstAtLeast } from './kill-times.ts';

@@ -1,4 +1,4 @@
-/** What the checker found: a promise that was broken, and the operations that contradict each other. */
+/** A finding of the checker: a broken promise, and the operations that contradict each other. */
 import type { Operation } from '../record/operation.ts';
 
 export const violationKinds = [

@@ -114,7 +114,7 @@ function notSteadyInWords({ repeats, notSteady = [] }: Sample, judged: Sample): 
   return `${count} of ${repeats.length} repeats ${are} not steady; ${left}.`;
 }
 
-/** What must not happen even once, so that a single case decides. */
+/** A clause about something that must never happen, so that a single case decides. */
 export const failed = (clause: ClaimClause, fault: string): ClaimClause => ({
   ...clause,
   statement: 'without any fault',

@@ -1,4 +1,4 @@
-/** What a judge is, and what all judges have in common: points that prove nothing. */
+/** The type of a judge, and the part that all judges share: points that prove nothing. */
 import type { ClaimClause, Point } from '@shardlab/contract';
 
 export interface JudgeContext {

@@ -1,4 +1,4 @@
-/** What ends a trial before its result: the signal of the run, or a time limit, because something hangs. */
+/** Ends a trial before its result: by the signal of the run, or by a time limit if something hangs. */
 import { LabError } from '../errors/errors.ts';
 
 export class TrialLimit {

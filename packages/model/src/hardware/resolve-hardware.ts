@@ -1,4 +1,4 @@
-/** From a hardware file to plain costs. */
+/** Resolves a hardware file to plain costs. */
 import type { ClusterCosts } from '../sim/costs.ts';
 import type { FreeParameter, HardwareFile, Sourced, SourcedNumber } from './hardware-file.ts';
 

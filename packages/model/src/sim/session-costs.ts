@@ -1,4 +1,4 @@
-/** What the steps of a session's transaction cost in one kind of queue, as straight lines over the messages of a step. */
+/** Costs of the steps of a session's transaction in one kind of queue, linear in the messages of a step. */
 import type { ClusterCosts } from './costs.ts';
 import type { ModelWorkload } from './workload.ts';
 

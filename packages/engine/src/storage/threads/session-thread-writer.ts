@@ -16,7 +16,7 @@ import type { WriterOptions } from './writer-thread-client.ts';
 export interface SessionThreadWriterOptions
   extends WriterOptions,
     Pick<InstancePorts, 'clock' | 'machineClock' | 'thread'> {
-  /** Of the opening, whose recovery is done. */
+  /** Epoch of the opening, which is recovered already. */
   epoch: Epoch;
 }
 

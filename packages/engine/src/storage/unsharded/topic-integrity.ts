@@ -127,7 +127,7 @@ export function findRecipientFaults(
   return { faults, end: last };
 }
 
-const notInOrder = 'rows of recipients are not in their order';
+const notInOrder = 'rows of recipients are out of order';
 
 /** Rows of the same holder, subscriber and rank behind one. */
 function restOfGroup(file: SqliteFile, place: RecipientPlace, rowsMax: number): RecipientRow[] {
@@ -170,8 +170,8 @@ function follows(
 
 function recipientFaults({ subscriber, id, undamaged, hasMessage }: RecipientRow): string[] {
   if (undamaged !== 1)
-    return [`the row of message ${id} for subscriber ${subscriber} is not what was written`];
-  return hasMessage === 1 ? [] : [`message ${id} is missing, and is for subscriber ${subscriber}`];
+    return [`the row of message ${id} for subscriber ${subscriber} is damaged (checksum mismatch)`];
+  return hasMessage === 1 ? [] : [`message ${id} for subscriber ${subscriber} is missing`];
 }
 
 function compare(a: RecipientPlace, b: RecipientPlace): number {

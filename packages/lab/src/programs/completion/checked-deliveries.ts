@@ -1,4 +1,4 @@
-/** Checks every delivery of a trial, and tells when a number of messages has been consumed. */
+/** Checks every delivery of a trial, and resolves when a number of messages has been consumed. */
 
 import type { Interval } from '../../integrity/delivery-spans.ts';
 import { Ledger, type OrderCheck } from '../../integrity/ledger.ts';

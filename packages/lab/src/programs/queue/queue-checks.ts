@@ -1,4 +1,7 @@
-/** What a schema cannot say of a scenario of the programs `queue` and `topic`: bounds of products, and what fits together. */
+/**
+ * Rules that a schema cannot express for scenarios of the programs `queue` and `topic`: bounds of products, and valid
+ * combinations.
+ */
 import { canBeSkewed, queueLimits, type Scenario, scenarioLimits } from '@shardlab/contract';
 import type { ScenarioProblem } from '../../errors/scenario-problems.ts';
 import { sharesOneTable, storesCopies } from '../../systems/queue-systems.ts';

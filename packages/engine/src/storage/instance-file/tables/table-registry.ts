@@ -79,7 +79,7 @@ export class TableRegistry<Table extends TableModule> {
 
   /**
    * All that recovery needs from the tables; the partitions themselves are read by `recover-partitions.ts`. Throws
-   * `STORAGE_CORRUPT` if rows are missing or are not what was written.
+   * `STORAGE_CORRUPT` if rows are missing or damaged.
    */
   recover(file: SqliteFile): Returned<Table, 'recover'> {
     for (const table of this.#checkedTables) table.assertComplete(file);

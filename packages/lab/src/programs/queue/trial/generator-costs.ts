@@ -1,4 +1,4 @@
-/** What the load generator costs: the enqueuer and dequeuer of a trial, run on an instance that does nothing. */
+/** Measures the costs of the load generator: the enqueuer and dequeuer of a trial, run on an instance that does nothing. */
 
 import { PayloadCodec } from '../../../integrity/payload.ts';
 import { createMonotonicClock } from '../../../meters/clock.ts';

@@ -1,4 +1,4 @@
-/** What the process of an instance is told about its trial. */
+/** The configuration of an instance's process for its trial. */
 import { instanceOfThread, type Scenario } from '@shardlab/contract';
 import type { OrderScope } from '../../../integrity/ledger.ts';
 import { sharesOneTable } from '../../../systems/queue-systems.ts';

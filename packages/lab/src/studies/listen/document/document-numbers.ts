@@ -1,4 +1,4 @@
-/** What the document says of its own table, beside it: for the lint. */
+/** The document's own statements about its table, for the lint. */
 import type { DocumentNumbers } from '../../../document-lint/document-numbers.ts';
 import { listenDocument, modelGets } from './document-figures.ts';
 

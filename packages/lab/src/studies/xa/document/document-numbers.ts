@@ -1,4 +1,4 @@
-/** What the document says of its own outputs, beside them: for the lint. */
+/** The document's own statements about its outputs, for the lint. */
 import type { DocumentNumbers } from '../../../document-lint/document-numbers.ts';
 import { type RunName, waitOf, xaDocument } from './document-figures.ts';
 
