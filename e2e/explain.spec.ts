@@ -150,7 +150,7 @@ test('who held the write lock and who waited is shown over time, where it was re
   await bars.press('Enter');
   await expect(page.getByRole('heading', { name: 'grouped unsharded, 32 threads' })).toBeVisible();
   await page.getByRole('button', { name: 'write lock', exact: true }).click();
-  await expect(page.getByText('Who held what “write lock” waits for')).toContainText('was not recorded');
+  await expect(page.getByText('The holders and waiters of “write lock”')).toContainText('were not recorded');
   for (let step = 0; !(await bars.getAttribute('aria-valuetext'))!.startsWith('unsharded, '); step += 1) {
     expect(step).toBeLessThan(20);
     await bars.press('ArrowLeft');

@@ -87,7 +87,7 @@ describe('a table that is registered with one module', () => {
     write(reference(1, 1), reference(2, 2));
     file.exec('DROP TRIGGER toy_deleted; DELETE FROM toy WHERE payload_id = 2');
     expect(registry.findFaults(file)).toEqual([
-      'The table toy has lost rows, or has others than were written',
+      'The table toy has lost rows, or has rows that were not written to it (checksum mismatch)',
     ]);
     expect(() => registry.recover(file)).toThrow(expect.objectContaining({ code: 'STORAGE_CORRUPT' }));
     registry.acceptLoss(file);

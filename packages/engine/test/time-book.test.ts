@@ -5,6 +5,7 @@ import { type SessionTimes, type WaitEvent, waitEvents } from '../src/api/waits.
 import { unreadMessage } from '../src/contention/wait-events.ts';
 import { logFileSync, partitionMaintenance, writerReservation } from '../src/model/commit-waits.ts';
 import { WaitRecorder } from '../src/model/wait-recorder.ts';
+import { payloadSource } from '../src/queues/payloads/payload-upload.ts';
 import { waitingForMessages } from '../src/queues/waiters.ts';
 import { writeLock } from '../src/unsharded/write-lock.ts';
 
@@ -210,7 +211,7 @@ it('in any order of marks each session is in one state, and the parts add up in 
   );
 });
 
-it('what a program does by its own choice is idle: waiting for messages, and listening for them', () => {
+it('what a program does by its own choice is idle: waiting for messages, listening for them, and having no more of a payload', () => {
   const idle = events.filter(({ isIdle }) => isIdle).map(({ name }) => name);
-  expect(new Set(idle)).toEqual(new Set([waitingForMessages.name, unreadMessage.name]));
+  expect(new Set(idle)).toEqual(new Set([waitingForMessages.name, unreadMessage.name, payloadSource.name]));
 });

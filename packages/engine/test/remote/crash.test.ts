@@ -182,7 +182,7 @@ describe.each<{ kind: QueueKind; kills: number; writer?: 'changing writer' }>([
   { kind: 'unsharded-grouped', kills: isTorture ? 6 : 2 },
 ])('an instance with a $kind queue, $writer, killed under remote sessions', ({ kind, kills, writer }) => {
   const queue: HostedQueue = writer === undefined ? [kind] : [kind, writer];
-  it(`loses nothing, duplicates nothing and knows how each commit ended, ${kills} times`, {
+  it(`loses nothing, duplicates nothing and knows how each commit ended, ${kills} times or more`, {
     timeout: 240_000,
   }, async () => {
     const seed = drawnSeed;
@@ -203,7 +203,9 @@ describe.each<{ kind: QueueKind; kills: number; writer?: 'changing writer' }>([
         : dequeueForever(session, ledger, ending.signal),
     );
     const progress = () => ledger.committed.size + ledger.consumed.size;
-    for (let done = 0; done < kills; done += 1) {
+    // Whether a kill meets a commit whose answer it takes away is chance, and on a slow disk with few commits under way rare.
+    const isEnough = (done: number) => done >= kills && (ledger.commitsLost > 0 || done >= 10 * kills);
+    for (let done = 0; !isEnough(done); done += 1) {
       const before = progress();
       // On a busy machine sessions may take longer to come back than the pause: then no commit would be under way.
       await expect.poll(progress, { timeout: 60_000 }).toBeGreaterThan(before);

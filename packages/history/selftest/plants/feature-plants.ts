@@ -16,6 +16,7 @@ const withoutAssertions: readonly SourceEdit[] = [
     find: 'if (next === undefined) this.#reject(delivery, command);',
     replace: 'if (next === undefined) return;',
   },
+  { file: cursorDeliveries, find: "this.#reject(delivery, 'consume');", replace: '' },
   {
     file: logCursor,
     find: 'const { held, paused, backlog, firstSeq } = this;',

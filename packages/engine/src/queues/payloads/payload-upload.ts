@@ -13,7 +13,7 @@ import type { RecordedTime } from '../../model/wait-recorder.ts';
 import { assertStreamedSize, type UploadTarget } from '../../payloads/upload-all.ts';
 import { type PayloadStore, payloadWrite } from './payload-store.ts';
 
-const payloadSource = registerWaitEvent({
+export const payloadSource = registerWaitEvent({
   name: 'payload source',
   class: 'network',
   standsFor: 'SQL*Net more data from client',
