@@ -129,6 +129,16 @@ test('a commit under way at an edge of the window is no contradiction, one for e
   expect(contradictionOf(with65Percent(1), null)).toBe('65 % of its commits waited for a sync');
 });
 
+test('commits are counted within each repeat: those of repeats that were slower are no contradiction', () => {
+  const waited = (waits: number) =>
+    queuePointOf(
+      point({ threads: 1, deq: 1_650, repeats: [1, 1, 1, 0.4, 0.4], waits: [{ waits, totalMs: 700 }] }),
+    );
+  const commits = (3.8 * 2 * 1_650) / 10;
+  expect(contradictionOf(waited(commits), null)).toBeNull();
+  expect(contradictionOf(waited(0.8 * commits), null)).toBe('80 % of its commits waited for a sync');
+});
+
 test('a commit of a sharded queue waits for as many groups as hold all transactions, one of an unsharded queue for itself', () => {
   const waited = (multiple: number, operations: number, system = 'sharded') => ({
     ...queuePointOf(point({ system, threads: 32, operations, deq: 200 * operations })),
