@@ -132,7 +132,7 @@ describe('the command line', () => {
     // Which verdict is the machine's affair: a busy one has too few messages in so short a window for any but the last.
     expect(out).toMatch(/^A3 (HOLDS|DOES NOT HOLD|INCONCLUSIVE)\b.*$/m);
     expect(out).toMatch(/From judged, full, .* UTC.*; .* [12]$/m);
-    expect(out).toContain('A17 NOT MEASURED YET');
+    expect(out).toContain('A17 NOT MEASURED ON THIS MACHINE');
     expect(out).toContain('Run white-paper-figure-10 to test it');
     expect(out).toMatch(new RegExp(`^${count} claims: .* 1, not measured yet ${count - 1}$`, 'm'));
   }, 240_000);

@@ -39,7 +39,8 @@ export async function claimsCommand(
       const source =
         scenarios.length === 0 ? 'No scenario tests it' : `Run ${scenarios.join(' or ')} to test it`;
       const known = elsewhere === undefined ? '' : `\n   ${recordedInWords(elsewhere.verdict)}`;
-      return `${id} NOT MEASURED YET\n   ${title}. ${document}${statedInWords(claim)}${slipsInWords(slips, id)}\n   ${source}${known}`;
+      const state = elsewhere === undefined ? 'NOT MEASURED YET' : 'NOT MEASURED ON THIS MACHINE';
+      return `${id} ${state}\n   ${title}. ${document}${statedInWords(claim)}${slipsInWords(slips, id)}\n   ${source}${known}`;
     }
     strongest.push(best.verdict);
     const words = verdictsInWords([{ ...best.verdict, title, document, grade, weak }]);
