@@ -310,20 +310,17 @@ describe('a legal history', () => {
   });
 
   it.each(Object.entries(mutations))('fails when %s', (_, { kinds, mutate }) => {
-    let mutated = 0;
     fc.assert(
       fc.property(seeds, (seed) => {
         const changed = new Changed(seed);
-        if (!mutate(changed)) return;
-        mutated += 1;
+        fc.pre(mutate(changed)); // not every history can be changed so: another one is drawn
         const found = checkHistory(changed.operations).violations.map(({ kind }) => kind);
         expect(
           found.some((kind) => kinds.includes(kind)),
           `found ${found.join(' ')}`,
         ).toBe(true);
       }),
-      { numRuns: 20 * times },
+      { numRuns: 10 * times },
     );
-    expect(mutated, 'histories that could be changed').toBeGreaterThan(3);
   });
 });
