@@ -68,6 +68,7 @@ async function consume(): Promise<void> {
   while (!stopped) {
     const rows = await writes.claim({ queueId, subscriber: 0 }, 5);
     if (rows.length === 0) {
+      if (stopped) return; // the wake-up of the stop came while it was claiming
       await new Promise<void>((wake) => onReady.push(wake));
       continue;
     }
