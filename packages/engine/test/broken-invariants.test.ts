@@ -3,8 +3,10 @@
  * and every call after it. Nothing is written on bad state, and opening the instance again recovers.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { limits } from '../src/api/limits.ts';
 import { ForwardingLedger } from '../src/forwarding/forwarding-ledger.ts';
 import { type Instance, openInstance, type QueueError, serveInstance } from '../src/index.ts';
+import { CursorDeliveries } from '../src/log/cursor-deliveries.ts';
 import type { Delivery } from '../src/log/delivery.ts';
 import { LogCursor } from '../src/log/log-cursor.ts';
 import { MessageLog } from '../src/log/message-log.ts';
@@ -33,6 +35,16 @@ async function enqueue(instance: Instance, ...payloads: string[]): Promise<void>
   for (const payload of payloads) session.enqueue('q', { payload });
   await session.commit();
   await session.close();
+}
+
+/** The code of the error that an instance has stopped with; undefined while it serves. */
+function endOf(instance: Instance): string | undefined {
+  try {
+    instance.queue('q');
+    return undefined;
+  } catch (error) {
+    return (error as QueueError).code;
+  }
 }
 
 function expectStopped(instance: Instance): void {
@@ -128,6 +140,51 @@ describe('the partitions of a shard', () => {
   });
 });
 
+describe('what no caller waits for', () => {
+  it('a redelivery that was due already: the instance stops, and its process goes on', async () => {
+    const dir = makeFolder();
+    const instance = await openTestInstance({ dir, traceEvery: 0 });
+    await instance.createQueue({ name: 'q', shards: 1, attemptsMax: 3, retryDelayMs: 20 });
+    await enqueue(instance, 'a');
+    const end = observeCalls(CursorDeliveries.prototype, 'pause', ({ of, args: [delivery] }) => {
+      (of as CursorDeliveries<Delivery>).resume(delivery);
+    });
+    onTestFinished(end);
+    const session = instance.openSession();
+    expect(text(await session.dequeue('q', { waitMs: 1_000 }))).toEqual(['a']);
+    await session.rollback();
+    await expect.poll(() => endOf(instance)).toBe('INVARIANT_BROKEN'); // by a timer: an uncaught error would fail this run
+    expectStopped(instance);
+    expect(await payloadsAfterReopening(instance, dir)).toEqual(['a']);
+  });
+
+  it('a later turn that serves waiting calls: the instance stops, and its process goes on', async () => {
+    const { dir, instance, session, cursor } = await openWithCursor();
+    const many = limits.resumedOperationsPerTurnMax + 10;
+    const waiting = Array.from({ length: many }, () => {
+      const consumer = instance.openSession();
+      return consumer.dequeue('q', { waitMs: 60_000 });
+    });
+    let delivered = 0;
+    const end = observeCalls(LogCursor.prototype, 'deliver', ({ args }) => {
+      delivered += args[0].out.length;
+      if (delivered !== limits.resumedOperationsPerTurnMax) return;
+      // This turn serves no more calls. Once it is over, the state breaks; the next turn meets it.
+      delivered = Number.POSITIVE_INFINITY;
+      queueMicrotask(() => {
+        cursor().log.committedEndSeq = 1;
+      });
+    });
+    onTestFinished(end);
+    for (let count = 0; count < many; count++) session.enqueue('q', { payload: 'a' });
+    await session.commit();
+    const results = await Promise.allSettled(waiting);
+    expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(10);
+    expectStopped(instance);
+    expect(await payloadsAfterReopening(instance, dir)).toHaveLength(10);
+  });
+});
+
 /** A bug in whatever reads the property first. */
 function throwOnFirstRead<T extends object>(of: T, property: keyof T): void {
   const value = of[property];
@@ -144,16 +201,6 @@ describe('a forwarding', () => {
     const served = await serveInstance(instance);
     onTestFinished(() => served.close().then(() => instance.close()));
     return instance;
-  }
-
-  /** The code of the error that an instance has stopped with; undefined while it serves. */
-  function endOf(instance: Instance): string | undefined {
-    try {
-      instance.queue('q');
-      return undefined;
-    } catch (error) {
-      return (error as QueueError).code;
-    }
   }
 
   async function pair() {

@@ -4,6 +4,7 @@
  */
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
+import { ignoreViolation } from '../model/invariant.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { type WaiterPorts, Waiters } from './waiters.ts';
 
@@ -25,19 +26,27 @@ export class WaitingCalls extends Waiters<TakeMessages> {
     if (!this.#scheduled) this.#serveSome();
   }
 
-  readonly #serveSome = (): void => {
+  #serveSome(): void {
     this.#scheduled = false;
     let served = 0;
     for (const waiter of this) {
       if (served >= limits.resumedOperationsPerTurnMax) {
         this.#scheduled = true;
-        this.#timers.nextTurn(this.#serveSome);
+        this.#timers.nextTurn(this.#serveInTurn);
         return;
       }
       const messages = waiter.request();
       if (messages.length === 0) return;
       served += messages.length;
       waiter.finish(messages);
+    }
+  }
+
+  readonly #serveInTurn = (): void => {
+    try {
+      this.#serveSome();
+    } catch (error) {
+      ignoreViolation(error);
     }
   };
 }

@@ -23,6 +23,7 @@ import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import { passedOnCall } from '../xa/passed-on-calls.ts';
 import { globalTransactionLock } from '../xa/tight/home-instances.ts';
+import { containViolations } from './instance-timers.ts';
 import { LocalInstance } from './local-instance.ts';
 import { openSharded } from './open-sharded.ts';
 import { Scrubber } from './scrubber.ts';
@@ -47,8 +48,9 @@ export async function assembleInstance(
   id: InstanceId,
   options: InstanceOptions,
   { lease, processOf = id, placement, ...hooks }: InstanceHooks,
-  ports: InstancePorts,
+  outerPorts: InstancePorts,
 ): Promise<LocalInstance> {
+  const ports = { ...outerPorts, timers: containViolations(outerPorts.timers) };
   const { dir, emulatedInterconnectMs = 0, services = [] } = options;
   const emulatedSync = emulatedSyncOf(options);
   validateServices(services);
