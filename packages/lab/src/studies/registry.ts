@@ -18,10 +18,13 @@ export class StudyRegistry {
   readonly programs: readonly Program[];
   readonly #byClaim = new Map<string, { study: Study; claim: Claim }>();
 
-  /** Throws a RangeError if two studies have the same id, or two programs or claims. */
-  constructor(studies: readonly Study[]) {
+  /**
+   * Throws a RangeError if two studies have the same id, or two programs or claims. `common`: programs that every study may use; only
+   * impostors replace them.
+   */
+  constructor(studies: readonly Study[], common: readonly Program[] = commonPrograms) {
     this.studies = studies;
-    this.programs = [...commonPrograms, ...studies.flatMap(({ programs = [] }) => programs)];
+    this.programs = [...common, ...studies.flatMap(({ programs = [] }) => programs)];
     refuseTwice('studies', studies);
     refuseTwice('programs', this.programs);
     for (const study of studies) {

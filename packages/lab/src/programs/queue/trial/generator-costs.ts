@@ -74,6 +74,7 @@ function workload({ payloadBytes, operations, messages: wanted }: GeneratorLoad)
       seed: 1,
       nonce: 1,
       book: null,
+      hostModule: null,
     },
   });
   kept.onCommit = (count) => {

@@ -44,10 +44,16 @@ export interface Host extends Pick<RemoteInstance, 'id' | 'createQueue' | 'subsc
   waitingCount(outlet: DequeueSource): Promise<number>;
 }
 
-/** `clock`: of the time books of remote sessions. */
-export function openHost(config: WorkerConfig, clock: Clock): Promise<Host> {
+/** `clock`: of the time books of remote sessions, and of an impostor's. */
+export type OpenHost = (config: WorkerConfig, clock: Clock) => Promise<Host>;
+
+export const openHost: OpenHost = async (config, clock) => {
+  if (config.hostModule !== null) {
+    const impostor = (await import(config.hostModule)) as { openHost: OpenHost };
+    return impostor.openHost(config, clock);
+  }
   return config.sessions === 'embedded' ? embeddedHost(config) : remoteHost(config, clock);
-}
+};
 
 async function embeddedHost({ dir, instance: number, cacheBytesMax }: WorkerConfig): Promise<Host> {
   const cache = cacheBytesMax === null ? {} : { cacheBytesMax };

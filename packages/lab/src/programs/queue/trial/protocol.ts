@@ -50,6 +50,8 @@ export interface WorkerConfig {
   nonce: number;
   /** File of the process's book, if it is killed; null if it is not. */
   book: string | null;
+  /** See `QueueTrialOptions`; null: the engine. */
+  hostModule: string | null;
 }
 
 /** The start of each phase, on the monotonic clock. */

@@ -13,14 +13,14 @@ import { judgeKilled } from '../../../integrity/judge-killed.ts';
 import type { LedgerReport } from '../../../integrity/ledger.ts';
 import { createMonotonicClock } from '../../../meters/clock.ts';
 import { sharesOneTable } from '../../../systems/queue-systems.ts';
-import type { Trial, TrialOptions } from '../../../trial/trial.ts';
+import type { Trial } from '../../../trial/trial.ts';
 import { TrialLimit } from '../../../trial/trial-limit.ts';
 import { queueParamsOf } from '../points/queue-params.ts';
 import { BacklogShares } from './backlog-shares.ts';
 import { layoutOf } from './layout.ts';
 import type { Timeline, WorkerConfig } from './protocol.ts';
 import { startRemote, type TrialCluster } from './trial-cluster.ts';
-import { configFor } from './worker-config.ts';
+import { configFor, type QueueTrialOptions } from './worker-config.ts';
 import { openAll, WorkerProcess } from './worker-process.ts';
 
 /** The load runs for the warm-up and the window, but no longer: what matters is that it runs at the kill. */
@@ -40,7 +40,7 @@ export function estimateKilledMs(params: Params, phases: Phases): number {
   return loadMsOf(phases) + 1_000 + 2 * (250 + 120 * (queueParamsOf(params).instances - 1));
 }
 
-export interface KilledTrialOptions extends Omit<TrialOptions, 'onOpen' | 'onTick'> {
+export interface KilledTrialOptions extends Omit<QueueTrialOptions, 'onOpen' | 'onTick'> {
   /** Called with the folder of the queue when all processes are dead. */
   onKilled?: (dir: string) => void | Promise<void>;
 }
@@ -119,12 +119,12 @@ async function recover(life: Life): Promise<LedgerReport[][]> {
 
 /** The processes that work on the folder at one time: first those that are killed, then those that read what is left. */
 class Life {
-  readonly options: Omit<TrialOptions, 'onOpen' | 'onTick'>;
+  readonly options: Omit<QueueTrialOptions, 'onOpen' | 'onTick'>;
   readonly #clock = createMonotonicClock();
   #workers: readonly WorkerProcess[] = [];
   #cluster: TrialCluster | null = null;
 
-  constructor(options: Omit<TrialOptions, 'onOpen' | 'onTick'>) {
+  constructor(options: Omit<QueueTrialOptions, 'onOpen' | 'onTick'>) {
     this.options = options;
   }
 

@@ -11,7 +11,7 @@ import { steadinessOf } from '../../../meters/steadiness.ts';
 import { tracesIn } from '../../../meters/trace-sampler.ts';
 import { mergeWaits } from '../../../meters/wait-totals.ts';
 import { hasWriteLock, sharesOneTable } from '../../../systems/queue-systems.ts';
-import type { Trial, TrialOptions, TrialOutcome } from '../../../trial/trial.ts';
+import type { Trial, TrialOutcome } from '../../../trial/trial.ts';
 import { TrialLimit } from '../../../trial/trial-limit.ts';
 import { queueParamsOf } from '../points/queue-params.ts';
 import { BacklogShares } from './backlog-shares.ts';
@@ -23,7 +23,7 @@ import type { FromWorker, Timeline, WorkerResult } from './protocol.ts';
 import { cpuFigures, lockFigures, syncFigures, timeFigures } from './time-figures.ts';
 import { type ProcessWindow, startRemote, type TrialCluster } from './trial-cluster.ts';
 import { TrialConversion } from './trial-conversion.ts';
-import { configFor, isDisrupted } from './worker-config.ts';
+import { configFor, isDisrupted, type QueueTrialOptions } from './worker-config.ts';
 import { openAll, WorkerProcess } from './worker-process.ts';
 
 /** Time between the start message and the warm-up, so that every process has received it. */
@@ -36,7 +36,7 @@ const fillMsPerMessage = 0.1;
  * Runs one trial. Rejects with `WORKER_FAILED` if a process fails or hangs, and with the signal's reason if it aborts. In
  * each case no process and no file of the trial remains.
  */
-export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
+export async function runTrial(options: QueueTrialOptions): Promise<TrialOutcome> {
   const { trial, phases, dir, signal, onTick } = options;
   const clock = createMonotonicClock();
   const ticks = new LiveTicks(trial, clock, (tick) => onTick?.(tick));
@@ -116,7 +116,7 @@ interface RunningTrial {
   convert(timeline: Timeline): TrialConversion | undefined;
 }
 
-async function runPhases(running: RunningTrial, options: TrialOptions): Promise<TrialOutcome> {
+async function runPhases(running: RunningTrial, options: QueueTrialOptions): Promise<TrialOutcome> {
   const { workers, cluster, clock } = running;
   await openAll(workers.map((worker) => [worker, configFor(worker.instance, options)]));
   const pids = cluster?.pids ?? workers.flatMap((worker) => worker.pid ?? []);

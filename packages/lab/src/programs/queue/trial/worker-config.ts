@@ -8,6 +8,14 @@ import { layoutOf } from './layout.ts';
 import type { WorkerConfig } from './protocol.ts';
 import { isStreamed } from './streamed-payload.ts';
 
+export interface QueueTrialOptions extends TrialOptions {
+  /**
+   * Address of a module whose `openHost` opens what each process's sessions use, in the place of the engine. Only impostors have one
+   * (`src/impostors/`): no scenario can name it.
+   */
+  hostModule?: string;
+}
+
 /** Interval of ticks; shorter if faults or conversions, which may take less than one, are observed. */
 const tickMs = 250;
 const disruptedTickMs = 100;
@@ -18,7 +26,10 @@ export const isDisrupted = ({ faults, conversion }: Scenario) =>
 export const tickMsOf = (scenario: Scenario) => (isDisrupted(scenario) ? disruptedTickMs : tickMs);
 
 /** The configuration of an instance's process. */
-export function configFor(instance: number, { trial, scenario, dir }: TrialOptions): WorkerConfig {
+export function configFor(
+  instance: number,
+  { trial, scenario, dir, hostModule }: QueueTrialOptions,
+): WorkerConfig {
   const params = queueParamsOf(trial.params);
   const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction, backlog, sessions } =
     params;
@@ -52,6 +63,7 @@ export function configFor(instance: number, { trial, scenario, dir }: TrialOptio
     seed: scenario.seed,
     nonce: (scenario.seed * 31 + trial.index + 1) >>> 0,
     book: null,
+    hostModule: hostModule ?? null,
   };
 }
 
