@@ -33,14 +33,14 @@ export function findImported() {
   return [...imported];
 }
 
-/** Imported by an address computed at run time. */
-function findStudies() {
-  return globSync('packages/lab/src/studies/*/study.ts', { cwd: root }).map((file) => inRoot(file));
+/** Imported by an address computed at run time. `folder`: in the package of the lab. */
+function findStudies(folder = 'src/studies') {
+  return globSync(`packages/lab/${folder}/*/study.ts`, { cwd: root }).map((file) => inRoot(file));
 }
 
 /** All other files that are started, and a few that are only read: an unused bundle does no harm. */
 export function findEntries() {
-  const entries = new Set([...findStudies(), store]);
+  const entries = new Set([...findStudies(), ...findStudies('test/toy-studies'), store]);
   for (const file of globSync(sources, { cwd: root, exclude: ['apps/web/**'] })) {
     for (const [, name] of readFileSync(inRoot(file), 'utf8').matchAll(named)) {
       const entry = resolve(root, dirname(file), `${name}.ts`);

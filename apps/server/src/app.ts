@@ -73,10 +73,7 @@ export interface AppOptions {
   webDir?: string;
   /** Folder of the recorded runs; default: the repository's. */
   recordedDir?: string;
-  /**
-   * The studies that scenarios may name and clients are told of; default: the bundled ones. Runs are measured in a thread that has only
-   * those.
-   */
+  /** The studies that scenarios may name and clients are told of; default: the bundled ones. Runs load them again, from their folders. */
   studies?: StudyRegistry;
   /** The key that every request must carry, or a session's cookie. Null, the default: no key, and Host must be a loopback name. */
   key?: string | null;

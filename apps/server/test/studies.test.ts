@@ -3,22 +3,24 @@ import { readFile } from 'node:fs/promises';
 import type {
   ClaimLedger,
   ErrorBody,
-  Run,
   RunList,
   Scenario,
   ScenarioValidation,
   StudyList,
 } from '@shardlab/contract';
-import { bundledStudies, loadStudies, StudyRegistry, startRun } from '@shardlab/lab';
+import { bundledStudies, bundledStudyFolder, StudyRegistry } from '@shardlab/lab';
 import { expect, it } from 'vitest';
-import { startApp } from './start-app.ts';
+import { runToEnd, startApp } from './start-app.ts';
 
 const folder = new URL('../../../packages/lab/test/toy-studies/', import.meta.url);
-const studies = new StudyRegistry([...bundledStudies.studies, ...(await loadStudies(folder))]);
+const studies = await StudyRegistry.load([bundledStudyFolder, folder]);
 const scenario = JSON.parse(await readFile(new URL('toy/toy-turns.json', folder), 'utf8')) as Scenario;
 
-it('its document, claims, program and systems are told, and its runs are shown', async () => {
-  const { get, post } = await startApp({ studies });
+const isZ2 = ({ id }: { id: string }) => id === 'Z2';
+
+it('its document, claims, program and systems are told, and its runs are measured, judged and shown', async () => {
+  const server = await startApp({ studies });
+  const { get } = server;
   const told = (await get<StudyList>('/api/studies')).body;
   const study = told.studies.find(({ id }) => id === 'toy');
   const program = told.programs.find(({ id }) => id === 'toy-box');
@@ -27,11 +29,16 @@ it('its document, claims, program and systems are told, and its runs are shown',
   const claims = ledger.filter((claim) => claim.study === 'toy');
   expect(ledger).toHaveLength(bundledStudies.claims.length + claims.length);
 
-  const measured = await startRun({ scenario, scale: 'full', studies });
-  const { status, body } = await post<{ id: string }>('/api/runs/import', { ...measured, ticks: [] });
-  expect(status).toBe(201);
-  const run = (await get<Run>(`/api/runs/${body.id}`)).body;
-  expect(run.claims).toMatchObject([{ id: 'Z1' }, { id: 'Z2', value: 0.25 }]);
+  // The program runs in the thread of the run, which has to find it by itself.
+  const run = await runToEnd(server, scenario);
+  expect(run).toMatchObject({ status: 'done', error: null });
+  expect(run.claims).toMatchObject([
+    { id: 'Z1', verdict: 'holds' },
+    { id: 'Z2', value: 0.25 },
+  ]);
+  // A run has ended before its verdicts are kept.
+  const measuredClaim = async () => (await get<ClaimLedger>('/api/claims')).body.claims.find(isZ2);
+  await expect.poll(measuredClaim).toMatchObject({ study: 'toy', last: { value: 0.25 } });
 
   // A test of the dashboard reads the same file. What differs from machine to machine is left out.
   const points = run.points.map(({ conditions: _, repeats: _all, ...point }) => ({ ...point, repeats: [] }));

@@ -50,6 +50,5 @@ export { startRunInThread } from './run/start-run-in-thread.ts';
 export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts';
 export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/scenario-schema.ts';
-export { loadStudies } from './studies/load-studies.ts';
-export { bundledStudies, StudyRegistry } from './studies/registry.ts';
+export { bundledStudies, bundledStudyFolder, StudyRegistry } from './studies/registry.ts';
 export type { Claim, NotMeasured, Study } from './studies/study.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunEvent } from '@shardlab/contract';
-import { startRunInThread } from '@shardlab/lab';
+import { bundledStudies, StudyRegistry, startRunInThread } from '@shardlab/lab';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { smallScenario } from './support.ts';
 
@@ -64,6 +64,12 @@ describe('a run in a thread of its own', () => {
       signal: AbortSignal.abort(),
     });
     expect(run.status).toBe('cancelled');
+  });
+
+  it('refuses studies that the thread could not load, because they come from no folder', () => {
+    const studies = new StudyRegistry(bundledStudies.studies);
+    const options = { scenario: onePoint, scale: 'full', dataDir: makeFolder(), studies } as const;
+    expect(() => startRunInThread(options)).toThrow('a thread can only load studies from folders');
   });
 
   it('is cancelled, and rejects, if an event cannot be recorded', async () => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { WaitRecorder, waitEvents } from '@shardlab/engine';
 import {
   bundledStudies,
-  loadStudies,
+  bundledStudyFolder,
   parseScenario,
   readScenarioFolder,
   StudyRegistry,
@@ -17,8 +17,9 @@ import { claimsCommand } from '../src/cli/claims.ts';
 import { smallScenario } from './support.ts';
 import { givenBack, toyBox } from './toy-studies/toy/study.ts';
 
-const toys = await loadStudies(new URL('./toy-studies/', import.meta.url));
-const studies = new StudyRegistry([...bundledStudies.studies, ...toys]);
+const folder = new URL('./toy-studies/', import.meta.url);
+const studies = await StudyRegistry.load([bundledStudyFolder, folder]);
+const { studies: toys } = await StudyRegistry.load([folder]);
 const toyFolder = fileURLToPath(new URL('./toy-studies/toy/', import.meta.url));
 const scenario = smallScenario({
   study: 'toy',

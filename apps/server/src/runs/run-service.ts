@@ -263,6 +263,7 @@ export class RunService {
         scenario,
         scale,
         createdAtMs,
+        studies: this.#options.studies,
         signal,
         dataDir: this.#options.scratchDir,
         journalPath: this.#options.journals.path(id),

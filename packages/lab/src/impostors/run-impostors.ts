@@ -30,5 +30,5 @@ export function studiesOfImpostors(places: Readonly<Record<string, RunningImpost
     run: (options: TrialOptions) => runTrial(posing(options)),
     kill: { ...queueProgram.kill!, run: (options: TrialOptions) => runKilledTrial(posing(options)) },
   };
-  return new StudyRegistry(bundledStudies.studies, [program, topicProgram]);
+  return new StudyRegistry(bundledStudies.studies, { common: [program, topicProgram] });
 }

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { Run, RunEvent } from '@shardlab/contract';
 import { LabError } from '../errors/errors.ts';
+import { bundledStudies } from '../studies/registry.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
 import type { StartRunOptions } from './start-run.ts';
 
@@ -16,29 +17,35 @@ export interface RunUpdate {
   changes: Pick<Run, 'startedAtMs' | 'endedAtMs' | 'environment' | 'progress'>;
 }
 
-export interface StartRunInThreadOptions
-  extends Omit<StartRunOptions, 'now' | 'freeBytes' | 'studies' | 'journal'> {
+export interface StartRunInThreadOptions extends Omit<StartRunOptions, 'now' | 'freeBytes' | 'journal'> {
   /** File of trials that were measured before and are not run again; created if missing. Default: none. */
   journalPath?: string;
 }
 
-/** Worker data of the thread. */
-export type RunThreadData = Omit<StartRunInThreadOptions, 'signal' | 'onEvent' | 'watched'>;
+/** Worker data of the thread, which loads the studies anew: their programs and judges are functions, which no message can carry. */
+export interface RunThreadData
+  extends Omit<StartRunInThreadOptions, 'signal' | 'onEvent' | 'watched' | 'studies'> {
+  /** Addresses of the folders of the studies. */
+  studyFolders: readonly string[];
+}
 
 /**
  * Like `startRun`, with the same events. Resolves once the thread has ended. Rejects with what `onEvent` threw, after the
- * run was cancelled.
+ * run was cancelled. Throws a RangeError if the studies were not loaded from folders.
  */
 export function startRunInThread(options: StartRunInThreadOptions): Promise<Run> {
-  const { signal, onEvent, watched, id = randomUUID(), createdAtMs = Date.now(), ...given } = options;
-  let run = newRun({ id, scenario: given.scenario, scale: given.scale, createdAtMs });
+  const { signal, onEvent, watched, studies = bundledStudies, ...rest } = options;
+  const given = { id: randomUUID(), createdAtMs: Date.now(), ...rest };
+  if (studies.folders === null) throw new RangeError('a thread can only load studies from folders');
+  const studyFolders = studies.folders.map(({ href }) => href);
+  let run = newRun({ ...given, studies });
   let ended = false;
   let fault: { error: unknown } | undefined;
 
   // `.ts` in the repository, `.js` where it is compiled.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   const thread = new Worker(new URL(`./run-thread${extension}`, import.meta.url), {
-    workerData: { ...given, id, createdAtMs } satisfies RunThreadData,
+    workerData: { ...given, studyFolders } satisfies RunThreadData,
     name: 'run',
   });
   const cancel = () => thread.postMessage('cancel');

@@ -2,7 +2,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import type { Study } from './study.ts';
 
-const here = new URL('./', import.meta.url);
 /** `.ts` in the repository, `.js` in a published package. */
 const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
 
@@ -10,7 +9,7 @@ const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
  * The studies in the folder, in the order of their documents' letters; those of documents without a letter come last. Throws
  * if a folder's study has another name than the folder.
  */
-export async function loadStudies(folder: URL = here): Promise<Study[]> {
+export async function loadStudies(folder: URL): Promise<Study[]> {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);

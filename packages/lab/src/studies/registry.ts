@@ -16,14 +16,29 @@ export class StudyRegistry {
   readonly studies: readonly Study[];
   /** Programs that every study may use, then those of single studies. */
   readonly programs: readonly Program[];
+  /** Folders from which a thread can load the same registry; null if it was not loaded from folders. */
+  readonly folders: readonly URL[] | null;
   readonly #byClaim = new Map<string, { study: Study; claim: Claim }>();
+
+  /** The studies of these folders, folder by folder. Throws what `loadStudies` and the constructor throw. */
+  static async load(folders: readonly URL[]): Promise<StudyRegistry> {
+    const studies = await Promise.all(folders.map((folder) => loadStudies(folder)));
+    return new StudyRegistry(studies.flat(), { folders });
+  }
 
   /**
    * Throws a RangeError if two studies have the same id, or two programs or claims. `common`: programs that every study may use; only
    * impostors replace them.
    */
-  constructor(studies: readonly Study[], common: readonly Program[] = commonPrograms) {
+  constructor(
+    studies: readonly Study[],
+    {
+      common = commonPrograms,
+      folders = null,
+    }: { common?: readonly Program[]; folders?: readonly URL[] | null } = {},
+  ) {
     this.studies = studies;
+    this.folders = folders;
     this.programs = [...common, ...studies.flatMap(({ programs = [] }) => programs)];
     refuseTwice('studies', studies);
     refuseTwice('programs', this.programs);
@@ -142,5 +157,7 @@ function refuseTwice(what: string, named: readonly { id: string }[]): void {
   if (twice !== undefined) throw new RangeError(`two ${what} are named ${twice}`);
 }
 
-/** The studies of this folder. */
-export const bundledStudies = new StudyRegistry(await loadStudies());
+/** The folder of the bundled studies, which is this one. */
+export const bundledStudyFolder = new URL('./', import.meta.url);
+
+export const bundledStudies = await StudyRegistry.load([bundledStudyFolder]);
