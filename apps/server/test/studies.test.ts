@@ -5,6 +5,7 @@ import type {
   ErrorBody,
   RunList,
   Scenario,
+  ScenarioList,
   ScenarioValidation,
   StudyList,
 } from '@shardlab/contract';
@@ -14,7 +15,9 @@ import { runToEnd, startApp } from './start-app.ts';
 
 const folder = new URL('../../../packages/lab/test/toy-studies/', import.meta.url);
 const studies = await StudyRegistry.load([bundledStudyFolder, folder]);
-const scenario = JSON.parse(await readFile(new URL('toy/toy-turns.json', folder), 'utf8')) as Scenario;
+const scenario = JSON.parse(
+  await readFile(new URL('toy/scenarios/toy-turns.json', folder), 'utf8'),
+) as Scenario;
 
 const isZ2 = ({ id }: { id: string }) => id === 'Z2';
 
@@ -48,7 +51,7 @@ it('its document, claims, program and systems are told, and its runs are measure
   );
 });
 
-it('its program is in the schema of scenarios, and its scenario is checked by it', async () => {
+it('its program is in the schema of scenarios, its own scenario is listed as built in, and others are checked by it', async () => {
   const { get, post } = await startApp({ studies });
   const { anyOf } = (
     await get<{ anyOf: { properties: { program: { const: string } } }[] }>('/api/scenario-schema')
@@ -61,7 +64,13 @@ it('its program is in the schema of scenarios, and its scenario is checked by it
     valid: false,
     errors: [{ path: '/sweep/children/0' }],
   });
-  expect((await post('/api/scenarios', scenario)).status).toBe(201);
+  expect((await post('/api/scenarios', { ...scenario, id: 'more-turns' })).status).toBe(201);
+  const { scenarios } = (await get<ScenarioList>('/api/scenarios')).body;
+  const ofStudy = scenarios.filter(({ scenario: { study } }) => study === 'toy');
+  expect(ofStudy.map(({ scenario: { id }, source }) => [id, source])).toEqual([
+    ['toy-turns', 'built-in'],
+    ['more-turns', 'uploaded'],
+  ]);
 });
 
 it('a run of a system that this machine lacks is refused with what it needs, and none is queued', async () => {

@@ -48,7 +48,7 @@ export { applyRunEvent, newRun } from './run/run-state.ts';
 export { type StartRunOptions, startRun } from './run/start-run.ts';
 export { startRunInThread } from './run/start-run-in-thread.ts';
 export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts';
-export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
+export { bundledScenarioFolder, readScenarioFolder, readScenarios } from './scenario/scenario-folder.ts';
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/scenario-schema.ts';
 export { bundledStudies, bundledStudyFolder, StudyRegistry } from './studies/registry.ts';
 export type { Claim, NotMeasured, Study } from './studies/study.ts';

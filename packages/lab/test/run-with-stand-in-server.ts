@@ -30,7 +30,7 @@ const onServer: Study = {
 };
 const studies = new StudyRegistry([onServer]);
 const parsed = parseScenario(
-  await readFile(new URL('toy-studies/toy/toy-turns.json', import.meta.url), 'utf8'),
+  await readFile(new URL('toy-studies/toy/scenarios/toy-turns.json', import.meta.url), 'utf8'),
   studies,
 );
 if (!parsed.ok) throw parsed.error;

@@ -8,6 +8,7 @@ import {
   bundledStudyFolder,
   parseScenario,
   readScenarioFolder,
+  readScenarios,
   StudyRegistry,
   scenarioSchemaText,
   startRun,
@@ -20,7 +21,7 @@ import { givenBack, toyBox } from './toy-studies/toy/study.ts';
 const folder = new URL('./toy-studies/', import.meta.url);
 const studies = await StudyRegistry.load([bundledStudyFolder, folder]);
 const { studies: toys } = await StudyRegistry.load([folder]);
-const toyFolder = fileURLToPath(new URL('./toy-studies/toy/', import.meta.url));
+const toyScenarios = fileURLToPath(new URL('./toy-studies/toy/scenarios/', import.meta.url));
 const scenario = smallScenario({
   study: 'toy',
   claims: ['Z1'],
@@ -52,7 +53,7 @@ describe('a study is a folder', () => {
   });
 
   it('which brings a program and scenarios of its own', async () => {
-    const [file] = await readScenarioFolder(toyFolder, studies);
+    const [file] = await readScenarioFolder(toyScenarios, studies);
     if (file?.parsed.ok !== true) throw new Error('the scenario of the toy study has faults');
     const { scenario: turns } = file.parsed;
     expect(parseScenario(turns)).toMatchObject({
@@ -65,6 +66,13 @@ describe('a study is a folder', () => {
       ['Z1', 1],
       ['Z2', 0.25],
     ]);
+  });
+
+  it('whose scenarios are built in beside those of the repository, where its folder is loaded', async () => {
+    const [all, repository] = await Promise.all([readScenarios(studies), readScenarios()]);
+    const added = all.filter(({ file }) => repository.every((each) => each.file !== file));
+    expect(added).toMatchObject([{ file: 'toy/scenarios/toy-turns.json', parsed: { ok: true } }]);
+    expect(repository.map(({ file }) => file)).toContain('scenarios/white-paper-figure-3.json');
   });
 
   it('whose program is in the schema of scenarios, for editors', () => {
@@ -83,7 +91,7 @@ describe('a study is a folder', () => {
       return true;
     });
     onTestFinished(() => write.mockRestore());
-    expect(await claimsCommand({ 'data-dir': folder }, { studies, scenarioFolder: toyFolder })).toBe(0);
+    expect(await claimsCommand({ 'data-dir': folder }, { studies })).toBe(0);
     expect(out).toMatch(/^Z2 NOT MEASURED YET\n {3}Children share\..*\n.*\n {3}Run toy-turns to test it$/m);
     expect(out).toContain(
       'Statements of "A toy document" that no scenario measures yet:\n   It is a joy: joy has no unit',

@@ -1,4 +1,4 @@
-/** Built-in scenarios and lessons, read once from the repository, and uploaded scenarios. */
+/** Built-in scenarios and lessons, read once from the repository and the folders of studies, and uploaded scenarios. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Lesson, LessonEntry, Scenario, ScenarioEntry, ScenarioSource } from '@shardlab/contract';
 import {
@@ -6,7 +6,7 @@ import {
   parseScenario,
   planFigures,
   readLessonFolder,
-  readScenarioFolder,
+  readScenarios,
   type StudyRegistry,
 } from '@shardlab/lab';
 import { ServerError } from '../errors.ts';
@@ -14,9 +14,9 @@ import type { ScenarioStore } from '../store/scenario-store.ts';
 
 export interface ScenarioLibraryOptions {
   uploaded: ScenarioStore;
-  /** The studies that uploaded scenarios may name. */
+  /** The studies that scenarios may name; those with scenarios in their folders bring them. */
   studies: StudyRegistry;
-  /** Told of an invalid file of the repository, which is left out. */
+  /** Told of an invalid built-in file, which is left out. */
   onFault: (sentence: string) => void;
 }
 
@@ -40,12 +40,12 @@ export class ScenarioLibrary {
     this.#studies = studies;
   }
 
-  static async open({ onFault, ...stored }: ScenarioLibraryOptions): Promise<ScenarioLibrary> {
-    const { scenarios, lessons: lessonFiles } = await readRepository();
+  static async open({ onFault, ...options }: ScenarioLibraryOptions): Promise<ScenarioLibrary> {
+    const { scenarios, lessons: lessonFiles } = await readBuiltIn(options.studies);
     const builtIn = new Map<string, Scenario>();
     for (const { file, parsed } of scenarios) {
       if (parsed.ok) builtIn.set(parsed.scenario.id, parsed.scenario);
-      else onFault(`scenarios/${file}: ${parsed.error.message}`);
+      else onFault(`${file}: ${parsed.error.message}`);
     }
     const lessons: Lesson[] = [];
     for (const { file, read } of lessonFiles) {
@@ -53,7 +53,7 @@ export class ScenarioLibrary {
       else lessons.push(read);
     }
     lessons.sort((a, b) => a.position - b.position);
-    return new ScenarioLibrary(builtIn, lessons, stored);
+    return new ScenarioLibrary(builtIn, lessons, options);
   }
 
   /** The lessons in their order. Their scenarios are not in `list`. */
@@ -130,15 +130,18 @@ function notFound(id: string): LabError {
   });
 }
 
-let repositoryFiles: ReturnType<typeof readFiles> | undefined;
+const builtInFiles = new WeakMap<StudyRegistry, ReturnType<typeof readFiles>>();
 
-/** The repository's files do not change while a process runs, so several apps of one process read them once. */
-function readRepository(): ReturnType<typeof readFiles> {
-  repositoryFiles ??= readFiles();
-  return repositoryFiles;
+/** Built-in files do not change while a process runs, so several apps of one process read them once. */
+function readBuiltIn(studies: StudyRegistry): ReturnType<typeof readFiles> {
+  const known = builtInFiles.get(studies);
+  if (known !== undefined) return known;
+  const files = readFiles(studies);
+  builtInFiles.set(studies, files);
+  return files;
 }
 
-async function readFiles() {
-  const [scenarios, lessons] = await Promise.all([readScenarioFolder(), readLessonFolder()]);
+async function readFiles(studies: StudyRegistry) {
+  const [scenarios, lessons] = await Promise.all([readScenarios(studies), readLessonFolder()]);
   return { scenarios, lessons };
 }

@@ -4,7 +4,7 @@ import { bestEvidence } from '../judging/best-evidence.ts';
 import { readVerdicts, type StoredVerdict } from '../judging/verdict-history.ts';
 import { listRecorded } from '../recorded/recorded-run.ts';
 import { type RecordedVerdict, recordedVerdicts } from '../recorded/recorded-verdicts.ts';
-import { readScenarioFolder } from '../scenario/scenario-folder.ts';
+import { readScenarios } from '../scenario/scenario-folder.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import type { Claim, Study } from '../studies/study.ts';
 import { dataFolder } from './data-folder.ts';
@@ -13,17 +13,15 @@ import { verdictsInWords } from './result-table.ts';
 export interface ClaimsOptions {
   /** Default: the bundled ones. */
   studies?: StudyRegistry;
-  /** Default: that of the bundled scenarios. */
-  scenarioFolder?: string;
 }
 
 /** `claims`: every claim with the verdict that has the best evidence, and how often each verdict was given. */
 export async function claimsCommand(
   flags: { 'data-dir'?: string | undefined },
-  { studies: registry = bundledStudies, scenarioFolder }: ClaimsOptions = {},
+  { studies: registry = bundledStudies }: ClaimsOptions = {},
 ): Promise<number> {
   const kept = await readVerdicts(dataFolder(flags['data-dir']));
-  const judgedBy = await scenariosByClaim(registry, scenarioFolder);
+  const judgedBy = await scenariosByClaim(registry);
   const recorded = recordedVerdicts(await listRecorded());
   const { claims, studies } = registry;
   const { studies: described } = registry.describe();
@@ -77,12 +75,9 @@ function notMeasuredInWords({ document, notMeasured, notBuilt = [] }: Study): st
   ].join('');
 }
 
-async function scenariosByClaim(
-  studies: StudyRegistry,
-  folder: string | undefined,
-): Promise<Map<string, string[]>> {
+async function scenariosByClaim(studies: StudyRegistry): Promise<Map<string, string[]>> {
   const judgedBy = new Map<string, string[]>();
-  for (const { parsed } of await readScenarioFolder(folder, studies)) {
+  for (const { parsed } of await readScenarios(studies)) {
     if (!parsed.ok) continue;
     for (const id of parsed.scenario.claims)
       judgedBy.set(id, [...(judgedBy.get(id) ?? []), parsed.scenario.id]);

@@ -1,12 +1,12 @@
 import { exitCodes } from '../errors/exit-codes.ts';
 import { planRun } from '../run/plan-run.ts';
-import { readScenarioFolder } from '../scenario/scenario-folder.ts';
+import { readScenarios } from '../scenario/scenario-folder.ts';
 import { estimateInWords } from './duration.ts';
 
 /** `list` */
 export async function listCommand(): Promise<number> {
   let faulty = false;
-  for (const { file, parsed } of await readScenarioFolder()) {
+  for (const { file, parsed } of await readScenarios()) {
     if (!parsed.ok) {
       faulty = true;
       process.stderr.write(`${file}: ${parsed.error.message}\n`);

@@ -5,12 +5,12 @@ import type { Scenario } from '@shardlab/contract';
 import { LabError } from '../errors/errors.ts';
 import { readLessonFolder } from '../lessons/lesson-folder.ts';
 import { type ParsedScenario, parseScenario } from '../scenario/parse-scenario.ts';
-import { readScenarioFolder } from '../scenario/scenario-folder.ts';
+import { readScenarios } from '../scenario/scenario-folder.ts';
 
 /** Loads a scenario by path, relative to the caller's folder, or by the id of a built-in scenario or of a lesson's. */
 export async function loadScenario(nameOrPath: string): Promise<ParsedScenario> {
   if (/^[a-z0-9-]+$/.test(nameOrPath)) {
-    for (const { parsed } of await readScenarioFolder()) {
+    for (const { parsed } of await readScenarios()) {
       if (parsed.ok && parsed.scenario.id === nameOrPath) return parsed;
     }
     for (const { read } of await readLessonFolder()) {

@@ -19,7 +19,7 @@ import { assertSystemsAvailable, installMissing } from '../run/available-systems
 import { planRun, type RunPlan } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
 import { identityOf, TrialJournal } from '../run/trial-journal.ts';
-import { readScenarioFolder } from '../scenario/scenario-folder.ts';
+import { readScenarios } from '../scenario/scenario-folder.ts';
 import { dataFolder } from './data-folder.ts';
 import { estimateInWords } from './duration.ts';
 import { loadOrExplain } from './load-scenario.ts';
@@ -80,7 +80,7 @@ const folderOf = ({ into }: RecordFlags): string =>
 async function scenariosOf(targets: readonly string[]): Promise<Scenario[] | null> {
   const scenarios: Scenario[] = [];
   if (targets.length === 0) {
-    for (const { parsed } of await readScenarioFolder()) if (parsed.ok) scenarios.push(parsed.scenario);
+    for (const { parsed } of await readScenarios()) if (parsed.ok) scenarios.push(parsed.scenario);
     return scenarios;
   }
   for (const target of targets) {

@@ -9,7 +9,7 @@ import { codeFingerprint } from '../recorded/code-fingerprint.ts';
 import { installMissing } from '../run/available-systems.ts';
 import { TrialJournal } from '../run/trial-journal.ts';
 import { type Runnable, withoutMissing } from '../run/without-missing.ts';
-import { readScenarioFolder } from '../scenario/scenario-folder.ts';
+import { readScenarioFolder, readScenarios } from '../scenario/scenario-folder.ts';
 import { bundledStudies } from '../studies/registry.ts';
 import type { Study } from '../studies/study.ts';
 import { hasClientPackages, installClientPackages } from '../systems/peers/client-packages.ts';
@@ -69,7 +69,9 @@ async function scenariosOf(
   study: Study,
   { scale, folder, scenarioFolder }: { scale: Scale; folder: string; scenarioFolder: string | undefined },
 ): Promise<Runnable[]> {
-  const scenarios = (await readScenarioFolder(scenarioFolder)).flatMap(({ parsed }) =>
+  const files =
+    scenarioFolder === undefined ? await readScenarios() : await readScenarioFolder(scenarioFolder);
+  const scenarios = files.flatMap(({ parsed }) =>
     parsed.ok && parsed.scenario.study === study.id ? [parsed.scenario] : [],
   );
   for (const scenario of scenarios) await installMissing(scenario, scale, sayLine);
