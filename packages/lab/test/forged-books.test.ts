@@ -111,15 +111,19 @@ describe.runIf(platform() === 'linux')('what the kernel counted', () => {
 });
 
 test('a time book that counts the wait of one commit as that of all is found by the times of the writer', async () => {
-  const { outcome, summarise } = await trialOf('unsharded', 'durable');
-  const waits = outcome.waits.map((wait) =>
-    wait.event === 'log file sync' ? { ...wait, totalMs: 4 * wait.totalMs } : wait,
-  );
-  const figures = { ...outcome.figures, syncWaitOfWrite: 4 * outcome.figures.syncWaitOfWrite! };
-  const measured = summarise({ ...outcome, waits, figures });
-  expect(measured.conditions!.contradictions).toEqual([
-    expect.stringMatching(/waited .* ms for a log file sync|of their time/),
-  ]);
+  for (let trial = 1; trial <= trialsMax; trial += 1) {
+    const { outcome, summarise } = await trialOf('unsharded', 'durable');
+    if (summarise().conditions!.contradictions !== undefined) continue; // what is true has to agree first
+    const waits = outcome.waits.map((wait) =>
+      wait.event === 'log file sync' ? { ...wait, totalMs: 4 * wait.totalMs } : wait,
+    );
+    const figures = { ...outcome.figures, syncWaitOfWrite: 4 * outcome.figures.syncWaitOfWrite! };
+    const found = summarise({ ...outcome, waits, figures }).conditions!.contradictions;
+    if (found === undefined) continue; // too few commits to judge
+    expect(found).toEqual([expect.stringMatching(/waited .* ms for a log file sync|of their time/)]);
+    return;
+  }
+  expect.fail(`No book was found to be forged in ${trialsMax} trials`);
 });
 
 test('a commit under way at an edge of the window is no contradiction, one for each session and edge', () => {
