@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import Type from 'typebox';
 import { describe, expect, test } from 'vitest';
 
-/** Counts every read of a value and of what is in it. */
+/** A proxy that counts every property read of a value and of the values nested in it. */
 function counted<T extends object>(value: T): { value: T; reads: () => number } {
   let reads = 0;
   const wrap = <V>(inner: V): V =>
@@ -38,17 +38,17 @@ describe('the cost of listing faults', () => {
     expect(readsOf(Names, names(4_000))).toBeLessThanOrEqual(4 * readsOf(Names, names(1_000)));
   });
 
-  test('is linear for values that must differ', () => {
+  test('is linear for an array whose items must be unique', () => {
     const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
     expect(readsOf(Distinct, numbers(4_000))).toBeLessThanOrEqual(4 * readsOf(Distinct, numbers(1_000)));
   });
 
-  test('does not depend on the size of a value of nothing but faults', () => {
+  test('does not grow with the number of faults past the listed ones', () => {
     const wrong = (count: number) => ({ names: Array(count).fill('wrong') });
     expect(readsOf(Names, wrong(36_000))).toBe(readsOf(Names, wrong(1_000)));
   });
 
-  test('of ajv, which decides, stays linear too: an array whose items must differ is short', () => {
+  test('stays linear in ajv too, since every array whose items must be unique has at most 32', () => {
     const unbounded: string[] = [];
     const visit = (schema: unknown, path: string): void => {
       if (typeof schema !== 'object' || schema === null) return;
@@ -61,22 +61,22 @@ describe('the cost of listing faults', () => {
   });
 });
 
-describe('a value of many faults', () => {
-  test('has a hundred of them listed, and is said to have more', () => {
+describe('a value with many faults', () => {
+  test('has the first of them listed, and is said to have more', () => {
     const fields = Object.fromEntries(Array.from({ length: 36_000 }, (_, index) => [`f${index}`, 0]));
     const found = findFaults(Scenario, fields);
     expect(found.faults).toHaveLength(faultsListedMax);
     expect(found.more).toBe(true);
   });
 
-  test('exactly as many as are listed are all of them', () => {
+  test('is not said to have more if it has exactly as many as are listed', () => {
     const Numbers = Type.Array(Type.Integer());
     expect(findFaults(Numbers, Array(faultsListedMax).fill('x')).more).toBe(false);
     expect(findFaults(Numbers, Array(faultsListedMax + 1).fill('x')).more).toBe(true);
   });
 });
 
-/** Every keyword that the contract's requests use. */
+/** A schema with every keyword that the contract's requests use. */
 const Everything = Type.Object(
   {
     kind: Type.Union([Type.Literal('a'), Type.Literal('b')]),
@@ -114,7 +114,7 @@ describe('a message', () => {
   const pathsAndMessages = (value: unknown) =>
     findFaults(NewMessage, value).faults.map(({ path, message }) => `${path}: ${message}`);
 
-  test('has either kind of payload, not both and not none', () => {
+  test('has exactly one of the two kinds of payload', () => {
     const sentence = ': Must have either "payload" or "payloadBase64"';
     expect(pathsAndMessages({})).toEqual([sentence]);
     expect(pathsAndMessages({ payload: 1, payloadBase64: '' })).toEqual([sentence]);
@@ -140,8 +140,8 @@ describe('a message', () => {
   });
 });
 
-describe('a value of a statement', () => {
-  test('is at fault at its own place, with the bound that it violates', () => {
+describe('a parameter of a SQL statement', () => {
+  test('is reported at its own path, with the keyword that it violates', () => {
     const { faults } = findFaults(Statement, { sql: '', parameters: [1, 2 ** 53, { real: 'x' }] });
     expect(faults.map(({ path, keyword }) => [path, keyword])).toEqual([
       ['/parameters/1', 'maximum'],
@@ -150,8 +150,8 @@ describe('a value of a statement', () => {
   });
 });
 
-describe('what is found', () => {
-  test('is what ajv finds, at the same places', () => {
+describe('the faults that are found', () => {
+  test('are those that ajv finds, at the same paths', () => {
     const ajv = new Ajv({ allErrors: true, strict: false });
     const validate = ajv.compile(JSON.parse(JSON.stringify(Everything)));
     const placesOf = (errors: NonNullable<typeof validate.errors>) => {
@@ -172,8 +172,8 @@ describe('what is found', () => {
         const valid = validate(value);
         const { faults, more } = findFaults(Everything, value);
         expect([valid, more]).toEqual([faults.length === 0, false]);
-        // A repeated value is reported at its own index, and by ajv at its array.
-        // Faults in the only member of a union that has the value's type have their own places, and for ajv the union's.
+        // We report a repeated value at its own index; ajv reports it at its array.
+        // If only one member of a union has the value's type, we report its faults at their own paths; ajv reports them at the union's.
         const found = faults.map(({ path, keyword }) =>
           keyword === 'uniqueItems' ? path.replace(/\/\d+$/, '') : path.replace(/^\/either\/.*/, '/either'),
         );

@@ -8,7 +8,7 @@ const string = fc.oneof(
   fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
   fc.constantFrom('"\\\\"', '"\\\\\\""', '"\\u005c"', '"]}"', '"{[,:"', '"\\ud83d\\ude00"', '""'),
 );
-/** Members of an object may repeat, and their names be written in several ways. */
+/** Names of object members. They may repeat within an object, and some are the same name with an escape. */
 const name = fc.constantFrom(
   '"payload"',
   '"p\\u0061yload"',
@@ -19,7 +19,7 @@ const name = fc.constantFrom(
   '"__proto__"',
   '"\\""',
 );
-/** Texts of JSON values with white space wherever it may be. */
+/** Texts of JSON values, with white space wherever JSON allows it. */
 const { value } = fc.letrec<{ value: string; list: string; object: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 6, depthSize: 'small' },
@@ -43,7 +43,7 @@ const { value } = fc.letrec<{ value: string; list: string; object: string }>((ti
 }));
 const spaced = fc.tuple(space, value, space).map((parts) => parts.join(''));
 
-/** A body of the API more often than not, so that its payloads are reached. */
+/** A message of the API more often than any other object, so that payloads are found often. */
 const message = fc
   .array(fc.tuple(fc.constantFrom('"payload"', '"p\\u0061yload"', '"a"'), spaced), { maxLength: 4 })
   .map((members) => `{${members.map(([key, text]) => `${key}:${text}`).join(',')}}`);
@@ -63,7 +63,7 @@ const transaction = fc
   .map((items) => `{"enqueue":[${items.join(',')}]}`);
 const body = fc.oneof(spaced, lists, transaction);
 
-/** What JSON.parse makes of it, once the texts that were kept are parsed as well. */
+/** Parses the payload texts that were kept: the result must equal that of `JSON.parse` for the whole body. */
 function parsed(kept: unknown): unknown {
   if (kept instanceof JsonText) return JSON.parse(kept.text);
   if (Array.isArray(kept)) return kept.map(parsed);
@@ -78,8 +78,8 @@ interface Body {
 const payloadsOf = (text: string) =>
   (parseKeepingPayloads(text) as Body).messages!.map(({ payload }) => (payload as JsonText).text);
 
-describe('a body whose payloads are kept', () => {
-  it('is otherwise what JSON.parse makes of it, and so are the payloads', () => {
+describe('a body whose payloads are kept as text', () => {
+  it('equals the result of JSON.parse once its payloads are parsed too', () => {
     fc.assert(
       fc.property(body, (text) => {
         expect(parsed(parseKeepingPayloads(text))).toEqual(JSON.parse(text));
@@ -88,7 +88,7 @@ describe('a body whose payloads are kept', () => {
     );
   });
 
-  it('keeps every payload where the API has one, and nothing else', () => {
+  it('keeps the text of every payload where the API has one, and of nothing else', () => {
     fc.assert(
       fc.property(fc.array(value, { minLength: 1, maxLength: 4 }), space, (values, gap) => {
         const list = values.map((text) => `{"payload":${gap}${text}${gap}}`).join(',');
@@ -110,26 +110,26 @@ describe('a body whose payloads are kept', () => {
     ).toEqual(['3.0']);
   });
 
-  it('is refused if it is no JSON', () => {
+  it('is refused if it is not JSON', () => {
     for (const text of ['', '{', '{"messages":[{"payload":}]}', '{"messages":[{"payload":01}]}', "{'a':1}"]) {
       expect(() => parseKeepingPayloads(text), text).toThrow(SyntaxError);
     }
   });
 
-  it('may be nested as deep as it is long', () => {
+  it('may be nested as deep as its length allows', () => {
     const deep = '['.repeat(500_000) + ']'.repeat(500_000);
     expect(payloadsOf(`{"messages":[{"payload":${deep}}]}`)).toEqual([deep]);
   });
 
   it('is read in linear time, whatever its strings are made of', () => {
-    // Quadratic, any of these would take minutes.
+    // An algorithm that is quadratic in the length would take minutes for any of these.
     for (const text of ['\\\\'.repeat(2_000_000), '\\"'.repeat(2_000_000), '{['.repeat(2_000_000)]) {
       expect(payloadsOf(`{"messages":[{"payload":"${text}"}]}`)).toEqual([`"${text}"`]);
     }
   });
 });
 
-it('a text is written as it is among other members', () => {
+it('a kept payload text is written unchanged among other members', () => {
   const written = stringifyWithTexts({
     id: '1',
     payload: new JsonText('{"b":1e400, "a":1,"a":2}'),

@@ -23,7 +23,7 @@ test.each<[string, JsonSchema, unknown]>([
   expect(example(schema)).toEqual(value);
 });
 
-test('an object has what is required, and the first of what excludes each other', () => {
+test('an object has its required properties, and the first of several that exclude each other', () => {
   const schema: JsonSchema = {
     type: 'object',
     required: ['name'],
@@ -35,7 +35,7 @@ test('an object has what is required, and the first of what excludes each other'
   expect(example(least)).toEqual({ a: 'a' });
 });
 
-test('a text is its property’s name where that is permitted', () => {
+test('a string is the name of its property where the schema permits it', () => {
   expect(example({ type: 'string', pattern: '^[a-z-]+$' }, 'queueName')).toBe('queue-name');
   expect(example({ type: 'string', pattern: '^[A-Z][0-9]$' }, 'claim')).toBe('A1');
   expect(example({ type: 'string', minLength: 6 }, 'id')).toBe('xxxxxx');

@@ -1,12 +1,12 @@
 import { canBeSkewed, instanceOfThread, threadsByInstance } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 
-test('threads are spread evenly, the first instances with one more', () => {
+test('even placement spreads threads evenly, with one more on the first instances if needed', () => {
   expect(threadsByInstance({ threads: 8, instances: 2 })).toEqual([4, 4]);
   expect(threadsByInstance({ threads: 5, instances: 3, placement: 'even' })).toEqual([2, 2, 1]);
 });
 
-test('or three quarters of them are on the first instance, and each other one has some', () => {
+test('skewed placement has three quarters of the threads on the first instance, and at least one on each other', () => {
   expect(threadsByInstance({ threads: 16, instances: 2, placement: 'skewed' })).toEqual([12, 4]);
   expect(threadsByInstance({ threads: 16, instances: 4, placement: 'skewed' })).toEqual([12, 2, 1, 1]);
   expect(threadsByInstance({ threads: 4, instances: 2, placement: 'skewed' })).toEqual([3, 1]);
@@ -15,7 +15,7 @@ test('or three quarters of them are on the first instance, and each other one ha
   expect(canBeSkewed({ threads: 4, instances: 1 })).toBe(false);
 });
 
-test('each thread is on the instance that counts it', () => {
+test('the instance of each thread agrees with the number of threads of each instance', () => {
   for (const placement of ['even', 'skewed'] as const) {
     const placed = { threads: 21, instances: 4, placement };
     const counts = [0, 0, 0, 0];

@@ -10,7 +10,7 @@ import { type PlantRun, runPlant } from './run-plant.ts';
 import { type WorkloadName, workloads } from './workloads.ts';
 
 const roundsMax = 12;
-/** Of the engine as it is: as many as a bug had at least. */
+/** Rounds of a workload on the engine without a bug, which must not show a violation. */
 const soundRounds = 4;
 
 const { values } = parseArgs({

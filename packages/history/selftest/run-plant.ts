@@ -23,18 +23,18 @@ export interface PlantRun {
   edits: readonly SourceEdit[];
   workload: WorkloadName;
   seed: number;
-  /** The run ends with a violation of one of these. */
+  /** The run ends early once the checker finds a violation of one of these kinds. */
   kinds: readonly ViolationKind[];
-  /** Processes that are started in all. */
+  /** The number of processes that are started, one after the other. */
   roundsMax: number;
 }
 
 export interface PlantResult {
   verdict: Verdict;
-  /** Undefined: none of the expected kinds. */
+  /** Undefined if no violation of an expected kind was found. */
   found: Violation | undefined;
   rounds: number;
-  /** What processes wrote before they failed. */
+  /** The reason of each process that failed. */
   failures: string[];
 }
 
@@ -77,7 +77,7 @@ export async function runPlant({ edits, workload, seed, kinds, roundsMax }: Plan
   }
 }
 
-/** Throws unless the edits can be made: a file that is gone would never be loaded, and the bug never planted. */
+/** Throws unless every edit can be made. Without this check an edit of a missing file would be ignored, and no bug planted. */
 function assertFit(edits: readonly SourceEdit[]): void {
   for (const [file, ofFile] of Map.groupBy(edits, (edit) => edit.file))
     applyEdits(readFileSync(new URL(`../../engine/src/${file}`, import.meta.url), 'utf8'), ofFile);
@@ -86,7 +86,7 @@ function assertFit(edits: readonly SourceEdit[]): void {
 /** Resolves with why the process failed; undefined if it ended by itself or was killed as planned. */
 async function runWorker(task: WorkerTask, edits: readonly SourceEdit[]): Promise<string | undefined> {
   const child = spawn(process.execPath, ['--import', hook, worker, JSON.stringify(task)], {
-    // Nothing else is preloaded: the edits are of sources, not of bundles.
+    // NODE_OPTIONS may preload a hook that redirects imports to bundles; the edits are made to the sources, so it is cleared.
     env: { ...process.env, NODE_OPTIONS: '', SHARDLAB_PLANT: JSON.stringify(edits) },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -31,7 +31,7 @@ type Recorded = RecordedSession<Message, NewMessage>;
 const queue = 'q';
 const producers = 3;
 const consumers = 3;
-/** What a slow consumer keeps: fewer than an old partition may have left to be evacuated. */
+/** How many messages a slow consumer keeps: few enough that their old partition may still be evacuated. */
 const slowMessages = 4;
 /** Small, so that partitions are truncated and evacuated. */
 const partitionMessagesMax = 16;
@@ -50,7 +50,7 @@ class Worker {
   #commits = 0;
   #sessions = 0;
   #messages = 0;
-  /** By the inspection. */
+  /** How many messages the inspection found in the queue itself. */
   #foundInQueue = 0;
 
   constructor(task: WorkerTask, write: (line: string) => void) {
@@ -97,7 +97,7 @@ class Worker {
     }
   }
 
-  /** Nobody else may host the instance as long as this process does. */
+  /** Records an attempt to open the instance a second time, which must fail as long as this process hosts it. */
   async #tryToOpenTwice(instance: number): Promise<void> {
     const lease = this.#recorder.begin({ type: 'lease', resource: `instance ${instance}` });
     try {
@@ -129,7 +129,7 @@ class Worker {
     }
   }
 
-  /** An error of the instance ends the session: what it did stays unknown. */
+  /** Runs the turns of a session. An error of the instance ends the session, and the outcome of its last operation stays unknown. */
   async #runTurns(instance: Instance, turn: (session: Recorded) => Promise<void>): Promise<void> {
     const { turns = 40 } = this.#workload;
     let session = this.#newSession(instance);
@@ -188,7 +188,7 @@ class Worker {
   async #produce(session: Recorded): Promise<void> {
     const count = 1 + this.#chance.below(4);
     for (let i = 0; i < count; i += 1) await this.#enqueue(session);
-    await new Promise(setImmediate); // staged messages must not be seen meanwhile
+    await new Promise(setImmediate); // gives consumers a chance to see staged messages, which they must not
     if (this.#chance.percent(15)) await session.rollback();
     else await this.#commit(session);
     if (this.#chance.percent(30)) await pause(1);
@@ -235,7 +235,7 @@ class Worker {
     await session.close();
   }
 
-  /** Somebody waits for the messages with long delays, so that one which comes early is seen early, however slow the disk. */
+  /** Consumes until no message is delayed, so that one that is delivered before its delay has passed is noticed even on a slow disk. */
   async #consumeDelayed(instance: Instance): Promise<void> {
     const session = this.#newSession(instance);
     const untilMs = performance.now() + arriveMs;
@@ -276,7 +276,7 @@ class Worker {
     const draw = this.#chance.below(100);
     if (draw < 20) {
       await session.release(queue, receipts).catch(stale);
-      if (draw < 10) await pause(5); // others may have them now
+      if (draw < 10) await pause(5); // other sessions may receive the released messages now
     } else if (draw < 40) await pause(holdMs * 2);
     else if (draw < 60) {
       await session.extend(queue, receipts, 80).catch(stale);
@@ -291,7 +291,7 @@ class Worker {
     await this.#commit(session);
   }
 
-  /** Everything that is left, as a consumer gets it. Nothing of it is consumed. */
+  /** Records everything that is left, as a consumer receives it. Nothing is consumed. */
   async #inspect(): Promise<void> {
     const { subscribers = [undefined], spec } = this.#workload;
     const names = spec.attemptsMax === undefined ? [queue] : [queue, `${queue}.exceptions`];
@@ -343,7 +343,7 @@ class Worker {
     const held = infos.reduce((sum, info) => sum + info.held, 0);
     if (infos.some(({ ready, delayed }) => ready + delayed > 0) || inFlight !== 0 || held > found)
       return true;
-    // A message is held by its queue until it is in the exception queue.
+    // A message on its way to the exception queue is counted as held in its own queue until it has arrived.
     return name !== queue && this.#instances[0]!.queue(queue).held > this.#foundInQueue;
   }
 }

@@ -1,4 +1,4 @@
-/** What the self-test's sessions do: a queue of each kind, and how its messages are enqueued and consumed. */
+/** The workloads of the self-test: a queue of each kind, and how sessions enqueue and consume its messages. */
 import type { NewMessage, QueueSpec } from '@shardlab/engine';
 import type { MessageRecord } from '../src/index.ts';
 import type { Chance } from './chance.ts';
@@ -9,28 +9,28 @@ export interface Workload {
   ordered?: boolean;
   /** The attributes of a message. */
   vary?(chance: Chance): Partial<NewMessage>;
-  /** The stream of a message within those of its session. */
+  /** The part of its session's messages whose order a message must keep; default: all of them. */
   streamOf?(message: Partial<NewMessage>): string;
   subscribers?: string[];
-  /** Timed holds instead of those of a transaction. */
+  /** Consumers use timed holds, which do not end with the transaction. */
   timed?: boolean;
-  /** Messages are delayed; consumers stay until none is. */
+  /** Some messages are delayed; one consumer continues until no message is. */
   delayed?: boolean;
-  /** Payloads in chunks. */
+  /** Payloads are written and read in chunks. */
   streamed?: boolean;
-  /** One of the consumers keeps messages until the others have ended. */
+  /** One of the consumers keeps its messages until the other sessions have ended. */
   slowConsumer?: boolean;
-  /** Two served instances, between which messages are forwarded. */
+  /** There are two served instances, between which messages are forwarded. */
   forwarded?: boolean;
   cacheBytesMax?: number;
   /** Turns of each session in one process; default 40. */
   turns?: number;
-  /** Whether processes are killed; otherwise one process runs once and again. */
+  /** Whether every other process is killed; otherwise each one ends by itself. */
   kills?: boolean;
 }
 
 const priorities = 3;
-/** Milliseconds; the long ones exceed what a commit takes on a slow disk. */
+/** In milliseconds. The long ones exceed the time of a commit on a slow disk. */
 const delays = [30, 30, 30, 1_200];
 
 export const workloads = {

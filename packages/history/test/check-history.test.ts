@@ -1,8 +1,8 @@
-/** Each kind of violation in the smallest history that has it, and what only looks like one. */
+/** Each kind of violation in the smallest history that has it, and legal histories that look similar. */
 import { describe, expect, it } from 'vitest';
 import { checkHistory, describeVerdict, type Operation, parseHistory } from '../src/index.ts';
 
-/** Lines of a history: `{id, start, end}` and the rest; the outcome is ok unless it is given. */
+/** The kinds of violation in a history of these operations, whose outcome is `ok` unless they give another. */
 function kindsOf(...operations: object[]): string[] {
   const lines = operations.map((each) => `${JSON.stringify({ process: 'p', outcome: 'ok', ...each })}\n`);
   return checkHistory(parseHistory(lines.join(''))).violations.map(({ kind }) => kind);
@@ -46,7 +46,7 @@ const unknown = { outcome: 'unknown', end: undefined };
 const fail = { outcome: 'fail' };
 
 describe('the checker', () => {
-  it('finds nothing where all is consumed or left', () => {
+  it('finds nothing if each message is consumed or left', () => {
     expect(
       kindsOf(put('a', 1, 'x', 'y'), got('b', 3, 'x'), consume('c', 5, 'b', 'x'), inspect('d', 7, 'y')),
     ).toEqual([]);
@@ -73,7 +73,7 @@ describe('the checker', () => {
     expect(kindsOf(put('a', 1, 'x'), got('b', 3, 'x'), got('d', 7, 'x'))).toEqual(['doubling']);
   });
 
-  it('allows a redelivery after a rollback, a kill, a lapsed hold or a commit that nobody knows of', () => {
+  it('allows a redelivery after a rollback, a kill, an expired hold or a commit with an unknown outcome', () => {
     const first = [put('a', 1, 'x'), got('b', 3, 'x')];
     const later = [got('d', 20, 'x'), consume('e', 22, 'd', 'x'), inspect('f', 30)];
     expect(kindsOf(...first, { ...consume('c', 5, 'b', 'x'), ...fail }, ...later)).toEqual([]);
@@ -109,7 +109,7 @@ describe('the checker', () => {
     expect(kindsOf(...two, got('c', 5, 'x'), returned, got('d', 9, 'x'), got('e', 11, 'y'))).toEqual([]);
   });
 
-  it('does not call late what an unanswered dequeue may have received', () => {
+  it('does not find a message out of order if an unanswered dequeue may have received it before', () => {
     const two = [
       ordered,
       put('a', 1, 'x'),
@@ -129,7 +129,7 @@ describe('the checker', () => {
     ).toEqual([]);
   });
 
-  it('lets an unknown transaction be whole or absent, and nothing else', () => {
+  it('allows a transaction with an unknown outcome to have taken effect as a whole or not at all', () => {
     const open = {
       ...put('b', 5, 'y', 'z'),
       ...unknown,
@@ -146,7 +146,7 @@ describe('the checker', () => {
     ]);
   });
 
-  it('judges the branches of a global transaction as one', () => {
+  it('finds branches of a global transaction that ended differently', () => {
     const branch = (id: string, message: string) => ({ ...put(id, 1, message), global: 'g' });
     expect(kindsOf(branch('a', 'x'), branch('b', 'y'))).toEqual([]);
     expect(kindsOf(branch('a', 'x'), { ...branch('b', 'y'), ...fail })).toEqual(['agreement']);
@@ -158,7 +158,7 @@ describe('the checker', () => {
     ]);
   });
 
-  it('remembers what an inspection did not find', () => {
+  it('finds a message that appears after an inspection without it', () => {
     const open = { ...put('a', 1, 'x'), ...unknown };
     expect(kindsOf(open, inspect('i', 5), inspect('j', 9, 'x'))).toContain('doubling');
     expect(kindsOf(open, inspect('i', 5), got('d', 9, 'x'))).toContain('doubling');
@@ -217,7 +217,7 @@ describe('the checker', () => {
     ]);
   });
 
-  it('shows the smallest contradiction', () => {
+  it('reports each contradiction with the operations that show it', () => {
     const operations = [
       put('a', 1, 'x'),
       got('b', 3, 'x'),

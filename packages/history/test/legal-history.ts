@@ -21,7 +21,7 @@ export class Chance {
   }
 }
 
-/** A committed message for one consumer. */
+/** A committed message, or the copy of it that one subscriber of a topic gets. */
 interface Stored {
   item: EnqueuedMessage;
   subscriber: string | undefined;
@@ -50,7 +50,10 @@ const lagMax = 3_000;
 const nsPerMs = 1e6;
 const attemptsMax = 2;
 
-/** Queues: `plain` and `lanes` in order, `poison` with an exception queue, `timed` with timed holds, `topic`. */
+/**
+ * Draws a history. Its queues are `plain` and `lanes`, which deliver in order, `poison` with an exception queue, `timed` with
+ * timed holds, and `topic`.
+ */
 export class LegalHistory {
   readonly operations: Operation[] = [];
   readonly #chance: Chance;
@@ -122,7 +125,7 @@ export class LegalHistory {
     if (held.session.held === held && held.delivery.holdMs === undefined) held.session.held = undefined;
   }
 
-  /** An operation that takes effect now. */
+  /** Fields of an operation that takes effect now: it starts a random time before and ends a random time after. */
   #around(session: Session): { id: string; process: string; start: number; end: number; outcome: 'ok' } {
     const start = Math.max(session.freeAt + 1, this.#now - this.#chance.below(lagMax));
     const end = this.#now + 1 + this.#chance.below(lagMax);
@@ -225,7 +228,7 @@ export class LegalHistory {
       if (stored.queue === 'poison' && stored.deliveries >= attemptsMax) stored.queue = 'poison.exceptions';
   }
 
-  /** Answers that were under way are lost. */
+  /** Kills the process. Operations whose answer was still under way get an unknown outcome. */
   #kill(): void {
     const start = this.#now;
     this.#now += 5_000;

@@ -1,4 +1,4 @@
-/** Legal histories pass, and none of them does once it is changed so that a promise is broken. */
+/** Legal histories pass, and a history that is changed so that it breaks a promise fails. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { describeVerdict } from '../src/check/report.ts';
@@ -26,7 +26,7 @@ class Changed {
     this.chance = new Chance(seed + 1);
   }
 
-  /** One of type, of those that `wanted` accepts. */
+  /** A random operation of the type that `wanted` accepts. */
   any<Type extends Operation['type']>(
     type: Type,
     wanted: (operation: Extract<Operation, { type: Type }>) => boolean,
@@ -41,7 +41,7 @@ class Changed {
     return this.operations.findLast((each) => each.type === 'inspection')!;
   }
 
-  /** The content that a message would be in. */
+  /** What the last inspection found for a queue and a subscriber. */
   contentFor(queue: string, subscriber: string | undefined) {
     return this.last.contents.find((each) => each.queue === queue && each.subscriber === subscriber)!;
   }
@@ -58,11 +58,11 @@ class Changed {
   }
 }
 
-/** Breaks a promise; false if the history has nothing that it could be broken with. */
+/** Changes a history so that it breaks a promise; false if the history has no operation for which that is possible. */
 type Mutation = (changed: Changed) => boolean;
 
 const mutations: Record<string, { kinds: ViolationKind[]; mutate: Mutation }> = {
-  'a message that is left is lost': {
+  'a message that nobody consumed is missing': {
     kinds: ['loss', 'torn'],
     mutate: ({ last, operations }) => {
       const enqueued = new Set(
@@ -83,7 +83,7 @@ const mutations: Record<string, { kinds: ViolationKind[]; mutate: Mutation }> = 
       return false;
     },
   },
-  'a consumed message is there': {
+  'an inspection finds a consumed message': {
     kinds: ['doubling'],
     mutate: (changed) => {
       const part = changed.consumption()?.consumes[0];
@@ -107,7 +107,7 @@ const mutations: Record<string, { kinds: ViolationKind[]; mutate: Mutation }> = 
   'a message is delivered while it is held': {
     kinds: ['doubling'],
     mutate: (changed) => {
-      // A timed hold may have expired by then, which makes the second delivery a legal one.
+      // If a timed hold may have expired by then, the second delivery is legal.
       const isHeldAt = ({ start, holdMs }: Delivery, at: number) =>
         holdMs === undefined || start + holdMs * 1e6 > at;
       const consumption = changed.consumption(({ start, consumes: [part] }) => {
@@ -183,7 +183,7 @@ const mutations: Record<string, { kinds: ViolationKind[]; mutate: Mutation }> = 
             : [],
         ),
       );
-      // Unseen deliveries could be the reason.
+      // A delivery whose answer was lost could explain the order.
       if (changed.any('delivery', ({ outcome, queue }) => outcome === 'unknown' && queue === 'plain'))
         return false;
       for (const [i, a] of messages.entries()) {
@@ -199,7 +199,7 @@ const mutations: Record<string, { kinds: ViolationKind[]; mutate: Mutation }> = 
       return false;
     },
   },
-  'an unknown transaction is there in part': {
+  'a transaction with an unknown outcome took effect in part': {
     kinds: ['torn', 'loss'],
     mutate: (changed) => {
       const { messages } = changed.contentFor('plain', undefined);
@@ -313,7 +313,7 @@ describe('a legal history', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const changed = new Changed(seed);
-        fc.pre(mutate(changed)); // not every history can be changed so: another one is drawn
+        fc.pre(mutate(changed)); // if this history cannot be changed in this way, another one is drawn
         const found = checkHistory(changed.operations).violations.map(({ kind }) => kind);
         expect(
           found.some((kind) => kinds.includes(kind)),

@@ -1,4 +1,4 @@
-/** What a recorder writes is read as it was meant, also if the process was killed while it wrote. */
+/** What a recorder writes can be read, even if the process was killed while it wrote. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -51,7 +51,7 @@ function recorded(lines: Lines, commit: () => Promise<void>): RecordedSession<Se
 }
 
 describe('a history as text', () => {
-  it('has the attempt, and the outcome once it is known', () => {
+  it('has an operation from its start on, and its outcome once it is known', () => {
     const lines = new Lines();
     const operation = lines.recorder.begin({ type: 'lease', resource: 'r' });
     expect(parseHistory(lines.text)).toMatchObject([{ outcome: 'unknown', end: Number.POSITIVE_INFINITY }]);
@@ -61,7 +61,7 @@ describe('a history as text', () => {
     ]);
   });
 
-  it('loses a last line that was cut off, and nothing else', () => {
+  it('is read without a last line that was cut off', () => {
     const lines = new Lines();
     lines.recorder.begin({ type: 'lease', resource: 'r' }).end('ok');
     for (let length = lines.text.length - 1; length >= 0; length -= 1) {
@@ -70,7 +70,7 @@ describe('a history as text', () => {
     }
   });
 
-  it('is refused with the line that is wrong', () => {
+  it('is refused with a message that names the wrong line or operation', () => {
     expect(() => parseHistory('{"id":"a","type":"kill","start":1}\nnonsense\n')).toThrow(
       'line 2 is not JSON',
     );
@@ -112,7 +112,7 @@ describe('a recorded session', () => {
     expect(parseHistory(lines.text)).toMatchObject([{ type: 'transaction', outcome }]);
   });
 
-  it('records a rollback and a close as a transaction that failed, unless there was none', async () => {
+  it('records a rollback and a close as a failed transaction, and as nothing if no transaction was open', async () => {
     const lines = new Lines();
     const session = recorded(lines, async () => undefined);
     await session.rollback();

@@ -12,14 +12,14 @@ const sample = [
   'a hold expires early',
 ];
 
-it.each(sample)('finds that %s', { timeout: 240_000 }, async (name) => {
+it.each(sample)('the checker finds that %s', { timeout: 240_000 }, async (name) => {
   const plant = plants.find((each) => each.name === name)!;
   const { found, verdict } = await runPlant({ ...plant, seed: 1, roundsMax: 8 });
   expect(found, describeVerdict(verdict)).toBeDefined();
   expect(found!.operations.length).toBeGreaterThan(0);
 });
 
-it('finds nothing in the engine as it is', { timeout: 240_000 }, async () => {
+it('the checker finds no violation in the engine without a planted bug', { timeout: 240_000 }, async () => {
   const run = { edits: [], workload: 'plain', seed: 1, kinds: violationKinds, roundsMax: 2 } as const;
   const { verdict, failures } = await runPlant(run);
   expect(verdict.violations, describeVerdict(verdict)).toEqual([]);

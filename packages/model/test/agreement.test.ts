@@ -1,4 +1,4 @@
-/** The model against points: it agrees with its own, and every cost that is wrong is seen. */
+/** How the model is compared with measured points: it agrees with points of its own, and a wrong cost shows. */
 import {
   agreementFigures,
   agreementOf,
@@ -18,7 +18,7 @@ const options = {
   phases: { warmupMs: 300, measureMs: 1_000 },
 };
 
-/** What a run would have measured. */
+/** The figures that a run would have measured. */
 function figuresOf({
   dequeuePerSec,
   cpuUsPerMessage,
@@ -66,7 +66,7 @@ const points = pointsOf(nodeLike);
 const agree = (costs: ClusterCosts) => compareWithMeasured(costs, points, options);
 
 describe('agreement', () => {
-  test('of a model with the costs of the machine is complete, in every figure', () => {
+  test('is complete in every figure for a model with the costs of the machine', () => {
     const rows = agree(nodeLike);
     for (const figure of agreementFigures) {
       const { within, of, medianError } = agreementOf(rows, figure);
@@ -75,7 +75,7 @@ describe('agreement', () => {
     }
   });
 
-  test('counts every figure by the same rule, and only the points that have it', () => {
+  test('counts every figure by one rule, over the points that have the figure', () => {
     const comparison = (error: number) => ({ measured: 1, simulated: 1 + error, error });
     const row = (compared: (typeof rows)[number]['compared']) => ({
       ...points[0]!,
@@ -123,7 +123,7 @@ describe('agreement', () => {
     expect(agreementOf(agree(costs), 'dequeuePerSec').within).toBeLessThan(points.length);
   });
 
-  test('takes nothing but the workload from the points: what a run measured does not change the simulation', () => {
+  test('takes only the workload from the points, so that measured figures do not change the simulation', () => {
     const simulatedOf = (factor: number) =>
       compareWithMeasured(
         nodeLike,
@@ -137,7 +137,7 @@ describe('agreement', () => {
     expect(simulatedOf(3)).toEqual(simulatedOf(1));
   });
 
-  test('an emulated round trip lasts as long as the timer of the machine', () => {
+  test('simulates an emulated round trip with the delay of the machine’s timer', () => {
     const late = costsWith({ sessions: { timerLateUs: 250 } }, nodeLike);
     const workload = workloadWith({ roundTripUs: 1_250 });
     const { dequeuePerSec } = simulate({ costs: nodeLike, seed: 77, workload, phases: options.phases });
@@ -150,7 +150,7 @@ describe('agreement', () => {
       agreementOf(compareWithMeasured(costs, [point], options), 'dequeuePerSec').medianError;
     expect(errorWith(late)).toBeLessThan(0.03);
     expect(errorWith(nodeLike)).toBeGreaterThan(0.1);
-    // Sessions that are embedded have no round trip that could be late.
+    // Embedded sessions have no round trip that a timer could delay.
     expect(compareWithMeasured(late, points.slice(0, 3), options)).toEqual(agree(nodeLike).slice(0, 3));
   });
 });

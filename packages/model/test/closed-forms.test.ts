@@ -1,4 +1,4 @@
-/** The simulation against formulas: where queueing theory knows the answer, the simulation must find it. */
+/** The simulation against formulas: where queueing theory has a closed form, the simulation must agree with it. */
 import { simulate } from '@shardlab/model';
 import { describe, expect, test } from 'vitest';
 import { eventKinds, Kernel } from '../src/sim/kernel.ts';
@@ -8,7 +8,7 @@ import { noThread, Processors } from '../src/sim/processors.ts';
 import { SessionTimes } from '../src/sim/session-times.ts';
 import { costsWith, workloadWith } from './model-costs.ts';
 
-/** An open queue: jobs come at random and are served on the cores of one node. Mean time in the system, µs. */
+/** The mean time in the system, in µs, of jobs that arrive at random and are served on the cores of one node. */
 function openQueue(options: { arrivalUs: number; serviceUs: number; cores: number; jobs: number }): number {
   const { arrivalUs, serviceUs, cores, jobs } = options;
   const slots = 4096;
@@ -61,7 +61,10 @@ describe('open queues', () => {
 describe('closed networks', () => {
   const [thinkUs, demandUs] = [900, 100];
 
-  /** Enqueuers that think for a round trip, then need CPU, once for the call and once for the commit. */
+  /**
+   * The rate of sessions that wait for a round trip and then need CPU, once for the enqueue and once for the commit: the
+   * machine repair model.
+   */
   function machineRepair(sessions: number, variation: number): number {
     const { enqueuePerSec } = simulate({
       costs: costsWith({
@@ -80,7 +83,7 @@ describe('closed networks', () => {
     return enqueuePerSec;
   }
 
-  /** Mean value analysis of one queue and a think time (Reiser and Lavenberg, 1980). */
+  /** The rate by mean value analysis, for one queue and a think time (Reiser and Lavenberg, 1980). */
   function meanValueAnalysis(sessions: number): number {
     let [queued, rate] = [0, 0];
     for (let n = 1; n <= sessions; n++) {
@@ -95,12 +98,15 @@ describe('closed networks', () => {
     expect(Math.abs(machineRepair(sessions, 1) / meanValueAnalysis(sessions) - 1)).toBeLessThan(0.01);
   });
 
-  test.each([1, 4, 9, 11, 30])('%d without chance: the rate is min(N ÷ (R + Z), 1 ÷ D)', (sessions) => {
-    const bound = Math.min(sessions / (demandUs + thinkUs), 1 / demandUs) * 1e6;
-    expect(machineRepair(sessions, 0) / bound).toBeCloseTo(1, 2);
-  });
+  test.each([1, 4, 9, 11, 30])(
+    '%d sessions without variation: the rate is min(N ÷ (D + Z), 1 ÷ D)',
+    (sessions) => {
+      const bound = Math.min(sessions / (demandUs + thinkUs), 1 / demandUs) * 1e6;
+      expect(machineRepair(sessions, 0) / bound).toBeCloseTo(1, 2);
+    },
+  );
 
-  test('a group commit that nobody shares takes as long as all its steps, one after another', () => {
+  test('a group commit of one transaction takes the sum of all its steps', () => {
     const { enqueuePerSec, commitMs } = simulate({
       costs: costsWith({
         machine: { coresPerNode: 2 },
@@ -129,19 +135,19 @@ describe('closed networks', () => {
     expect(enqueuePerSec).toBeCloseTo((10 * 1e6) / transactionUs, 3);
   });
 
-  test('a group commit that many share makes one sync of them all', () => {
+  test('transactions that commit at the same time share one sync', () => {
     const { transactionsPerGroup, enqueuePerSec } = simulate({
       costs: costsWith({ machine: { coresPerNode: 64 }, redo: { syncUs: 1000 }, sharded: { enqueueUs: 1 } }),
       workload: workloadWith({ enqueuers: 50, dequeuers: 0, operationsPerTransaction: 1 }),
       measureOperations: 20_000,
     });
-    // One group syncs while the next one fills: with one in flight, half of the sessions are in each.
+    // While one group syncs, the next one fills. With one group in flight, each has half of the sessions.
     expect(transactionsPerGroup).toBeGreaterThan(20);
     expect(enqueuePerSec).toBeGreaterThan(20_000);
     expect(enqueuePerSec).toBeLessThan(50_000);
   });
 
-  test('one block that every dequeue changes bounds an unsharded queue at 1 ÷ its time, whatever the sessions', () => {
+  test('an index block that every dequeue changes limits an unsharded queue to 1 ÷ its time, with any number of sessions', () => {
     const { dequeuePerSec, use } = simulate({
       costs: costsWith({
         machine: { coresPerNode: 64 },
@@ -155,7 +161,7 @@ describe('closed networks', () => {
     expect(use.indexBlock).toBeCloseTo(1, 2);
   });
 
-  test('a resource of the whole cluster bounds all instances together', () => {
+  test('a resource of the whole cluster limits the rate of all instances together', () => {
     const { enqueuePerSec, dequeuePerSec, use } = simulate({
       costs: costsWith({
         machine: { nodes: 4, coresPerNode: 64 },

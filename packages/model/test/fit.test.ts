@@ -12,7 +12,7 @@ import { clusterLike, workloadWith } from './model-costs.ts';
 const known = <T>(value: T) => ({ source: 'built' as const, value });
 const times = (parameter: string, count: number) => ({ source: 'fitted' as const, parameter, times: count });
 
-/** The cluster of `model-costs.ts` as a file: CPU, round trip and maintenance free, all else known. */
+/** The cluster of `model-costs.ts` as a hardware file. CPU, round trip and maintenance are free parameters, all else is known. */
 function smallFile(values: { step: number; trip: number; maintenance: number }): HardwareFile {
   const source = (node: unknown): unknown =>
     node !== null && typeof node === 'object'
@@ -43,7 +43,7 @@ function smallFile(values: { step: number; trip: number; maintenance: number }):
 }
 
 const sweep = { kind: 'sharded' as const, subscribers: 1, operationsPerTransaction: 10, payloadBytes: 512 };
-/** One that the round trip decides, one that the cores do, one that maintenance does. */
+/** Three workloads, whose rates are limited by the round trip, by the cores, and by partition maintenance. */
 const sweeps = [
   { ...sweep, instances: [1], threads: [4] },
   { ...sweep, instances: [1], threads: [64], operationsPerTransaction: 5 },
@@ -70,13 +70,13 @@ function observe(file: HardwareFile): Observation[] {
   }));
 }
 
-/** What the file of these parameters gives; it is the same each time, so it is simulated once. */
+/** Observations that several tests share; they are the same each time, so they are simulated once. */
 const smallObservations = observe(smallFile({ step: 100, trip: 400, maintenance: 5 }));
 const observedTimes = (factor: number) =>
   smallObservations.map((each) => ({ ...each, dequeuePerSec: each.dequeuePerSec * factor }));
 
 describe('the fit of a hardware file', () => {
-  test('repeats observations that another set of parameters made', () => {
+  test('finds the parameters that observations were made with', () => {
     const truth = smallFile({ step: 150, trip: 500, maintenance: 4 });
     const observations = observe(truth);
     const start = smallFile({ step: 80, trip: 900, maintenance: 7 });
@@ -89,13 +89,13 @@ describe('the fit of a hardware file', () => {
     expect(found.residuals.map(({ claim }) => claim)).toEqual(['T0', 'T1', 'T2']);
   }, 300_000);
 
-  test('is the same for a seed', () => {
+  test('gives the same result for the same seed', () => {
     const file = smallFile({ step: 100, trip: 400, maintenance: 5 });
     const run = () => fit(file, observedTimes(0.8), { effort: 0.1, evaluationsMax: 12 });
     expect(run()).toEqual(run());
   });
 
-  test('keeps to the bounds of its parameters', () => {
+  test('keeps parameters within their bounds', () => {
     const file = smallFile({ step: 100, trip: 400, maintenance: 5 });
     file.parameters.trip!.low = 300;
     const { hardware } = fit(file, observedTimes(5), { effort: 0.1, evaluationsMax: 40 });

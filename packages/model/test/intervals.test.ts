@@ -19,14 +19,14 @@ describe('summaries of repeats', () => {
     ]);
   });
 
-  test('values over zero get the interval of their geometric mean, so that inverses have inverse intervals', () => {
+  test('positive values get the interval of their geometric mean, so that inverses have inverse intervals', () => {
     const forward = meanInterval(five)!;
     const back = meanInterval(five.map((value) => 1 / value))!;
     expect(1 / back[1]).toBeCloseTo(forward[0], 10);
     expect(1 / back[0]).toBeCloseTo(forward[1], 10);
   });
 
-  test('values around zero get that of their mean: ±2.776 standard errors of five', () => {
+  test('five values around zero get the interval of their mean, ±2.776 standard errors', () => {
     const [low, high] = meanInterval([-2, -1, 0, 1, 2])!;
     expect(high).toBeCloseTo((2.776 * Math.sqrt(2.5)) / Math.sqrt(5), 6);
     expect(low).toBeCloseTo(-high, 10);
@@ -42,7 +42,7 @@ describe('summaries of repeats', () => {
     expect(low).toBeLessThan(2);
     expect(high).toBeGreaterThan(2);
     expect(high).toBeLessThan(2.4);
-    // Equal variances and counts: the degrees of freedom are those of both together, 2.306 for eight.
+    // With equal variances and counts the degrees of freedom add up to eight, for which Student's t is 2.306.
     const logs = five.map(Math.log);
     const mean = logs.reduce((sum, value) => sum + value, 0) / 5;
     const variance = logs.reduce((sum, value) => sum + (value - mean) ** 2, 0) / 4;

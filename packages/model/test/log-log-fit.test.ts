@@ -11,7 +11,7 @@ describe('log-log fit', () => {
     expect(fit.slopeInterval![0]).toBeCloseTo(0.8, 6);
   });
 
-  test('a curve that saturates lies off its line and its slope is uncertain', () => {
+  test('a curve that saturates deviates from the line, and its slope is uncertain', () => {
     const fit = fitLogLog([1, 2, 4, 8, 16, 32].map((x) => ({ x, y: Math.min(1000 * x, 4000) })))!;
     expect(fit.slope).toBeLessThan(0.6);
     expect(fit.worstDeviation).toBeGreaterThan(0.3);
@@ -29,7 +29,7 @@ describe('log-log fit', () => {
     expect(fit.slopeInterval![1] - 0.5).toBeCloseTo(12.706 * Math.sqrt(1 / 12), 6);
   });
 
-  test('two points give a slope without an interval; fewer, or one x only, give nothing', () => {
+  test('two points give a slope without an interval; one point, or points of one x only, give nothing', () => {
     expect(
       fitLogLog([
         { x: 1, y: 2 },

@@ -1,9 +1,9 @@
-/** Costs for tests: everything free of charge and unlimited, and two small machines to simulate. */
+/** Costs for tests: a machine on which nothing takes time, and two small machines to simulate. */
 import type { ClusterCosts, ModelWorkload } from '@shardlab/model';
 
 type Changes<T> = { [K in keyof T]?: T[K] extends object ? Changes<T[K]> : T[K] };
 
-/** Nothing costs anything: a test sets what it is about. */
+/** On this machine nothing takes time; a test sets the costs that it is about. */
 const free: ClusterCosts = {
   machine: { nodes: 1, coresPerNode: 1, busyCoreSpeed: 1, sliceUs: 0, backgroundCpu: 0 },
   variation: { cpu: 0, redo: 0, network: 0 },
@@ -71,7 +71,7 @@ export function costsWith(changes: Changes<ClusterCosts>, base: ClusterCosts = f
   return merge(base, changes) as ClusterCosts;
 }
 
-/** In the shape of this engine: one session thread and one writer thread an instance, two cores. */
+/** A machine that runs this engine: one session thread and one writer thread for each instance, on two cores. */
 export const nodeLike = costsWith({
   machine: { coresPerNode: 2, busyCoreSpeed: 0.8, sliceUs: 1500 },
   variation: { cpu: 0.3, redo: 0.5 },
@@ -106,7 +106,7 @@ export const nodeLike = costsWith({
   },
 });
 
-/** In the shape of the white paper's: sessions on any of many cores, remote clients, one resource for all partitions. */
+/** A machine like the white paper's: sessions on any of many cores, remote clients, one resource for all partitions. */
 export const clusterLike = costsWith({
   machine: { nodes: 8, coresPerNode: 24 },
   variation: { cpu: 0.5, redo: 0.5, network: 0.5 },

@@ -1,4 +1,4 @@
-/** The white paper's machine: what its file may say, and what the model predicts from it. */
+/** The hardware file of the white paper's machine: what it may contain, and what the model predicts from it. */
 import { readFileSync } from 'node:fs';
 import {
   type HardwareFile,
@@ -22,7 +22,7 @@ describe("the file of the white paper's machine", () => {
     expect(exadata.observations.map(({ claim }) => claim)).toEqual(['A2', 'A5', 'A11']);
   });
 
-  test('no cost in time is anything but fitted, or left out', () => {
+  test('every cost in time is fitted or zero', () => {
     for (const { path: name, leaf } of sourcesOf(exadata.costs)) {
       if (/Us$/.test(name) && leaf.source !== 'fitted') expect([name, leaf.value]).toEqual([name, 0]);
       if (leaf.source === 'measured') throw new Error(`${name} cannot have been measured`);
@@ -43,7 +43,7 @@ describe('predictions', () => {
       .filter(({ hit }) => hit)
       .map(({ claim }) => claim);
 
-  test('cover the claims that nothing was fitted to, each once', () => {
+  test('cover each claim that no parameter was fitted to, once', () => {
     const predictions = predictWhitePaper(points);
     expect(predictions.map(({ claim }) => claim).join(' ')).toBe('A1 A4 A6 A7 A12 A13 A14 A15 A16 A17 A18');
     for (const { value, says, reason } of predictions) {
@@ -52,7 +52,7 @@ describe('predictions', () => {
     }
   });
 
-  test('of the shapes are hits; the rates of topics are misses, since the model has them too fast', () => {
+  test('of shapes are hits; those of the rates of topics are misses, since the model is too fast', () => {
     expect(hits(points).join(' ')).toBe('A1 A4 A6 A7 A13 A14 A15 A17 A18');
   });
 
@@ -116,14 +116,14 @@ describe('predictions', () => {
     expect(hits(from)).not.toContain(claim);
   });
 
-  test('the rates of topics are hits where they are right, and misses where they are as far below', () => {
+  test('of the rates of topics are hits if the rates are right, and misses if they are too low', () => {
     expect(hits(changed('shardedTopic', faster(0.55)))).toContain('A12');
     expect(hits(changed('shardedTopic', faster(0.3)))).not.toContain('A12');
     expect(hits(changed('shardedTopicBatches', faster(0.75)))).toContain('A16');
     expect(hits(changed('shardedTopicBatches', faster(0.4)))).not.toContain('A16');
   });
 
-  test('change with the machine: with steps of CPU ten times as long, instances are no longer idle', () => {
+  test('change with the machine: if its CPU steps take ten times as long, instances are no longer idle', () => {
     const slow = simulateWhitePaper(resolveHardware(withParameters(exadata, { stepUs: 200 })), {
       effort: 0.2,
     });

@@ -54,7 +54,7 @@ describe('the universal scalability fit', () => {
     }
   });
 
-  test('knows where the rate is highest, and when it never falls', () => {
+  test('finds where the rate is highest, and no such point if the rate never falls', () => {
     const points = (truth: Law) => counts.map((n) => ({ n, rates: [rate(truth, n)] }));
     const falling = fitScalability(points({ lambda: 10, sigma: 0.1, kappa: 0.001 }))!;
     expect(falling.peakN).toBeCloseTo(30, 3);
@@ -74,7 +74,7 @@ describe('the universal scalability fit', () => {
     expect(Math.max(...fit.residuals.map(({ relative }) => Math.abs(relative)))).toBeGreaterThan(0.2);
   });
 
-  test('is the same for a seed, and needs three different counts', () => {
+  test('is the same for the same seed, and needs three different counts', () => {
     const points = counts.map((n, index) => ({ n, rates: [100 * n ** 0.8 * (1 + 0.02 * (index % 3))] }));
     expect(fitScalability(points, { seed: 4 })).toEqual(fitScalability(points, { seed: 4 }));
     expect(fitScalability(points.slice(0, 3))!.intervals).toBeNull();
@@ -84,7 +84,7 @@ describe('the universal scalability fit', () => {
 });
 
 describe('least squares without negative factors', () => {
-  test('finds the costs that a sum was made of', () => {
+  test('finds the factors that sums were computed with', () => {
     const cost = fc.double({ min: 0.01, max: 500, noNaN: true });
     const rows = [
       [1, 1, 1],
@@ -103,7 +103,7 @@ describe('least squares without negative factors', () => {
     );
   });
 
-  test('leaves out a column that could only help by a negative factor', () => {
+  test('gives a column the factor 0 where a negative one would fit better', () => {
     const { factors } = nonNegativeLeastSquares(
       [
         [1, 1],

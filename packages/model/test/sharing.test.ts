@@ -10,8 +10,8 @@ import { VisitQueues, visitKinds } from '../src/sim/visit-queues.ts';
 import { costsWith, nodeLike, workloadWith } from './model-costs.ts';
 
 /**
- * One core and several instances, whose session threads always have another burst of 100 µs: the instances in the order of
- * the bursts. `bursts` of an instance bounds what it does.
+ * The order in which the session threads of several instances run on one core. Each needs bursts of 100 µs, one right after the
+ * other, as many as `bursts` has for its instance.
  */
 function orderOfBursts(options: { sliceUs: number; bursts: readonly number[] }): number[] {
   const instances = options.bursts.length;
@@ -40,11 +40,11 @@ function orderOfBursts(options: { sliceUs: number; bursts: readonly number[] }):
 }
 
 describe('time slices', () => {
-  test('of 0 take turns after each burst', () => {
+  test('of 0 let another thread run after each burst', () => {
     expect(orderOfBursts({ sliceUs: 0, bursts: [2, 2, 2] })).toEqual([0, 1, 2, 0, 1, 2]);
   });
 
-  test('let a thread go on until its slice is over, then the one that waited longest', () => {
+  test('let a thread run until its slice is over, then the thread that waited longest', () => {
     expect(orderOfBursts({ sliceUs: 300, bursts: [4, 4] })).toEqual([0, 0, 0, 1, 1, 1, 0, 1]);
   });
 
@@ -52,7 +52,7 @@ describe('time slices', () => {
     expect(orderOfBursts({ sliceUs: 1_000, bursts: [2, 3, 1] })).toEqual([0, 0, 1, 1, 1, 2]);
   });
 
-  test('waste no core and starve nobody: all bursts run, one after the other, whatever the slice', () => {
+  test('leave no core idle and starve no thread, whatever their length', () => {
     const bursts = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(bursts, fc.integer({ min: 0, max: 2_000 }), (wanted, sliceUs) => {
@@ -72,7 +72,7 @@ describe('time slices', () => {
     expect(rate(1_500)).toBe(rate(0));
   });
 
-  test('make smaller groups where instances share too few cores, which costs rate', () => {
+  test('make groups smaller and the rate lower where instances share too few cores', () => {
     const run = (sliceUs: number) =>
       simulate({
         costs: costsWith({ machine: { sliceUs } }, nodeLike),
@@ -107,7 +107,7 @@ describe('the order of visits', () => {
     expect([1, 2, 3, 4, 5].map(() => visits.shift(0))).toEqual([3, 0, 2, 4, -1]);
   });
 
-  test('of an instance whose block others want takes only those that asked before, deliveries first', () => {
+  test('of an instance from which others request the block is that of visits that asked before them', () => {
     for (const order of ['arrival', 'alternating'] as const) {
       const visits = queuesOf(order);
       visits.push(0, commit, 0, 10);
@@ -154,21 +154,21 @@ describe('the write lock', () => {
       measureOperations: 40_000,
     });
 
-  test('alternating keeps dequeuers up with enqueuers; by arrival their backlog grows to its bound', () => {
+  test('in alternating order lets dequeuers keep up with enqueuers; by arrival the backlog grows to its bound', () => {
     const [alternating, arrival] = (['alternating', 'arrival'] as const).map((order) => run({ order }, 1));
     expect(alternating!.latencyMs.p50 * 10).toBeLessThan(arrival!.latencyMs.p50);
     expect(alternating!.timeShare['flow control']).toBe(0);
     expect(arrival!.timeShare['flow control']).toBeGreaterThan(0);
   });
 
-  test('whose transfers are work of processes costs CPU; a lone process pays nothing', () => {
+  test('costs CPU if processes transfer it, and none if there is only one process', () => {
     const cpu = (transferBy: 'process' | 'network', instances: number) =>
       run({ transferBy, transferUs: 300, order: 'arrival' }, instances).cpuUsPerMessage;
     expect(cpu('process', 1)).toBe(cpu('network', 1));
     expect(cpu('process', 3)).toBeGreaterThan(1.1 * cpu('network', 3));
   });
 
-  test('passes through the process that serves it, so between two others it takes two messages', () => {
+  test('passes through the process that serves it, so that a transfer between two others takes two messages', () => {
     const rate = (instances: number) =>
       run({ transferBy: 'process', transferUs: 2_000 }, instances).dequeuePerSec;
     const loss = rate(2) / rate(3);

@@ -9,7 +9,7 @@ import { LogHistogram } from '../src/sim/log-histogram.ts';
 import { costsWith, workloadWith } from './model-costs.ts';
 
 describe('the calendar', () => {
-  test('gives events back by time, whatever comes in between', () => {
+  test('returns events in the order of their times, also if some are added in between', () => {
     const step = fc.option(fc.double({ min: 0, max: 1e6, noNaN: true }), { nil: null });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
@@ -37,7 +37,7 @@ describe('the calendar', () => {
 });
 
 describe('lists of jobs', () => {
-  test('are first in first out, each for itself, and let a job leave from the middle', () => {
+  test('are each first in, first out, and a job can be removed from the middle', () => {
     const jobs = 12;
     const step = fc.record({
       list: fc.integer({ min: 0, max: 2 }),
@@ -69,7 +69,7 @@ describe('lists of jobs', () => {
 });
 
 describe('the histogram', () => {
-  test('knows every quantile within 1.6 %', () => {
+  test('has every quantile within 1.6 %', () => {
     const durations = fc.array(fc.double({ min: 0.001, max: 1e9, noNaN: true }), {
       minLength: 1,
       maxLength: 200,
@@ -86,7 +86,7 @@ describe('the histogram', () => {
     );
   });
 
-  test('of nothing is zero, and zero is a duration', () => {
+  test('without durations has quantiles of zero, and counts durations of zero', () => {
     const histogram = new LogHistogram();
     expect([histogram.quantile(0.5), histogram.mean, histogram.count]).toEqual([0, 0, 0]);
     histogram.record(0, 3);
@@ -94,8 +94,8 @@ describe('the histogram', () => {
   });
 });
 
-describe('chance', () => {
-  test('is the same for a seed, spread evenly, and apart for seeds that are neighbours', () => {
+describe('random numbers', () => {
+  test('are the same for the same seed, evenly spread, and different for adjacent seeds', () => {
     const draw = (seed: number) => {
       const random = new Random(seed);
       return Array.from({ length: 20_000 }, () => random.next());

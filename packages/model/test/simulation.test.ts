@@ -1,4 +1,4 @@
-/** What must hold of every simulation: nothing is lost, time adds up, the seed decides, more of a cost never helps. */
+/** What must hold of every simulation: no message is lost, times add up, the seed decides, and a higher cost never helps. */
 import { type ModelWorkload, type SimulationResult, simulate, simulateInSteps } from '@shardlab/model';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -48,7 +48,7 @@ describe('every simulation', () => {
     );
   });
 
-  test('tells where all of the time of all sessions went', () => {
+  test('accounts for all of the time of all sessions', () => {
     fc.assert(
       fc.property(anyCosts, anyWorkload, anySeed, (costs, workload, seed) => {
         const result = simulate({ costs, workload, seed, ...small });
@@ -73,7 +73,7 @@ describe('every simulation', () => {
     );
   });
 
-  test('does not stall while both sides have sessions on every instance', () => {
+  test('does not stall while every instance has enqueuers and dequeuers', () => {
     fc.assert(
       fc.property(anyCosts, anyWorkload, anySeed, (costs, any, seed) => {
         const workload = { ...any, placement: 'even' as const };
@@ -96,7 +96,7 @@ describe('every simulation', () => {
   });
 });
 
-describe('more of a cost never makes a queue faster', () => {
+describe('a higher cost never makes a queue faster', () => {
   const rate = (costs: typeof nodeLike, workload: ModelWorkload) =>
     simulate({ costs, workload, measureOperations: 40_000 }).dequeuePerSec;
   const cases: [name: string, (factor: number) => SimulationResult['dequeuePerSec']][] = [
@@ -149,8 +149,8 @@ describe('more of a cost never makes a queue faster', () => {
   });
 });
 
-describe('the parts of a cluster', () => {
-  test('sharded instances with a core each add up; a shared block does not', () => {
+describe('a simulated cluster', () => {
+  test('loses rate when its sessions are spread over more instances, but only where they share an index block', () => {
     const at = (kind: 'sharded' | 'unsharded', instances: number) =>
       simulate({
         costs: clusterLike,
@@ -161,7 +161,7 @@ describe('the parts of a cluster', () => {
     expect(at('unsharded', 8) / at('unsharded', 1)).toBeLessThan(0.7);
   });
 
-  test('enqueuers that are faster than dequeuers are held back at the bound of the backlog', () => {
+  test('pauses enqueuers that are faster than dequeuers at the bound of the backlog', () => {
     const { enqueuePerSec, dequeuePerSec, messages, timeShare } = simulate({
       costs: costsWith({ sharded: { dequeueUs: 20 } }, nodeLike),
       workload: workloadWith({ enqueuers: 8, dequeuers: 1, backlogMax: 500 }),
@@ -171,7 +171,7 @@ describe('the parts of a cluster', () => {
     expect(messages.ready + messages.held).toBeLessThan(500 + 9 * 10);
   });
 
-  test('messages are forwarded only to an instance whose enqueuers and dequeuers live separate', () => {
+  test('forwards messages only if enqueuers and dequeuers are on different instances', () => {
     const run = (placement: 'even' | 'separate') =>
       simulate({
         costs: nodeLike,
@@ -185,7 +185,7 @@ describe('the parts of a cluster', () => {
     expect(separate.dequeuePerSec).toBeGreaterThan(0);
   });
 
-  test('each subscriber of a topic gets each message, which is stored once', () => {
+  test('gives each subscriber of a topic each message, and stores it once', () => {
     const { enqueuePerSec, dequeuePerSec } = simulate({
       costs: clusterLike,
       workload: workloadWith({ instances: 4, enqueuers: 4, dequeuers: 40, subscribers: 10 }),
@@ -194,7 +194,7 @@ describe('the parts of a cluster', () => {
     expect(dequeuePerSec / enqueuePerSec).toBeLessThan(10.5);
   });
 
-  test('nonpersistent messages need no writer, relaxed ones no sync', () => {
+  test('needs no writer for nonpersistent messages and no sync for relaxed ones', () => {
     const at = (durability: 'durable' | 'relaxed' | 'memory') =>
       simulate({ costs: nodeLike, workload: workloadWith({ durability }), measureOperations: 50_000 });
     expect(at('memory').use.writerThread).toBe(0);
@@ -202,13 +202,13 @@ describe('the parts of a cluster', () => {
     expect(at('memory').dequeuePerSec).toBeGreaterThan(at('relaxed').dequeuePerSec);
   });
 
-  test('without dequeuers a bounded backlog comes to a stand, and the simulation ends', () => {
+  test('ends as stalled if a bounded backlog is full and nobody dequeues', () => {
     const result = simulate({ costs: nodeLike, workload: workloadWith({ dequeuers: 0, backlogMax: 200 }) });
     expect(result.ended).toBe('stalled');
     expect(result.messages.enqueued).toBeGreaterThanOrEqual(200);
   });
 
-  test('a workload out of its bounds is refused by name', () => {
+  test('refuses a workload with a value out of bounds and names the value', () => {
     for (const [changes, name] of [
       [{ instances: 0 }, 'instances'],
       [{ enqueuers: 0, dequeuers: 0 }, 'enqueuers + dequeuers'],
@@ -222,7 +222,7 @@ describe('the parts of a cluster', () => {
 });
 
 describe('a simulation in steps', () => {
-  test('pauses about once every thousand operations, and has the result of one without pauses', () => {
+  test('pauses about once every thousand operations, and has the same result as without pauses', () => {
     const options = {
       costs: nodeLike,
       workload: workloadWith({}),
@@ -238,7 +238,7 @@ describe('a simulation in steps', () => {
     expect(pauses).toBeLessThanOrEqual(10);
   });
 
-  test('pauses where a time ends it too', () => {
+  test('also pauses if a time ends it', () => {
     const phases = { warmupMs: 20, measureMs: 100 };
     const steps = simulateInSteps({ costs: nodeLike, workload: workloadWith({}), phases });
     expect(steps.next().done).toBe(false);

@@ -18,7 +18,7 @@ const exadata = fileOf('exadata-x4-2');
 const here = fileOf('two-core-xeon');
 
 describe('the sources of a hardware file', () => {
-  test('are counted leaf by leaf', () => {
+  test('are counted over all numbers of the file', () => {
     for (const file of [exadata, here]) {
       const counts = countSources(file);
       const leaves = sourcesOf(file.costs);
@@ -27,7 +27,7 @@ describe('the sources of a hardware file', () => {
     }
   });
 
-  test('are told in one sentence, the multiples of free parameters as chosen', () => {
+  test('are described in one sentence, which calls multiples of free parameters chosen', () => {
     expect(sourcesInWords(exadata)).toContain('18 chosen multiples of 3 free parameters');
     expect(sourcesInWords(exadata)).not.toContain('measured');
     expect(sourcesInWords(here)).toMatch(
@@ -36,7 +36,7 @@ describe('the sources of a hardware file', () => {
     expect(sourcesInWords(here)).not.toContain('free parameters');
   });
 
-  test('what the note calls assumed or not modelled is chosen, not a fact of the design', () => {
+  test('are _chosen_ for every number whose note says assumed or not modelled', () => {
     for (const { path, leaf } of [exadata, here].flatMap(({ costs }) => sourcesOf(costs))) {
       if (leaf.source === 'fitted' || !/assumed|not modelled/i.test(leaf.note ?? '')) continue;
       expect([path, leaf.source]).toEqual([path, 'chosen']);
@@ -47,7 +47,7 @@ describe('the sources of a hardware file', () => {
 describe('predictions with drawn costs', () => {
   const options = { draws: 2, effort: 0.02 };
 
-  test('are counted for each claim, the same for a seed', () => {
+  test('are counted for each claim, with the same result for the same seed', () => {
     const counts = holdsOverDrawnCosts(exadata, options);
     expect(counts.map(({ claim }) => claim).join(' ')).toBe('A1 A4 A6 A7 A12 A13 A14 A15 A16 A17 A18');
     for (const { holds, of } of counts) {
@@ -58,7 +58,7 @@ describe('predictions with drawn costs', () => {
     expect(holdsOverDrawnCosts(exadata, options)).toEqual(counts);
   });
 
-  test('of a file without fitted costs hold always or, but for chance, never', () => {
+  test('of a file without fitted costs hold always or, apart from random variation, never', () => {
     const fixed = JSON.parse(
       JSON.stringify(exadata, (_, node) =>
         node?.source === 'fitted'
@@ -71,14 +71,14 @@ describe('predictions with drawn costs', () => {
     expect([hold('A6'), hold('A12'), hold('A16')]).toEqual([2, 0, 0]);
   });
 
-  test('a rate is no matter of structure: it holds for some costs and fails for others', () => {
+  test('of a rate do not follow from the structure: they hold for some costs and fail for others', () => {
     const rate = holdsOverDrawnCosts(exadata, { draws: 8, effort: 0.02 }).find(
       ({ claim }) => claim === 'A12',
     )!;
     expect(followsFromStructure(rate)).toBe(false);
   });
 
-  test('follow from the structure from 95 % on', () => {
+  test('follow from the structure if they hold for at least 95 % of the draws', () => {
     expect(followsFromStructure({ holds: 190, of: 200 })).toBe(true);
     expect(followsFromStructure({ holds: 189, of: 200 })).toBe(false);
   });

@@ -9,7 +9,7 @@ const retries = 'queues/retries.ts';
 const forwardReceiver = 'forwarding/forward-receiver.ts';
 const outbound = 'forwarding/outbound-forwarding.ts';
 
-/** The engine's own assertions would stop the instance before a client sees what is wrong. */
+/** Removes assertions of the engine that would stop the instance before a client sees the effect of the bug. */
 const withoutAssertions: readonly SourceEdit[] = [
   {
     file: cursorDeliveries,
