@@ -3,7 +3,7 @@ import { BacklogShares } from '../src/programs/queue/trial/backlog-shares.ts';
 import type { ToWorker } from '../src/programs/queue/trial/protocol.ts';
 import { BacklogGate } from '../src/trial/backlog-gate.ts';
 
-/** Whether a promise is resolved once everything that is due has run. */
+/** Whether a promise is resolved at the end of this turn of the event loop. */
 async function isDone(promise: Promise<void>): Promise<boolean> {
   let done = false;
   void promise.then(() => {
@@ -14,7 +14,7 @@ async function isDone(promise: Promise<void>): Promise<boolean> {
 }
 
 describe('the backlog gate', () => {
-  test('is full at its bound and lets waiters go when a consumer makes room', async () => {
+  test('is full at its bound and releases waiters when a consumer makes room', async () => {
     const gate = new BacklogGate(20);
     gate.enqueued(10);
     expect(gate.full).toBe(false);
@@ -27,7 +27,7 @@ describe('the backlog gate', () => {
     expect(gate.full).toBe(false);
   });
 
-  test('follows the share of a shared queue instead of its own counts', async () => {
+  test('uses its share of a queue that instances share instead of its own counts', async () => {
     const gate = new BacklogGate(20);
     gate.enqueued(30);
     const waiting = gate.wait();
@@ -37,7 +37,7 @@ describe('the backlog gate', () => {
     expect(gate.full).toBe(true);
   });
 
-  test('never holds anybody after the phase has ended', async () => {
+  test('blocks no enqueuer after it was disabled at the end of a phase', async () => {
     const gate = new BacklogGate(20);
     gate.enqueued(30);
     const waiting = gate.wait();
@@ -47,7 +47,7 @@ describe('the backlog gate', () => {
   });
 });
 
-test('instances that share a backlog are told their share at each report of one of them', () => {
+test('instances that share a backlog are sent their share whenever one of them reports its counts', () => {
   const sent: ToWorker[] = [];
   const worker = { send: (message: ToWorker) => void sent.push(message) };
   const shares = new BacklogShares([worker, worker]);

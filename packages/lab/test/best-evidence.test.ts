@@ -17,7 +17,7 @@ const clause = (
   value: number | null = 1,
 ): ClaimClause => ({ ...unmeasured!.clauses[0]!, condition, verdict, value, repeats: 5, provisional: false });
 
-/** Of a scenario of the same name. */
+/** A stored verdict whose scenario has the name of its run. */
 const named = (runId: string, change: Partial<StoredVerdict>): StoredVerdict => ({
   ...unmeasured!,
   verdict: 'holds',
@@ -68,13 +68,13 @@ test('a claim that holds under one condition and fails under that of another sce
   expect(runs(best.others)).toEqual(['remote']);
 });
 
-test('under one condition the better evidence alone counts', () => {
+test('of two verdicts under the same condition only the better evidence counts', () => {
   const better = named('better', { clauses: [clause('as it is', 'holds')], repeats: 10 });
   const worse = named('worse', { clauses: [clause('as it is', 'does-not-hold')], verdict: 'does-not-hold' });
   expect(bestEvidence([worse, better])).toEqual({ verdict: better, others: [] });
 });
 
-test('evidence of another kind adds nothing, and neither does an older verdict of the same scenario', () => {
+test('quick or provisional evidence and an older verdict of the same scenario add nothing to the best one', () => {
   const full = named('full', { clauses: [clause('embedded sessions', 'holds')], endedAtMs: 2 });
   const failed: Partial<StoredVerdict> = {
     verdict: 'does-not-hold',

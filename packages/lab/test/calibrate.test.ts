@@ -1,11 +1,11 @@
-/** A calibration in its smallest form: that it measures every cost and leaves nothing behind, never how large they are. */
+/** A calibration in its smallest form. These tests check that it measures every cost and leaves nothing behind, not how large costs are. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CalibrationProgress, calibrateInProcess, parseHardware } from '@shardlab/lab';
 import { sourcesOf } from '@shardlab/model';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-// The engine's own numbers: its public door has no room for them.
+// The engine's limits are not part of its public entry.
 import { limits } from '../../engine/src/api/limits.ts';
 import { measureClient } from '../src/calibrate/client-costs.ts';
 import { engineBuild } from '../src/calibrate/hardware-from-measurements.ts';
@@ -58,7 +58,7 @@ test('a calibration whose data cannot be written fails with the reason', async (
   expect(code).toBe('DATA_FOLDER_UNUSABLE');
 });
 
-test('what the engine does not tell is as the engine has it', () => {
+test('the limits that the calibration assumes are those of the engine', () => {
   expect(engineBuild).toMatchObject({
     groupsInFlight: limits.groupsInFlightMax,
     groupBytesMax: limits.groupBytesMax,
@@ -66,7 +66,7 @@ test('what the engine does not tell is as the engine has it', () => {
   });
 });
 
-test('the load generator costs something on an instance that does nothing', async () => {
+test('the CPU of the load generator is measured on an instance that does nothing', async () => {
   const { enqueueUs, dequeueUs } = await measureClient(512);
   expect(enqueueUs).toBeGreaterThan(0.01);
   expect(dequeueUs).toBeGreaterThan(0.01);

@@ -1,4 +1,4 @@
-/** Where each document states its claims, and in which words. */
+/** Each claim names the place in its document and quotes the words that state it. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,10 +7,10 @@ import { describe, expect, it } from 'vitest';
 
 const { studies } = bundledStudies.describe();
 const ofStudy = (id: string) => studies.find((study) => study.id === id)!;
-/** Line breaks and runs of spaces are the layout of a text, not its words. */
+/** Quotations are compared without the line breaks and runs of spaces that the layout of a document adds. */
 const words = (text: string) => text.replace(/\s+/g, ' ');
 
-/** The passages of a quotation that the text does not have, in their order. */
+/** The passages of a quotation that the text does not contain in this order. */
 function missingIn(text: string, stated: string): string[] {
   let from = 0;
   return stated.split(' … ').filter((passage) => {
@@ -21,7 +21,7 @@ function missingIn(text: string, stated: string): string[] {
 }
 
 describe('each claim', () => {
-  it('has a place in its document, and words of it that no other claim of the study quotes alone', () => {
+  it('has a place in its document and a quotation that no other claim of the study has', () => {
     for (const { id, claims, statements } of studies) {
       expect(statements.map(({ claim }) => claim)).toEqual(claims);
       for (const { claim, where, stated } of statements) {
@@ -32,7 +32,7 @@ describe('each claim', () => {
     }
   });
 
-  it('has a translation where the document is not in English, and only there', () => {
+  it('has a translation if and only if the document is not in English', () => {
     for (const { document, statements } of studies)
       for (const { claim, translation } of statements)
         expect(translation !== undefined, claim).toBe(document.language !== undefined);
@@ -54,7 +54,7 @@ describe('each claim', () => {
 });
 
 describe('a quotation is in its document', () => {
-  it('in those of this repository', async () => {
+  it('if the document is in this repository', async () => {
     const text = words(
       await readFile(fileURLToPath(new URL('../../../docs/distributed.md', import.meta.url)), 'utf8'),
     );
@@ -63,16 +63,19 @@ describe('a quotation is in its document', () => {
   });
 
   const folder = process.env.DOCUMENTS;
-  it.skipIf(folder === undefined)('in those of others, whose texts are in the folder DOCUMENTS', async () => {
-    const names = (await readdir(folder!)).filter((name) => name.endsWith('.txt'));
-    const texts = await Promise.all(
-      names.map(async (name) => words(await readFile(join(folder!, name), 'utf8'))),
-    );
-    const published = studies.filter(({ id }) => id !== 'jetstream' && id !== 'peers');
-    for (const { claim, stated } of published.flatMap(({ statements }) => statements))
-      expect(
-        texts.some((text) => missingIn(text, stated).length === 0),
-        `${claim}: ${stated}`,
-      ).toBe(true);
-  });
+  it.skipIf(folder === undefined)(
+    'if the document is published elsewhere and its text is in the folder DOCUMENTS',
+    async () => {
+      const names = (await readdir(folder!)).filter((name) => name.endsWith('.txt'));
+      const texts = await Promise.all(
+        names.map(async (name) => words(await readFile(join(folder!, name), 'utf8'))),
+      );
+      const published = studies.filter(({ id }) => id !== 'jetstream' && id !== 'peers');
+      for (const { claim, stated } of published.flatMap(({ statements }) => statements))
+        expect(
+          texts.some((text) => missingIn(text, stated).length === 0),
+          `${claim}: ${stated}`,
+        ).toBe(true);
+    },
+  );
 });

@@ -53,7 +53,7 @@ const load = (system: string, dequeuePerSec: number, params: Params = {}) =>
 const standing = (system: string, backlog: number, dequeuePerSec: number) =>
   pointOf('standing-backlog', system, { backlog }, { dequeuePerSec });
 
-/** What the documents say. */
+/** Points of servers that lose as much as the documents say. */
 const asSaid: readonly Point[] = [
   ...['none', 'kill', 'pause', 'partition'].map((fault) => failure(fault)),
   ...['all', 'one'].flatMap((cut) => [
@@ -76,7 +76,7 @@ const ofIntegrity = ['J1', 'J2', 'J4', 'J5', 'J6'];
 
 describe('the claims about JetStream', () => {
   it('hold for servers that do what the documents say', () => {
-    // One run has faults or rates, never both.
+    // A run has either faults or rates, so their claims are judged with points of their own.
     const held = [...judge(ofIntegrity, asSaid), ...judge(['J3'], asSaid.slice(0, 4))];
     const others = judge(['J7', 'J8', 'J9', 'J10'], [...rates, ...backlogs]);
     expect([...held, ...others].map(({ id, verdict: said }) => [id, said])).toEqual(
@@ -108,18 +108,18 @@ describe('the claims about JetStream', () => {
     expect(verdict(id, points)).toBe('does-not-hold');
   });
 
-  it('that something can be lost is shown by a single case', () => {
+  it('that something can be lost hold after a loss in one repeat', () => {
     const [claim] = judge(['J5'], [powerCut('one', 'jetstream-r3', [0, 0, 40, 0, 0])]);
     expect(claim).toMatchObject({ verdict: 'holds', value: 40, provisional: false });
     expect(claim!.reason).toContain('in 1 of 5');
   });
 
-  it('that nothing is lost is not shown by servers that acknowledged nothing', () => {
+  it('that nothing is lost do not hold for servers that acknowledged nothing', () => {
     const silent = powerCut('all', 'jetstream-r3-synced', 0, { acknowledged: 0 });
     expect(verdict('J6', [silent])).toBe('inconclusive');
   });
 
-  it('compare only systems that did the same', () => {
+  it('compare only systems that had the same workload', () => {
     const apart = [load('jetstream-r3', 4_000), load('jetstream-r3-synced', 1_000, { subscribers: 10 })];
     expect(verdict('J7', apart)).toBe('inconclusive');
     expect(verdict('J10', [standing('jetstream-r1', 1_000, 9), standing('jetstream-r1', 2_000, 9)])).toBe(
@@ -138,7 +138,7 @@ describe('the claims about JetStream', () => {
   });
 });
 
-describe('a store that only pretends', () => {
+describe('a store that only pretends to keep messages', () => {
   /** It acknowledges everything and keeps nothing, always at the same speed. */
   const pretending: readonly Point[] = [
     ...['kill', 'pause', 'partition'].map((fault) => failure(fault, { lost: 900, consumed: 0, gapMs: 20 })),
@@ -158,7 +158,7 @@ describe('a store that only pretends', () => {
     ]),
   ];
 
-  it('fulfils the claims that are graded weak, and no other', () => {
+  it('makes the claims hold that are graded weak, and no other', () => {
     const quick = [failure('kill', { gapMs: 20 })];
     const met = [
       ...judge(ofIntegrity, pretending),

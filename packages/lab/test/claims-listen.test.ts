@@ -67,7 +67,7 @@ function loadPoint(
   );
 }
 
-/** What the document's table says of the session pairs. */
+/** Points with the figures in the document's table of session pairs. */
 const documentLine = () =>
   listenDocument.table.map((row) =>
     loadPoint(
@@ -86,7 +86,7 @@ const at = (pairs: number, changed: Partial<LoadFigures> = {}): LoadFigures => (
   ...changed,
 });
 
-/** Pairs 1 to 64 whose gets, times and rates follow powers of the pairs. */
+/** Points of 1 to 64 pairs, whose figures are a function of the number of pairs. */
 const line = (of: (pairs: number) => Partial<LoadFigures>) =>
   [1, 2, 4, 8, 16, 32, 64].map((pairs) => loadPoint({ pairs }, at(pairs, of(pairs)), new Random(pairs)));
 
@@ -128,7 +128,7 @@ const casePoint = (name: CaseName, changed: Record<string, number[]> = {}): Poin
 const allCases = (changed: Partial<Record<CaseName, Record<string, number[]>>> = {}) =>
   (Object.keys(casesAsTraced) as CaseName[]).map((name) => casePoint(name, changed[name]));
 
-/** Off by one in the last repeat only. */
+/** Repeats of a value, of which the last is off by one. */
 const onceOff = (value: number) => [...same(value).slice(1), value + 1];
 
 const twoMethods = (subscriberSleeps: number, latchGetsPerDequeue = 0) => [
@@ -145,8 +145,8 @@ const copies = (sleeps: readonly number[]) =>
   );
 
 describe('the claims about listening', () => {
-  it("hold for the document's figures, but its table is further from its model than its own check", () => {
-    // As in runs: each scenario has points of its own.
+  it("hold for the document's figures, except that its table deviates from its model by more than its own check allows", () => {
+    // Each scenario has points of its own, as in runs.
     const line = documentLine();
     const points: Record<string, Point[]> = { L1: line, L2: line, L3: line, L6: line, L4: twoMethods(0.2) };
     points.L7 = [...copies([0.3, 0.05, 0.01]), ...twoMethods(0.2)];
@@ -160,13 +160,13 @@ describe('the claims about listening', () => {
     expect(judge('L6', line).reason).toContain("The document's own table has 0.51 at 64");
   });
 
-  it('hold for a system that is the model itself, as to its gets', () => {
+  it('about gets hold for a system with exactly the gets of the model', () => {
     const model = line((pairs) => ({ mutexGetsPerDequeue: 12 * pairs, latchGetsPerDequeue: 6 * pairs }));
     expect(judge('L6', model).verdict).toBe('holds');
     expect(judge('L2', model).verdict).toBe('holds');
   });
 
-  it('are open without points', () => {
+  it('are inconclusive without points', () => {
     for (const { id } of study.claims)
       expect(judge(id, []), id).toMatchObject({ verdict: 'inconclusive', repeats: 0 });
   });
@@ -220,7 +220,7 @@ describe('the claims about listening', () => {
     expect(['does-not-hold', 'mixed']).toContain(judge(id, points).verdict);
   });
 
-  it('are not comparable where few cores are full and the claim is missed', () => {
+  it('are not comparable if the claim is missed and all of a few cores are busy', () => {
     const full = line((pairs) => ({ dequeuePerSec: 1_000 / pairs })).map((point) => ({
       ...point,
       figures: { ...point.figures, cpuCores: { ...point.figures.cpuCores!, value: 1.95 } },
@@ -251,19 +251,19 @@ describe('the claims about listening', () => {
       judge(id, waiting(runnableShare), cores).clauses!.map(({ verdict }) => verdict);
     expect(verdicts(0.4, 2)).toContain('not-comparable');
     expect(verdicts(0.4, 2)).not.toContain('does-not-hold');
-    // However busy the cores are.
+    // A refutation does not depend on how busy the cores are.
     for (const given of [verdicts(0.02, 2), verdicts(0.4, 64)]) {
       expect(given).toContain('does-not-hold');
       expect(given).not.toContain('not-comparable');
     }
   });
 
-  it('L7 and L4 tell nothing of waits where no session slept', () => {
+  it('about waits are inconclusive if no session slept', () => {
     const none = [loadPoint({ pairs: 2 }, at(2, { mutexSleepsPerDequeue: 0 })), ...twoMethods(0.2)];
     expect(judge('L7', none).verdict).toBe('inconclusive');
   });
 
-  it('few of them hold for random numbers', () => {
+  it('seldom hold for random numbers', () => {
     const held = new Map(study.claims.map(({ id }) => [id, 0]));
     const seeds = 100;
     for (let seed = 1; seed <= seeds; seed += 1) {

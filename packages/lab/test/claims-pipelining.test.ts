@@ -21,13 +21,13 @@ const study = bundledStudies.studies.find(({ id }) => id === 'pipelining')!;
 const ids = study.claims.map(({ id }) => id);
 const seeds = 100;
 
-/** Figures of a system that is a formula. */
+/** A system whose figures are computed by formulas. */
 interface Formula {
   rate(params: PipeliningParams, chance: Random): number;
   deviation(params: PipeliningParams, chance: Random): number;
   cpuCores: number | ((params: PipeliningParams) => number);
   cases(name: PipelineCaseName, messages: number): Record<string, number>;
-  /** Rate of a consumer beside a slow one. */
+  /** The rate of a consumer while another one is slow. */
   beside(params: SlowConsumerParams, chance: Random): number;
 }
 
@@ -39,13 +39,13 @@ const documentCases: Formula['cases'] = (name, messages) => {
   return { refused: isAfter, prefetching: isAfter };
 };
 
-/** Linear to 4 producers with prefetch; the consumer's round trip is the limit without. */
+/** With prefetch the rate is linear up to 4 producers; without, the consumer's round trip limits it. */
 const reference: Formula = {
   rate: ({ configuration, producers, payloadBytes, sendsPerSec }, chance) => {
     const limit = { base: 12_000, quotas: 22_000, 'one-way': 22_000, prefetch: 130_000 }[configuration];
     const each = { base: 4_000, quotas: 6_000, 'one-way': 24_000, prefetch: 32_000 }[configuration];
     const rate = Math.min(limit, (sendsPerSec > 0 ? sendsPerSec : each) * producers);
-    // Sending the bytes takes the same time with and without a pipeline: 2 µs a kilobyte.
+    // Sending a kilobyte takes 2 µs, with and without a pipeline.
     return noisy(1 / (1 / rate + (payloadBytes / 1_024) * 2e-6), chance);
   },
   deviation: ({ configuration }, chance) => noisy(configuration === 'base' ? 0.6 : 0.1, chance),
@@ -55,7 +55,7 @@ const reference: Formula = {
     noisy(pipeline === 'filled-at-once' && messagesMaximum > quotaMessages ? 250 : 60_000, chance),
 };
 
-/** As fast whatever is asked of it. */
+/** A system with the same rate under every configuration. */
 const constant: Formula = {
   rate: (_, chance) => noisy(30_000, chance),
   deviation: (_, chance) => noisy(0.2, chance),
@@ -71,7 +71,7 @@ const constant: Formula = {
   beside: (_, chance) => noisy(30_000, chance),
 };
 
-/** Other numbers in each trial. */
+/** A system with random figures in each trial. */
 const random: Formula = {
   rate: (_, chance) => 1_000 * 200 ** chance.next(),
   deviation: (_, chance) => chance.next(),
@@ -135,7 +135,7 @@ describe('the claims about pipelining', () => {
     expect(held(verdictsOf(reference))).toEqual(study.claims.map(({ id }) => id));
   });
 
-  test('do not hold for one that is as fast whatever is asked of it', () => {
+  test('do not hold for a system with the same rate under every configuration', () => {
     expect(held(verdictsOf(constant))).toEqual([]);
   });
 
@@ -162,7 +162,7 @@ describe('the claims about pipelining', () => {
     off('D8', { 'huge-fair-pipeline': { leftToAnother: 0 } });
   });
 
-  test('about starvation do not hold if the rates do not show it, whatever the counts say', () => {
+  test('about starvation do not hold if the rates do not show it, even if the counts do', () => {
     const fairStarves: Formula = {
       ...reference,
       beside: (params, chance) => (params.pipeline === 'none' ? noisy(60_000, chance) : noisy(250, chance)),
@@ -171,7 +171,7 @@ describe('the claims about pipelining', () => {
     expect(verdictsOf({ ...reference, beside: constant.beside }).D8).toBe('does-not-hold');
   });
 
-  test('at a given load hold where cores are left, although the same at full speed tells nothing', () => {
+  test('hold at a given load that leaves cores free, even if they are not comparable at full speed', () => {
     const fullAtFullSpeed: Formula = {
       ...reference,
       rate: (params, chance) => reference.rate(params, chance) ** (params.sendsPerSec > 0 ? 1 : 0.8),
@@ -189,7 +189,7 @@ describe('the claims about pipelining', () => {
     }
   });
 
-  test('about rates are not comparable where all cores are full and the bar is not reached', () => {
+  test('about rates are not comparable if all cores are busy and the bar is not reached', () => {
     const slow: Formula = {
       ...reference,
       rate: (params, chance) => reference.rate(params, chance) ** 0.8,

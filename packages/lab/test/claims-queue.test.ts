@@ -14,7 +14,7 @@ const withParams = (made: Point, params: Params): Point => ({
 });
 
 describe('A7, four times as many dequeues per CPU', () => {
-  /** µs of a message at 1 and at 32 threads, on one and on two instances. */
+  /** Points with these CPU times of a message, in µs, at 1 and at 32 threads, on one and on two instances. */
   const pairs = (
     sharded: [number, number],
     unsharded: [number, number],
@@ -28,12 +28,12 @@ describe('A7, four times as many dequeues per CPU', () => {
       ]),
     );
 
-  test('holds at six times under load, and less with one thread', () => {
+  test('holds if it is six times under load and less with one thread', () => {
     const both = withGrouped(pairs([20, 10], [60, 60]));
     expect(judge('A7', both)).toMatchObject({ verdict: 'holds', value: 6 });
   });
 
-  test('against one baseline alone does not hold, and names the other as not measured', () => {
+  test('is inconclusive against one baseline alone, and names the other as not measured', () => {
     expect(judge('A7', pairs([20, 10], [60, 60]))).toMatchObject({
       verdict: 'inconclusive',
       reason: expect.stringContaining(
@@ -42,12 +42,12 @@ describe('A7, four times as many dequeues per CPU', () => {
     });
   });
 
-  test('does not hold at twice, nor if the load makes it less', () => {
+  test('does not hold if it is only twice, or becomes less under load', () => {
     expect(judge('A7', pairs([40, 30], [60, 60]))).toMatchObject({ verdict: 'does-not-hold', value: 2 });
     expect(clause('A7', pairs([5, 10], [60, 60]), 'higher load')).toBe('does-not-hold');
   });
 
-  test('threads are fixed: the most up to 32, and the lowest ratio of any number of instances counts', () => {
+  test('is judged at the largest common number of threads up to 32, by the lowest ratio of any number of instances', () => {
     const past = [
       point({ threads: 64, deq: 20_000, cpuUs: 1, repeats: five }),
       point({ system: 'unsharded', threads: 64, deq: 5_000, cpuUs: 100, repeats: five }),
@@ -57,7 +57,7 @@ describe('A7, four times as many dequeues per CPU', () => {
     expect(judge('A7', apart)).toMatchObject({ verdict: 'inconclusive', value: null });
   });
 
-  test('against a grouped baseline too it is mixed', () => {
+  test('is mixed if it holds against one baseline and not against the grouped one', () => {
     const grouped = pairs([20, 10], [20, 12], 'unsharded-grouped').filter(
       ({ system }) => system !== 'sharded',
     );
@@ -72,7 +72,7 @@ describe('A7, four times as many dequeues per CPU', () => {
     expect(first!.reason).toContain('Of the factor 6, group commit gives 5 and sharding 1.2.');
   });
 
-  test('once at 4.7 is inconclusive, and repeats that reach over the bar are', () => {
+  test('is inconclusive if 4.7 was measured once, or if repeats are on both sides of the bar', () => {
     const once = pairs([20, 10], [47, 47], 'unsharded', [1]);
     expect(clause('A7', once, 'four times')).toBe('inconclusive');
     const spread = [1, 32].flatMap((threads) => [
@@ -88,14 +88,14 @@ describe('A8, work is spread evenly', () => {
   const skewed = (shares: number[], changes: Partial<PointFacts> = {}) =>
     withParams(point({ ...facts, shares, ...changes }), { placement: 'skewed' });
 
-  test('cannot be told where sessions are placed evenly: there every queue is even', () => {
+  test('is not comparable if sessions are placed evenly, since any queue spreads them evenly then', () => {
     expect(judge('A8', [point(facts)])).toMatchObject({ verdict: 'not-comparable', value: null });
     const uneven = judge('A8', [point({ ...facts, shares: [0.65, 0.35] })]);
     expect(uneven.reason).toContain('reaches 0.7 of the mean rate');
     expect(judge('A8', [point({ ...facts, threads: 3 })]).verdict).toBe('inconclusive');
   });
 
-  test('holds where three of four threads are on one instance and all dequeue alike', () => {
+  test('holds if three of four threads are on one instance and all threads dequeue at the same rate', () => {
     const points = [point(facts), skewed([0.75, 0.25]), skewed([0.5, 0.5], { system: 'unsharded' })];
     const result = judge('A8', points);
     expect(result).toMatchObject({ verdict: 'holds', value: 1 });
@@ -108,7 +108,7 @@ describe('A8, work is spread evenly', () => {
     expect(judge('A8', [skewed([0.9, 0.1])])).toMatchObject({ verdict: 'does-not-hold', value: 0.4 });
   });
 
-  test('is not comparable where clients set the pace, or all cores are busy', () => {
+  test('is not comparable if clients set the pace, or all cores are busy', () => {
     const idle = { event: 'waiting for messages', class: 'idle' as const, totalMs: 8_000 };
     expect(judge('A8', [skewed([0.75, 0.25], { waits: [idle] })]).reason).toContain('clients set the pace');
     const full = skewed([0.5, 0.5], { deq: 100_000, cpuUs: 19 });
@@ -129,7 +129,7 @@ describe('A9, a dequeue under a millisecond', () => {
   const tenth = [0.1, 0.11, 0.12, 0.1, 0.11];
   const three = [3, 2.8, 3.1, 3, 2.9];
 
-  test('holds at a tenth of one, and says what was not measured', () => {
+  test('holds at 0.1 ms, and says what was not measured', () => {
     const result = judge('A9', at(tenth));
     expect(result).toMatchObject({ verdict: 'holds', value: 0.108 });
     expect(
@@ -138,16 +138,16 @@ describe('A9, a dequeue under a millisecond', () => {
     expect(result.weak).toContain('memory of its own process');
   });
 
-  test('does not hold at three, nor if one in a hundred takes three', () => {
+  test('does not hold at 3 ms, or if one in a hundred takes 3 ms', () => {
     expect(judge('A9', at(three)).verdict).toBe('does-not-hold');
     expect(judge('A9', at(tenth, three)).verdict).toBe('does-not-hold');
   });
 
-  test('is inconclusive around one', () => {
+  test('is inconclusive around 1 ms', () => {
     expect(judge('A9', at([0.9, 1.2, 0.8, 1.1, 1])).verdict).toBe('inconclusive');
   });
 
-  test('remote sessions are a condition of their own', () => {
+  test('is judged for remote sessions as a condition of its own', () => {
     const remote = at(three).map((each) => withParams(each, { sessions: 'remote' }));
     expect(judge('A9', [...at(tenth), ...remote])).toMatchObject({ verdict: 'mixed', value: 2.958 });
     const one = point({ threads: 32, operations: 1, deq: 1_000, callMs: three, repeats: five });
@@ -177,7 +177,7 @@ describe('A9, a dequeue under a millisecond', () => {
       };
     };
 
-    test('a message that arrives late after its intended send time refutes it, by place of the sessions', () => {
+    test('is refuted by messages that arrive late after their intended send time, for embedded and remote sessions apart', () => {
       const result = judge('A9', [open(tenth, { p99: three }), open(three, { system: 'sharded-remote' })]);
       expect(result).toMatchObject({ verdict: 'does-not-hold' });
       expect(new Set(result.clauses.map(({ condition }) => condition))).toEqual(
@@ -186,7 +186,7 @@ describe('A9, a dequeue under a millisecond', () => {
       expect(result.reason).toContain('One point, at 1,000/s');
     });
 
-    test('short times alone do not show it', () => {
+    test('is not shown by short times alone', () => {
       expect(judge('A9', [open(tenth)])).toMatchObject({
         verdict: 'not-comparable',
         reason: expect.stringContaining('a short time does not show the claim'),
@@ -194,11 +194,11 @@ describe('A9, a dequeue under a millisecond', () => {
       expect(judge('A9', [...at(tenth), open(tenth)]).verdict).toBe('holds');
     });
 
-    test('nor do those of messages that are not delivered at the rate at which they were to be sent', () => {
+    test('does not hold if messages are not delivered at the rate at which they were to be sent', () => {
       expect(judge('A9', [open(tenth, { rate: 600 })]).verdict).toBe('does-not-hold');
     });
 
-    test('without a steady repeat, or in memory, nothing is decided', () => {
+    test('is inconclusive without a steady repeat, or with a queue in memory', () => {
       expect(judge('A9', [open([])]).reason).toContain('the backlog was steady in no repeat');
       const [result] = bundledStudies.judge(['A9'], [open(three)], { cores: 2, fileSystem: 'tmpfs' });
       expect(result).toMatchObject({ verdict: 'inconclusive', reason: expect.stringContaining('tmpfs') });
@@ -226,13 +226,13 @@ describe('A10, limited by commits and partitions', () => {
     });
   const reads = (totalMs: number) => ({ event: 'backlog read', class: 'configuration' as const, totalMs });
 
-  test('holds when sessions wait for them, and are as much faster without them as these waits allow', () => {
+  test('holds if sessions wait for them, and become as much faster without them as these waits explain', () => {
     expect(judge('A10', points({ gain: 2, waits: (threads) => [commits(0.8, threads)] })).verdict).toBe(
       'holds',
     );
   });
 
-  test('does not hold when they wait for something else, or are no faster without syncs', () => {
+  test('does not hold if sessions wait for something else, or are no faster without syncs', () => {
     const elsewhere = points({
       gain: 1.3,
       waits: (threads) => [commits(0.2, threads), reads(1_500 * threads)],
@@ -243,18 +243,18 @@ describe('A10, limited by commits and partitions', () => {
     );
   });
 
-  test('a gain that these waits cannot explain has another cause', () => {
+  test('does not hold if the gain is larger than these waits explain', () => {
     const more = points({ gain: 4, waits: (threads) => [commits(0.5, threads)] });
     expect(clause('A10', more, 'waits explain')).toBe('does-not-hold');
   });
 
-  test('cannot be compared where the CPU is full before', () => {
+  test('is not comparable if the CPU is full before', () => {
     const full = { gain: 1, waits: (threads: number) => [commits(0.8, threads)], cpuUs: 95 };
     expect(judge('A10', points(full)).verdict).toBe('not-comparable');
     expect(judge('A10', points(full), 64).verdict).toBe('does-not-hold');
   });
 
-  test('needs another time of a sync', () => {
+  test('needs points with two different times of a sync', () => {
     const durable = points({ gain: 2, waits: (threads) => [commits(0.8, threads)] }).filter(
       ({ params }) => params.durability === 'durable',
     );
@@ -276,11 +276,11 @@ describe('A11, large batches', () => {
     point({ threads: 4, deq: small, repeats: five }),
   ];
 
-  test('holds near the rate, when dequeuers keep up, batches gain, and partitions are the limit', () => {
+  test('holds near the rate, if dequeuers keep up, batches gain, and partitions are the limit', () => {
     expect(judge('A11', points())).toMatchObject({ verdict: 'holds', value: 95_000 });
   });
 
-  test('fails by each of its clauses', () => {
+  test('does not hold if one of its clauses does not', () => {
     expect(clause('A11', points({ enq: 200_000 }), 'keep up')).toBe('does-not-hold');
     expect(clause('A11', points({ waits: [{ totalMs: 5_000 }] }), 'partition maintenance')).toBe(
       'does-not-hold',
@@ -288,18 +288,18 @@ describe('A11, large batches', () => {
     expect(clause('A11', points({}, 95_000), 'larger batches')).toBe('does-not-hold');
   });
 
-  test('a lower rate cannot be judged on less hardware, and fails on as much', () => {
+  test('is not comparable at a lower rate on less hardware, and does not hold on as much hardware', () => {
     expect(judge('A11', points({ deq: 60_000 }), 2).verdict).toBe('not-comparable');
     expect(judge('A11', points({ deq: 60_000 }), 192).verdict).toBe('does-not-hold');
   });
 
-  test('a rate far above is not near', () => {
+  test('does not hold at a rate far above', () => {
     const result = judge('A11', points({ deq: 680_000, cpuUs: 2, waits: [partitions, { totalMs: 1_000 }] }));
     expect(result.verdict).toBe('does-not-hold');
     expect(result.reason).toContain('Needed: 90000 to 110000. A higher rate has another limit');
   });
 
-  test('small batches do not count', () => {
+  test('is not judged by small batches', () => {
     expect(judge('A11', points().slice(1))).toMatchObject({ verdict: 'inconclusive', value: null });
   });
 });

@@ -27,7 +27,7 @@ function pointOf(program: string, system: string, params: Params, figures: Recor
 
 const five = [1, 0.98, 1.02, 0.99, 1.01];
 
-/** Three numbers of messages, repeats that differ by 2 % and not alike; `slope` bends the rate. */
+/** Points at three numbers of messages, each with other noise of 2 %. The rate is a power of the number, with exponent `slope`. */
 function rateLine(
   system: string,
   perSec: number,
@@ -41,14 +41,14 @@ function rateLine(
   });
 }
 
-/** As in the document: Redis before buffered before persistent, the two queues 4.5 apart. */
+/** The rates of the document: Redis is fastest, then the buffered queue, which is 4.5 times as fast as the persistent one. */
 const asInDocument = [
   ...rateLine('redis-snapshot', 20_000),
   ...rateLine('buffered', 9_000),
   ...rateLine('sharded', 2_000),
 ];
 
-/** As in a quick run: each point with its first repeats only. */
+/** The points with their first repeats only, as in a quick run. */
 const quick = (points: readonly Point[], repeats: number): Point[] =>
   points.map((point) => ({
     ...point,
@@ -80,7 +80,7 @@ describe('B1, the order of the rates', () => {
     expect(judge('B1', [...asInDocument, ...faster.slice(3)])).toMatchObject({ verdict: 'mixed' });
   });
 
-  it('is open where systems are within the noise, or one is missing', () => {
+  it('is inconclusive if systems differ by no more than the noise, or one is missing', () => {
     const close = [
       ...rateLine('redis-snapshot', 2_000),
       ...rateLine('buffered', 2_000, { noise: five.toReversed() }),
@@ -105,7 +105,7 @@ describe('B1, the order of the rates', () => {
     });
   });
 
-  it('does not look at runs of many threads', () => {
+  it('ignores points with several threads', () => {
     const points = asInDocument.map((point) => ({ ...point, params: { ...point.params, threads: 4 } }));
     expect(judge('B1', points).verdict).toBe('inconclusive');
   });
@@ -122,13 +122,13 @@ describe('B2, buffered over persistent', () => {
     expect(judge('B2', pair(ratio))).toMatchObject({ verdict, value: ratio });
   });
 
-  it('is open where the interval contains a bound', () => {
+  it('is inconclusive if the interval contains a bound', () => {
     const persistent = rateLine('sharded', 1_000, { noise: five.toReversed() });
     const result = judge('B2', [...rateLine('buffered', 4_000), ...persistent]);
     expect(result).toMatchObject({ verdict: 'inconclusive', value: 4 });
   });
 
-  it('is told apart from 4 and from 5 by five trials, and from 40 by one', () => {
+  it('needs five trials to tell 4.5 from 4 and from 5, and one to tell it from 40', () => {
     expect(judge('B2', quick(pair(4.5), 4)).verdict).toBe('inconclusive');
     expect(judge('B2', quick(pair(40), 1))).toMatchObject({ verdict: 'does-not-hold', provisional: true });
   });
@@ -141,7 +141,7 @@ describe('B3, the number of messages', () => {
     expect(result.clauses.map(({ interval }) => interval)).not.toContain(null);
   });
 
-  it('does not hold where one system slows down, which the reason names; the null system does not count', () => {
+  it('does not hold if one system slows down, which the reason names; the null system does not count', () => {
     const falling = [...asInDocument, ...rateLine('unsharded', 9_000, { slope: -0.3 })];
     const result = judge('B3', falling);
     expect(result).toMatchObject({ verdict: 'does-not-hold', value: 0.34 });
@@ -152,14 +152,14 @@ describe('B3, the number of messages', () => {
     expect(judge('B3', nothing).verdict).toBe('holds');
   });
 
-  it('is open where trials differ by more than the bar, or have two numbers of messages', () => {
+  it('is inconclusive if trials differ by more than the bar, or have only two numbers of messages', () => {
     const noisy = rateLine('sharded', 2_000, { noise: [1, 0.5, 1.6, 0.7, 1.3] });
     expect(judge('B3', noisy).verdict).toBe('inconclusive');
     const two = asInDocument.filter(({ params }) => params.messages !== 6_000);
     expect(judge('B3', two)).toMatchObject({ verdict: 'inconclusive', repeats: 0 });
   });
 
-  it('is refuted by a few trials, not shown: they differ by as much as a rate may change', () => {
+  it('can be refuted by few trials but not shown, since single trials differ by as much as the rate may change', () => {
     expect(judge('B3', quick(asInDocument, 1)).verdict).toBe('inconclusive');
     expect(judge('B3', quick(rateLine('sharded', 2_000, { slope: -0.3 }), 1)).verdict).toBe('does-not-hold');
   });
@@ -176,7 +176,7 @@ describe('B4, flow control', () => {
       acceptedAfterDrain: all(1),
       ...(figures as Record<string, number[]>),
     });
-  /** Once is enough. */
+  /** Repeats of which one has this count: a single deviation is enough to refute the claim. */
   const once = (count: number, usual: number) => [...all(usual).slice(1), count];
 
   it('holds where exactly the threshold is accepted and all of it delivered', () => {
@@ -198,7 +198,7 @@ describe('B4, flow control', () => {
     expect(judge('B4', [flow(), point])).toMatchObject({ verdict: 'does-not-hold' });
   });
 
-  it('is open without a point past the threshold, or without a count', () => {
+  it('is inconclusive without a point past the threshold, or without a count', () => {
     expect(judge('B4', [{ ...flow(), params: { ...params, messages: 4_000 } }]).verdict).toBe('inconclusive');
     expect(judge('B4', [{ ...flow(), system: 'redis-snapshot' }]).verdict).toBe('inconclusive');
     expect(judge('B4', [flow({ acceptedAfterDrain: [] })]).verdict).toBe('inconclusive');

@@ -70,7 +70,7 @@ describe('the claims about the singleton service', () => {
     );
   });
 
-  it('judge a stop and a kill apart, the worst first', () => {
+  it('judge a stop and a kill separately, the worse first', () => {
     const { clauses } = judge('S2', [pointOf('stop'), pointOf('kill', { gapMaxMs: 60_000 })]);
     expect(clauses.map(({ condition, verdict }) => [condition, verdict])).toEqual([
       ['after a kill, 3 instances', 'does-not-hold'],
@@ -80,7 +80,7 @@ describe('the claims about the singleton service', () => {
     expect(verdict('S2', [pointOf('kill')])).toBe('inconclusive');
   });
 
-  it('say nothing of the reference, which has one object in each process', () => {
+  it('are inconclusive for the reference, which has one object in each process', () => {
     const reference = pointOf('none', { seenByOther: 5 }, { system: 'singleton-per-process' });
     for (const id of ['S1', 'S2', 'S3', 'S4']) expect(verdict(id, [reference])).toBe('inconclusive');
   });
@@ -100,7 +100,7 @@ describe('the journal of a trial', () => {
     ].join('\n'),
   );
 
-  it('tells when each had the service; a refused write is no activity', () => {
+  it('shows when each instance had the service; a refused write does not count as activity', () => {
     expect(activationsOf(lines)).toEqual([
       { service: 'counter', epoch: 1, fromMs: 1_000, toMs: 1_010 },
       { service: 'counter', epoch: 2, fromMs: 2_000, toMs: 3_000 },
@@ -110,12 +110,12 @@ describe('the journal of a trial', () => {
     ]);
   });
 
-  it('shows a holder that writes after the next has begun', () => {
+  it('shows a holder that writes after the next one has started', () => {
     const late = [...lines, { what: 'wrote', service: 'counter', epoch: 1, number: 3, atMs: 2_040 } as const];
     expect([activeAtOnceMs(activationsOf(late)), writtenTwice(late)]).toEqual([40, 1]);
   });
 
-  it('is a lane for each instance, with the gaps between them', () => {
+  it('becomes a lane for each instance, with the gaps between activations', () => {
     const lanes = ownershipLanes({
       firstHolder: 1,
       seenByOther: 13,

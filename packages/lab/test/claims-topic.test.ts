@@ -11,7 +11,7 @@ const clause = (id: string, points: readonly Point[], words: string, cores = 2) 
 const point = (facts: PointFacts) => anyPoint({ subscribers: 10, repeats: five, ...facts });
 const unsharded = (facts: PointFacts) => point({ ...facts, system: 'unsharded' });
 
-test('points of a queue say nothing of a topic, nor those of a topic of a queue', () => {
+test('points of queues decide no claim about topics, and points of topics no claim about queues', () => {
   const queue = anyPoint({ threads: 4, operations: 1_000, deq: 900_000 });
   for (const id of ['A12', 'A16']) expect(judge(id, [queue]).verdict).toBe('inconclusive');
   const topic = point({ threads: 4, operations: 1_000, deq: 900_000 });
@@ -19,7 +19,7 @@ test('points of a queue say nothing of a topic, nor those of a topic of a queue'
 });
 
 describe('A12 and A16, rates of a topic', () => {
-  test('hold near them, A16 by enqueues and dequeues together in large batches, which are faster than small ones', () => {
+  test('hold near them; A16 counts enqueues and dequeues together, in large batches that are faster than small ones', () => {
     expect(judge('A12', [point({ threads: 4, deq: 95_000 })])).toMatchObject({
       verdict: 'holds',
       value: 95_000,
@@ -35,7 +35,7 @@ describe('A12 and A16, rates of a topic', () => {
     expect(judge('A12', [point({ threads: 4, deq: 130_000, enq: 20_000 })]).verdict).toBe('does-not-hold');
   });
 
-  test('cannot be judged below them on less hardware, and fail on as much', () => {
+  test('are not comparable below them on less hardware, and do not hold on as much hardware', () => {
     const points = [
       point({ threads: 4, deq: 50_000 }),
       point({ threads: 4, deq: 60_000, operations: 1_000 }),
@@ -74,7 +74,7 @@ describe('A13, an unsharded topic does not scale', () => {
     expect(judge('A13', points(flat)).verdict).toBe('inconclusive');
   });
 
-  test('is judged against topics that are stored once too, both of them if one was measured', () => {
+  test('is also judged against both kinds of topics that are stored once, if one was measured', () => {
     const storedOnce = (all: readonly Point[]) =>
       all.flatMap((each) =>
         each.system === 'sharded' ? [each] : [each, { ...each, system: `${each.system}-once` }],
@@ -148,14 +148,14 @@ describe('A15, enqueues do not slow down', () => {
     });
   });
 
-  test('deliveries that slow down do not matter to it', () => {
+  test('does not depend on deliveries, which may slow down', () => {
     const points = [1, 2].map((instances) =>
       point({ instances, threads: 8, enq: 1_000, deq: 9_000 / instances }),
     );
     expect(judge('A15', points).verdict).toBe('holds');
   });
 
-  test('a loss of a sixth, measured once, is inconclusive', () => {
+  test('is inconclusive if a loss of a sixth was measured once', () => {
     expect(judge('A15', at([1_000, 830], { repeats: [1] }))).toMatchObject({
       verdict: 'inconclusive',
       provisional: true,
@@ -163,7 +163,7 @@ describe('A15, enqueues do not slow down', () => {
   });
 });
 
-test('A17 cannot be told: what a delivery costs is shown, and decides nothing', () => {
+test('A17 is not comparable: the reason shows what a delivery costs, which decides nothing', () => {
   const eight = point({ instances: 8, threads: 8, deq: 50_000, cpuUs: 16 });
   const result = judge('A17', [eight]);
   expect(result).toMatchObject({ verdict: 'not-comparable', value: null });
@@ -189,7 +189,7 @@ describe('A18, response time stays flat', () => {
     );
   });
 
-  test('rising with dequeuers is enough', () => {
+  test('holds if unsharded rises with dequeuers only', () => {
     const more = [4, 8, 16].flatMap((threads) => [
       point({ threads, deq: 9_000, callMs: 0.1 }),
       unsharded({ threads, deq: 5_000, callMs: threads / 4 }),

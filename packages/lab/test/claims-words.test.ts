@@ -6,7 +6,7 @@ import { five, type PointFacts, point } from './support.ts';
 
 const judge = (id: string, points: readonly Point[]) => bundledStudies.judge([id], points, { cores: 2 })[0]!;
 
-/** A point with parameters that the builder has no word for. */
+/** A point with parameters that the builder `point` does not know. */
 function varied(params: Params, facts: PointFacts): Point {
   const made = point({ repeats: five, ...facts });
   return { ...made, params: { ...made.params, ...params } };
@@ -32,7 +32,7 @@ describe('W1, a backlog does not slow dequeues', () => {
     });
   });
 
-  test('the worst of several lines decides, and unsharded ones do not count', () => {
+  test('is decided by the worst of several lines; unsharded ones do not count', () => {
     const slower = at([100_000, 40_000], { threads: 8 });
     expect(judge('W1', [...at([100_000, 99_000]), ...slower]).verdict).toBe('does-not-hold');
     const plain = at([100_000, 10_000], { system: 'unsharded' });
@@ -47,7 +47,7 @@ describe('W2, larger messages move more bytes', () => {
     expect(judge('W2', at([200_000, 100_000, 20_000])).verdict).toBe('holds');
   });
 
-  test('does not hold where a step loses a half, wherever it is', () => {
+  test('does not hold if one step to larger messages loses half, at any size', () => {
     expect(judge('W2', at([200_000, 100_000, 6_250]))).toMatchObject({
       verdict: 'does-not-hold',
       value: 0.5,
@@ -107,7 +107,7 @@ describe('W6, some workloads do as well unsharded', () => {
       point({ system: 'unsharded', threads: index + 1, deq: 50_000 * share, repeats: five }),
     ]);
 
-  test('holds when there is one, and names it', () => {
+  test('holds if there is one, and names it', () => {
     expect(judge('W6', at([0.3, 1.1, 0.2]))).toMatchObject({
       verdict: 'holds',
       value: 1.1,
@@ -115,7 +115,7 @@ describe('W6, some workloads do as well unsharded', () => {
     });
   });
 
-  test('a workload of so few transactions that chance decides shows nothing', () => {
+  test('ignores a workload with so few transactions that chance decides', () => {
     const few = [
       point({ threads: 9, deq: 2_000, operations: 1_000, repeats: five }),
       point({ system: 'unsharded', threads: 9, deq: 4_000, operations: 1_000, repeats: five }),
@@ -143,7 +143,7 @@ describe('W7, a killed instance is served again', () => {
     return [{ ...made, repeats }];
   };
 
-  test('holds when each one is, soon, and nothing is lost', () => {
+  test('holds if each killed instance is served again soon and nothing is lost', () => {
     expect(judge('W7', at([300, 420, 350]))).toMatchObject({
       verdict: 'holds',
       value: 350,
@@ -156,19 +156,19 @@ describe('W7, a killed instance is served again', () => {
     });
   });
 
-  test('does not hold when one never is', () => {
+  test('does not hold if one is never served again', () => {
     expect(judge('W7', at([300, null, 350]))).toMatchObject({
       verdict: 'does-not-hold',
       reason: expect.stringContaining('1 of 3 instances were never served again'),
     });
   });
 
-  test('does not hold when it takes long', () => {
+  test('does not hold if it takes long', () => {
     expect(judge('W7', at([9_000, 8_000, 9_500])).verdict).toBe('does-not-hold');
     expect(judge('W7', at([300, 350, 9_500])).verdict).not.toBe('holds');
   });
 
-  test('does not hold when a message was lost, however soon it is', () => {
+  test('does not hold if a message was lost, even if the instance is served again soon', () => {
     expect(judge('W7', at([300, 350], { lost: 1 }))).toMatchObject({
       verdict: 'does-not-hold',
       reason: expect.stringContaining('lost'),
@@ -207,7 +207,7 @@ describe('W8, a queue in use is converted', () => {
     });
   });
 
-  test('does not hold when hardly any do', () => {
+  test('does not hold if hardly any client continues', () => {
     expect(judge('W8', at([100, 200, 300])).verdict).toBe('does-not-hold');
     expect(judge('W8', at([20_000, 30_000], {}, null))).toMatchObject({
       verdict: 'does-not-hold',
@@ -215,7 +215,7 @@ describe('W8, a queue in use is converted', () => {
     });
   });
 
-  test('does not hold when a message was lost, however well they continue', () => {
+  test('does not hold if a message was lost, even if all clients continue', () => {
     expect(judge('W8', at([20_000, 30_000], { lost: 1 }))).toMatchObject({
       verdict: 'does-not-hold',
       reason: expect.stringContaining('lost'),
@@ -237,7 +237,7 @@ describe('W9, forwarding does not hold enqueues up', () => {
     });
   });
 
-  test('needs both places', () => {
+  test('needs dequeuers on the same and on another instance', () => {
     expect(judge('W9', at([10_000, 9_000]).slice(1)).verdict).toBe('inconclusive');
   });
 });
@@ -261,13 +261,13 @@ describe('W10, one commit for rows and messages', () => {
     expect(judge('W10', at(30_000, 40_000))).toMatchObject({ verdict: 'does-not-hold', value: 0.75 });
   });
 
-  test('is decided by the middle of several pairs, of the same parameters', () => {
+  test('is decided by the median of several pairs, each with the same parameters', () => {
     const worse = at(10_000, 40_000, 8);
     const better = at(60_000, 40_000, 16);
     expect(judge('W10', [...at(80_000, 40_000), ...worse, ...better]).value).toBe(1.5);
   });
 
-  test('needs both ways, and a row for messages that were lost proves nothing', () => {
+  test('needs both ways to commit, and points without lost messages', () => {
     expect(judge('W10', at(80_000, 40_000).slice(0, 2)).verdict).toBe('inconclusive');
     const faulty = at(80_000, 40_000).map((each) => ({ ...each, integrity: { ...each.integrity, lost: 1 } }));
     expect(judge('W10', faulty).verdict).toBe('inconclusive');

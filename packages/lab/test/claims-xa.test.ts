@@ -60,7 +60,7 @@ function pointOf(params: Partial<XaParams>, figures: Figures, chance = new Rando
 
 const local = { transaction: 'local', coupling: 'loose' } as const;
 
-/** What the document's outputs say of each run. */
+/** The parameters of each run of the document. */
 const documentParams: Record<RunName, Partial<XaParams>> = {
   C1: { ...local, sessions: 1, instances: 1, syncMs: 21.6 },
   C2: { ...local, syncMs: 21.6 },
@@ -95,7 +95,7 @@ function documentFigures(name: RunName): Figures {
 const documentPoint = (name: RunName, changed: Figures = {}, seed = 1) =>
   pointOf(documentParams[name], { ...documentFigures(name), ...changed }, new Random(seed));
 
-/** Its branches keep the lock from start to end. */
+/** A point whose branches keep the lock from their start to their end. */
 const keptLockPoint = (changed: Figures = {}) =>
   pointOf({ coupling: 'tight-branches' }, { ...documentFigures('C5'), ...changed });
 
@@ -105,7 +105,7 @@ const loosePoint = (activeTogetherShare: number) =>
     { ...documentFigures('C5'), callsPerTransaction: 10, roundTripsPerTransaction: 10, activeTogetherShare },
   );
 
-/** A system whose figures are the document's, with a second redo device tried and loosely coupled branches beside. */
+/** A point of the document's run C2 with a redo device for each instance. */
 const ownRedo = (messagesPerSec: number) =>
   pointOf(
     { ...documentParams.C2, redo: 'own' },
@@ -130,7 +130,7 @@ const timesElapsed = (name: RunName, factor: number) => {
   });
 };
 
-/** Off by a tenth of a call, as one more call in one of ten transactions, in the last repeat only. */
+/** The point with its last repeat off by a tenth of a call, as if one in ten transactions made one more call. */
 function onceOff(point: Point, name: string): Point {
   const figure = point.figures[name]!;
   const off = [...figure.repeats.slice(1), figure.value + 0.1];
@@ -145,7 +145,7 @@ describe('the claims about XA over instances', () => {
     expect(verdicts).toEqual(Object.fromEntries(study.claims.map(({ id }) => [id, 'holds'])));
   });
 
-  it('are open without points', () => {
+  it('are inconclusive without points', () => {
     for (const { id } of study.claims)
       expect(judge(id, []), id).toMatchObject({ verdict: 'inconclusive', repeats: 0 });
   });
@@ -221,7 +221,7 @@ describe('the claims about XA over instances', () => {
     });
   });
 
-  it('none of them holds often for random numbers', () => {
+  it('seldom hold for random numbers', () => {
     const held = new Map(study.claims.map(({ id }) => [id, 0]));
     const seeds = 100;
     const runs = Object.keys(documentParams) as RunName[];

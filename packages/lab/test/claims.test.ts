@@ -1,4 +1,4 @@
-/** Each judge on points that make its claim hold and on points that make it fail, so that no verdict is a given. */
+/** Each judge on points that make its claim hold and on points that make it fail, so that no verdict is the only possible one. */
 import type { Point } from '@shardlab/contract';
 import { bundledStudies } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const judge = (id: string, points: readonly Point[], cores = 2) =>
 const clause = (id: string, points: readonly Point[], words: string, cores = 2) =>
   judge(id, points, cores).clauses.find(({ statement }) => statement.includes(words))?.verdict;
 
-/** Points over threads and instances by a law of the rate. */
+/** Points for all combinations of threads and instances, whose rates `law` gives. */
 function grid(options: {
   law: (threads: number, instances: number) => number;
   threads?: number[];
@@ -35,7 +35,7 @@ test('without points every claim is inconclusive and says what it needs', () => 
   }
 });
 
-test('a verdict tells repeats that were not steady from those that other work disturbed', () => {
+test('a verdict distinguishes repeats that were not steady from those that other work disturbed', () => {
   const judged = (notSteady: number, disturbed: number) => {
     const conditions = { notSteady, disturbed, measuredAgain: 0 };
     return judge('A1', [point({ deq: 1_000 }), { ...point({ threads: 2, deq: 2_000 }), conditions }]);
@@ -47,7 +47,7 @@ test('a verdict tells repeats that were not steady from those that other work di
 
 test('points with lost messages prove nothing', () => {
   const points = [...grid({ law: (t) => 1000 * t }), point({ deq: 80_000, lost: 1 })];
-  // Whether any are lost is what B4 says, and by a failover or a conversion what W7 and W8 are about.
+  // Claims about integrity are excepted: B4, W7 and W8 are refuted by lost messages, not left open.
   for (const { id } of bundledStudies.claims.filter((claim) => claim.aboutIntegrity !== true)) {
     expect(judge(id, points)).toMatchObject({
       verdict: 'inconclusive',
@@ -107,7 +107,7 @@ describe('A1, a straight line without regression', () => {
     expect(clause('A1', unsteady, 'rises')).toBe('inconclusive');
   });
 
-  test('conditions are judged each by itself: mixed if one holds and another fails', () => {
+  test('is judged for each condition by itself, and mixed if one holds and another fails', () => {
     const emulated = grid({ law, facts: { roundTripMs: 1 } });
     const asItIs = grid({ law: (t, n) => (law(t) * 20) / (n === 4 ? 3.8 : 1) });
     const result = judge('A1', [...emulated, ...asItIs]);
@@ -117,7 +117,7 @@ describe('A1, a straight line without regression', () => {
     );
   });
 
-  test('threads × the one-thread rate tells nothing where sessions are with their clients', () => {
+  test('threads × the one-thread rate is not comparable if sessions mostly wait for their clients', () => {
     const client = { event: 'client round trip', class: 'network' as const, emulated: true };
     const paced = [1, 2].flatMap((instances) =>
       [1, 4, 16, 32].map((threads) =>
@@ -137,7 +137,7 @@ describe('A1, a straight line without regression', () => {
     });
   });
 
-  test('is inconclusive without enough threads or instances, and leaves threads past 32 out', () => {
+  test('is inconclusive without enough threads or instances, and ignores threads past 32', () => {
     expect(judge('A1', grid({ law, instances: [1] })).verdict).toBe('inconclusive');
     const past = grid({ law: (t) => law(Math.min(t, 32)), threads: [1, 8, 32, 256] });
     expect(judge('A1', past).verdict).toBe('holds');
@@ -157,16 +157,16 @@ describe('A2, 76,000 dequeues a second', () => {
     expect(judge('A2', at(90_000, { enq: 120_000 })).verdict).toBe('does-not-hold');
   });
 
-  test('is inconclusive where the interval contains it', () => {
+  test('is inconclusive if the interval contains it', () => {
     expect(judge('A2', at(78_000, { repeats: [0.9, 1.1, 1, 0.95, 1.05] })).verdict).toBe('inconclusive');
   });
 
-  test('cannot be judged below it on lesser hardware, and fails on as much', () => {
+  test('is not comparable below it on lesser hardware, and does not hold on as much hardware', () => {
     expect(judge('A2', at(40_000))).toMatchObject({ verdict: 'not-comparable', value: 40_000 });
     expect(judge('A2', at(40_000), 192).verdict).toBe('does-not-hold');
   });
 
-  test('unsharded points and large batches do not count; remote sessions are a condition of their own', () => {
+  test('ignores unsharded points and large batches; remote sessions are a condition of their own', () => {
     expect(judge('A2', at(100_000, { system: 'unsharded' })).verdict).toBe('inconclusive');
     expect(judge('A2', at(100_000, { operations: 1_000 })).verdict).toBe('inconclusive');
     const remote = at(100_000).map((each) => ({ ...each, params: { ...each.params, sessions: 'remote' } }));
@@ -195,7 +195,7 @@ describe('A3, dequeuers keep up', () => {
     expect(judge('A3', points)).toMatchObject({ verdict: 'does-not-hold', value: 0.8, interval: [0.8, 0.8] });
   });
 
-  test('so few messages that those under way at the edges explain it decide nothing', () => {
+  test('is inconclusive if messages under way at the edges of the window explain the difference', () => {
     const slow = point({ threads: 32, enq: 1_000, deq: 750, repeats: five });
     expect(judge('A3', [...grid({ law: (t) => 1000 * t }), slow])).toMatchObject({
       verdict: 'inconclusive',
@@ -204,7 +204,7 @@ describe('A3, dequeuers keep up', () => {
     });
   });
 
-  test('equal rates by holding enqueuers back are not keeping up', () => {
+  test('does not hold if rates are equal only because enqueuers were paused', () => {
     const waits = [
       { event: 'flow control', class: 'configuration' as const, totalMs: 600 },
       { totalMs: 2_000 },
@@ -216,7 +216,7 @@ describe('A3, dequeuers keep up', () => {
     });
   });
 
-  test('sessions that are hardly in the queue put no load on it', () => {
+  test('is not comparable if sessions mostly wait for messages and put no load on the queue', () => {
     const idle = { event: 'waiting for messages', class: 'idle' as const };
     const points = [1, 4].map((threads) =>
       point({ threads, deq: 500 * threads, repeats: five, waits: [{ ...idle, totalMs: 1_500 * threads }] }),
@@ -224,7 +224,7 @@ describe('A3, dequeuers keep up', () => {
     expect(judge('A3', points).verdict).toBe('not-comparable');
   });
 
-  test('points past 76,000 are beyond the claim', () => {
+  test('ignores points past 76,000, about which it says nothing', () => {
     const past = point({ threads: 32, enq: 200_000, deq: 100_000, repeats: five });
     expect(judge('A3', [...grid({ law: (t) => 1000 * t }), past]).verdict).toBe('holds');
   });
@@ -246,7 +246,7 @@ describe('A4, unsharded gains little', () => {
     ).toMatchObject({ verdict: 'holds', value: 1.41 });
   });
 
-  test('a gain of nine times is not little, even if the sharded queue gains more', () => {
+  test('does not hold at a gain of nine times, even if the sharded queue gains more', () => {
     expect(
       clause(
         'A4',
@@ -263,7 +263,7 @@ describe('A4, unsharded gains little', () => {
     ).toBe('does-not-hold');
   });
 
-  test('each baseline is a condition of its own', () => {
+  test('is judged for each baseline as a condition of its own', () => {
     const grouped = grid({ law: (t) => 900 * t, facts: { system: 'unsharded-grouped' } });
     const result = judge('A4', [...against((t) => 4000 * t ** 0.1), ...grouped]);
     expect(result.verdict).toBe('mixed');
@@ -303,12 +303,12 @@ describe('A5, unsharded is best on one instance', () => {
       verdict: 'inconclusive',
       reason: expect.stringContaining('And mostly for those of other instances: Not measured'),
     });
-    // All processes have one writer, so its sessions wait for a group.
+    // The sessions of a grouped queue wait for a group, since one writer commits for all processes.
     const ofGrouped = result.clauses.filter(({ condition }) => condition!.includes('unsharded-grouped'));
     expect(ofGrouped.map(({ verdict }) => verdict)).toEqual(Array(4).fill('holds'));
   });
 
-  test('fails by each of its clauses', () => {
+  test('does not hold if one of its clauses does not', () => {
     expect(
       clause(
         'A5',
@@ -328,7 +328,7 @@ describe('A5, unsharded is best on one instance', () => {
     expect(clause('A5', waiting(slower, { cpuUs: 70 }), 'CPU is the limit')).toBe('does-not-hold');
   });
 
-  test('an instance without a thread does not make several', () => {
+  test('does not count instances without a thread', () => {
     const idle = grid({ law: () => 6000, threads: [1, 2], instances: [4], facts: { system: 'unsharded' } });
     expect(judge('A5', [...idle, point({ system: 'unsharded', deq: 5000 })]).verdict).toBe('inconclusive');
   });
@@ -351,7 +351,7 @@ describe('A6, unsharded dequeues fall behind', () => {
     );
   });
 
-  test('is judged on each number of instances by itself', () => {
+  test('is judged for each number of instances by itself', () => {
     const two = grid({ law: (t) => 1000 * t, instances: [2] });
     const result = judge('A6', [...line, ...unshardedAt(1), ...two, ...unshardedAt(0.67, 2)]);
     expect(result.verdict).toBe('mixed');

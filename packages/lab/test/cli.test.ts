@@ -68,7 +68,7 @@ describe('the command line', () => {
     expect(await lab(args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(sentence) });
   });
 
-  test('names every fault of a scenario at its path', async () => {
+  test('reports every fault of a scenario with its path', async () => {
     const file = await scenarioFile('bad.json', { ...smallScenario(), seed: -1, repeats: 'x' });
     const { code, err } = await lab(['validate', file]);
     expect(code).toBe(2);
@@ -92,7 +92,7 @@ describe('the command line', () => {
     expect(run.points).toHaveLength(4);
   }, 240_000);
 
-  test('runs several scenarios one after the other, writes each, and sums up', async () => {
+  test('runs several scenarios one after the other, writes each run, and prints a summary', async () => {
     const changes = { systems: ['sharded'], sweep: { instances: [1], threads: [1] } };
     const one = await scenarioFile('one.json', smallScenario({ id: 'one', ...changes }));
     const two = await scenarioFile('two.json', smallScenario({ id: 'two', ...changes, claims: [] }));
@@ -105,7 +105,7 @@ describe('the command line', () => {
     expect(run.status).toBe('done');
   }, 240_000);
 
-  test('a fault in the last of several scenarios shows before the first one runs', async () => {
+  test('reports a fault in the last of several scenarios before the first one runs', async () => {
     const good = await scenarioFile('good.json', smallScenario());
     const bad = await scenarioFile('worse.json', { ...smallScenario(), seed: -1 });
     expect(await lab(['run', good, bad])).toMatchObject({ code: 2, out: '' });
@@ -120,7 +120,7 @@ describe('the command line', () => {
     });
   });
 
-  test('the ledger shows what was judged, by what and how often, and what was not', async () => {
+  test('lists the claims that were judged, by which run and how often, and those that were not', async () => {
     const changes = { systems: ['sharded'], sweep: { instances: [1], threads: [1] } };
     const file = await scenarioFile('judged.json', smallScenario({ id: 'judged', ...changes }));
     const flags = ['--data-dir', 'ledger'];
@@ -129,7 +129,7 @@ describe('the command line', () => {
     const count = bundledStudies.claims.length;
     const { code, out } = await lab(['claims', ...flags]);
     expect(code).toBe(0);
-    // Which verdict is the machine's affair: a busy one has too few messages in so short a window for any but the last.
+    // The verdict depends on the machine: a busy one delivers too few messages in this short window for any but the last.
     expect(out).toMatch(/^A3 (HOLDS|DOES NOT HOLD|INCONCLUSIVE)\b.*$/m);
     expect(out).toMatch(/From judged, full, .* UTC.*; .* [12]$/m);
     expect(out).toContain('A17 NOT MEASURED ON THIS MACHINE');
@@ -137,7 +137,7 @@ describe('the command line', () => {
     expect(out).toMatch(new RegExp(`^${count} claims: .* 1, not measured yet ${count - 1}$`, 'm'));
   }, 240_000);
 
-  test('an interrupt keeps the points so far and still writes them', async () => {
+  test('writes the points measured so far if it is interrupted', async () => {
     const file = await scenarioFile(
       'long.json',
       smallScenario({ phases: { warmupMs: 0, measureMs: 400, drainMs: 0 } }),
@@ -154,7 +154,7 @@ describe('the command line', () => {
 });
 
 describe('what the command line prints', () => {
-  test('durations in two units at most', () => {
+  test('has durations in at most two units', () => {
     expect([400, 59_400, 60_000, 125_000, 3_600_000, 3_900_000].map(durationInWords)).toEqual([
       '0 s',
       '59 s',
@@ -165,7 +165,7 @@ describe('what the command line prints', () => {
     ]);
   });
 
-  test('a bar with what is done and left', () => {
+  test('has a progress bar with the trials that are done and the time left', () => {
     expect(progressBar({ done: 12, total: 48, etaMs: 65_000 })).toBe(
       '[██████··················] 12/48  about 1 min 5 s left',
     );
@@ -173,7 +173,7 @@ describe('what the command line prints', () => {
     expect(progressBar({ done: 0, total: 0, etaMs: null })).toContain('0/0');
   });
 
-  test('a table sorted by curve, with faults of integrity spelt out', () => {
+  test('has a table sorted by curve, with violations of integrity spelt out', () => {
     const table = resultTable(
       [
         point({ system: 'unsharded', deq: 8_000 }),
@@ -193,7 +193,7 @@ describe('what the command line prints', () => {
     expect(lines[1]).toMatch(/ok$/);
   });
 
-  test('a block for each point where most points lack most figures', () => {
+  test('has a block for each point if most points lack most figures', () => {
     const points = ['dequeuePerSec', 'latencyP50Ms', 'enqueuePerSec'].map((name, index) => {
       const figures = {
         [name]: { value: index + 1, unit: '', provenance: 'measured' as const, repeats: [] },
@@ -208,7 +208,7 @@ describe('what the command line prints', () => {
     ]);
   });
 
-  test('a table says which repeats do not count, and where that leaves no latency', () => {
+  test('has a table that says which repeats do not count, and which points have no latency for that reason', () => {
     const made = point({ deq: 1, repeats: [1, 1] });
     const latencyP50Ms = { value: 3, unit: 'milliseconds', provenance: 'measured' as const, repeats: [3, 3] };
     const conditions = { notSteady: 0, disturbed: 0, measuredAgain: 0 };
@@ -232,7 +232,7 @@ describe('what the command line prints', () => {
     expect(head).not.toContain('raw');
   });
 
-  test('columns behind those that points differ in stay in line', () => {
+  test('aligns the columns after those in which points differ', () => {
     const points = [1, 2].map((step) => {
       const made = point({ deq: 8_000, lost: step - 1, waits: [{ event: 'log file sync' }] });
       return { ...made, params: { ...made.params, backlog: 1_000 ** step, cacheMiB: 16 ** step } };
@@ -242,7 +242,7 @@ describe('what the command line prints', () => {
     expect(rows.map((row) => row.slice(at))).toEqual(['ok', '1 LOST']);
   });
 
-  test('faults with the length of the outage, and one that never ended', () => {
+  test('has faults with the length of their outage, even if it never ended', () => {
     const fault = {
       kind: 'kill' as const,
       instance: 2,
@@ -264,7 +264,7 @@ describe('what the command line prints', () => {
     expect(second).toContain('not taken over, never served again');
   });
 
-  test('a verdict with value, interval and reason, and a line for each of several clauses', () => {
+  test('has a verdict with value, interval and reason, and a line for each of several clauses', () => {
     const clause = (change: Partial<ClaimClause>): ClaimClause => ({
       condition: null,
       statement: 'it rises',

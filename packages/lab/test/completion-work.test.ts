@@ -1,4 +1,4 @@
-/** What the work of a client finds in systems that do not do as they should. */
+/** The checks that the client's work makes find systems that lose, double, damage or reorder messages. */
 import { WaitRecorder } from '@shardlab/engine';
 import { describe, expect, it } from 'vitest';
 import type { Interval } from '../src/integrity/delivery-spans.ts';
@@ -30,7 +30,7 @@ const options = {
   emulatedSyncMs: 0,
 };
 
-/** The null system, with other producers. */
+/** A context of the null system, whose producers `change` may replace. */
 async function contextOf(change: (producer: Producer) => Producer = (producer) => producer, threads = 1) {
   const book = new WaitRecorder({ clock: { monotonicMs: () => performance.now() } });
   const client: QueueClient = await open({ ...options, queues: threads });
@@ -65,7 +65,7 @@ function everyTenth(act: (producer: Producer, payload: Buffer) => Promise<void>)
 
 describe('run to completion', () => {
   it.each([false, true])(
-    'delivers all messages of several threads and queues, at once: %s',
+    'delivers all messages of several threads and queues, with enqueuers and dequeuers at once: %s',
     async (atOnce) => {
       const context = await contextOf(undefined, 3);
       const { figures } = await runCompletion({ ...work, threads: 3, messages: 100, atOnce }, context);
@@ -91,13 +91,13 @@ describe('run to completion', () => {
     expect(context.deliveries.count % work.messages).toBe(0);
   });
 
-  it('has no figures of a system that loses messages, and counts them', async () => {
+  it('counts lost messages and has no figures of a system that loses some', async () => {
     const context = await contextOf(everyTenth(async () => {}));
     expect(await runCompletion(work, context)).toMatchObject({ figures: {} });
     expect(await context.integrity()).toEqual({ ...whole, lost: 3 });
   });
 
-  it('counts what is delivered twice, even where nothing seems to be missing', async () => {
+  it('counts messages that are delivered twice, even if the total is right', async () => {
     const context = await contextOf(everyTenth((producer, payload) => producer.send([payload, payload])));
     await runCompletion(work, context);
     const { duplicated, lost } = await context.integrity();
@@ -153,7 +153,7 @@ describe('flow control', () => {
     expect(await limited.integrity()).toEqual(whole);
   });
 
-  it('fails on any error that is no refusal', async () => {
+  it('fails on any error other than a refusal', async () => {
     const context = await contextOf(() => ({ send: () => Promise.reject(new Error('disk')) }));
     await expect(runFlowControl({ kind: 'flow-control', attempts: 3 }, context)).rejects.toThrow('disk');
   });
@@ -167,7 +167,7 @@ describe('the order of deliveries', () => {
     const outOfOrder = (order: System['order']) => {
       const deliveries = new CheckedDeliveries(codec, 2, order);
       deliver(deliveries, 0, 1, { fromMs: 1, toMs: 2 });
-      deliver(deliveries, 1, 0, { fromMs: 3, toMs: 4 }); // was ready when the later one was delivered
+      deliver(deliveries, 1, 0, { fromMs: 3, toMs: 4 }); // This message was ready when the later one was delivered.
       deliver(deliveries, 0, 2, { fromMs: 5, toMs: 6 });
       return mergeLedgers([deliveries.ledger.report()]).outOfOrder;
     };
@@ -175,14 +175,14 @@ describe('the order of deliveries', () => {
     expect(outOfOrder('consumer')).toBe(0);
   });
 
-  it('is not that of the queue for calls at the same time, which have no order', () => {
+  it('is not checked between calls that overlap in time', () => {
     const deliveries = new CheckedDeliveries(codec, 2, 'queue');
     deliver(deliveries, 0, 1, { fromMs: 1, toMs: 3 });
     deliver(deliveries, 1, 0, { fromMs: 2, toMs: 4 });
     expect(mergeLedgers([deliveries.ledger.report()]).outOfOrder).toBe(0);
   });
 
-  it('is kept by what comes back in one call, and by nothing else that comes back', () => {
+  it('is checked among the messages that one call redelivers, and not between such calls', () => {
     const deliveries = new CheckedDeliveries(codec, 1, 'consumer');
     const again = (sequence: number) =>
       deliveries.delivered(codec.make({ enqueuer: 0, sequence, sentAtMs: 1 }), 0, 2);
@@ -198,7 +198,7 @@ describe('the order of deliveries', () => {
 describe('the time of sessions', () => {
   const late = () => new Promise<void>((resolve) => setTimeout(resolve, 2));
 
-  it('is in a server call from sending to the answer, and waits for work while others have it', async () => {
+  it('is spent in a server call from sending to the answer, and in waiting for work while others work', async () => {
     const context = await contextOf((producer) => ({
       send: (payloads) => late().then(() => producer.send(payloads)),
     }));
@@ -209,7 +209,7 @@ describe('the time of sessions', () => {
     expect(Math.abs(figures.timeAccounted! - 1)).toBeLessThan(0.05);
   });
 
-  it('is not explained for a driver that awaits what it does not name', async () => {
+  it('is not fully accounted for if a driver awaits something without naming a wait event', async () => {
     const context = await contextOf((producer) => ({
       ...producer,
       send: (payloads) => late().then(() => producer.send(payloads)),

@@ -1,4 +1,4 @@
-/** A queue is converted in mid-run, under two instances: a real, small run. */
+/** A small real run, in which a queue of two instances is converted under load. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ test('a queue becomes a sharded one under its load, and every message arrives on
   expect(conversion!.withoutEnqueueMs).toBeGreaterThan(0);
   expect(new Set(timeline!.map(({ instance }) => instance))).toEqual(new Set([1, 2]));
   expect(eventTypes).toEqual(['converting', 'converted']);
-  // Shard 0 stands for the unsharded queue.
+  // In these samples the unsharded queue has the shard number 0.
   expect(kinds).toEqual(new Set([0, 1]));
   expect(run.claims[0]!.id).toBe('W8');
   expect(conversionsInWords(run.points)).toMatch(
@@ -66,7 +66,7 @@ describe('a scenario with a conversion', () => {
     return parsed.ok ? [] : parsed.faults.map(({ path }) => path);
   };
 
-  test('is accepted as it is', () => {
+  test('is accepted', () => {
     expect(faultsOf({})).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** `convert` on the command line: its steps in words, its exit codes, and going on after an interrupt. */
+/** `convert` on the command line: its steps in words, its exit codes, and how it is resumed after an interrupt. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

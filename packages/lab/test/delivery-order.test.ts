@@ -1,4 +1,4 @@
-/** Order checks beyond a single dequeuer's first deliveries. */
+/** Checks of the order of deliveries across several dequeuers, and of redeliveries. */
 import { describe, expect, test } from 'vitest';
 import { countOvertaken, DeliverySpans } from '../src/integrity/delivery-spans.ts';
 import { DeliveryOrder, Ledger, mergeLedgers, RecoveredOrder } from '../src/integrity/ledger.ts';
@@ -20,7 +20,7 @@ describe('over all dequeuers of an unsharded queue', () => {
     expect(countOvertaken([one, two])).toBe(0);
   });
 
-  test('a message asked for after a later one had arrived elsewhere was overtaken', () => {
+  test('a message was overtaken if its call began after a later message had been delivered by another call', () => {
     const [one, two] = [spansOf([[0, 10, [2, 3]]]), spansOf([[11, 12, [0, 1, 4]]])];
     expect(countOvertaken([one, two])).toBe(2);
   });
@@ -29,7 +29,7 @@ describe('over all dequeuers of an unsharded queue', () => {
     expect(countOvertaken([spansOf([[0, 10, [5]]], 1), spansOf([[11, 12, [0]]], 2)])).toBe(0);
   });
 
-  test('what was overtaken counts in the integrity of the trial', () => {
+  test('overtaken messages count in the integrity of the trial', () => {
     const codec = new PayloadCodec({ bytes: 32, seed: 1, nonce: 1 });
     const [late, early] = [new Ledger(codec, { isShared: true }), new Ledger(codec, { isShared: true })];
     const deliver = (ledger: Ledger, sequence: number, fromMs: number) => {
@@ -44,7 +44,7 @@ describe('over all dequeuers of an unsharded queue', () => {
     expect(mergeLedgers([late.report(), early.report()])).toEqual({ ...clean, outOfOrder: 1 });
   });
 
-  test('many calls of one message each are kept', () => {
+  test('thousands of calls with one message each are all checked', () => {
     const calls = Array.from({ length: 5_000 }, (_, at): [number, number, number[]] => [at, at + 0.5, [at]]);
     expect(countOvertaken([spansOf(calls)])).toBe(0);
     expect(
@@ -66,13 +66,13 @@ describe('redeliveries', () => {
     expect(ledger.report().outOfOrder).toBe(outOfOrder);
   });
 
-  test('of one call may mix enqueuers', () => {
+  test('of one call may be of several enqueuers', () => {
     const ledger = new Ledger(codec);
     ledger.checkRedelivered([identity(5, 1), identity(0, 2), identity(6, 1)]);
     expect(ledger.report().outOfOrder).toBe(0);
   });
 
-  test('after a restart are all in order, whatever their delivery count', () => {
+  test('after a restart must all be in order, whatever their delivery count', () => {
     const [first, recovered] = [new DeliveryOrder(), new RecoveredOrder()];
     expect([3, 2].map((sequence) => first.inOrder(identity(sequence), 2))).toEqual([true, true]);
     expect([3, 2].map((sequence) => recovered.inOrder(identity(sequence)))).toEqual([true, false]);

@@ -43,7 +43,7 @@ describe('the lint finds', () => {
     expect(waits(stated(80, 'ms'))).toEqual([]);
   });
 
-  it('a rate that counts something else in a later run', () => {
+  it('a rate that counts other things in a later run', () => {
     const runs = [
       { where: 'C2', perSec: 60, elapsedS: 32.5, done: 2_000 },
       { where: 'C3', perSec: 200, elapsedS: 5.06, done: 2_000 },
@@ -81,7 +81,7 @@ describe('the lint finds', () => {
   });
 });
 
-it('in the documents it finds these slips, and no others', () => {
+it('the lint finds exactly these errors in the documents', () => {
   const { studies } = bundledStudies.describe();
   const found = studies.map(({ id, slips }) => [
     id,

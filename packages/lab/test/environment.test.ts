@@ -29,7 +29,7 @@ test('the environment names machine, versions and a sync that took time', async 
   expect(environment.syncMs.p99).toBeGreaterThanOrEqual(environment.syncMs.p50);
 });
 
-test('a disk with less room than the allowed backlog refuses the trial, naming both', () => {
+test('a trial is refused if the disk has less room than its backlog may need, with both sizes', () => {
   const needBytes = queueProgram.trialBytesMax(smallScenario(), {
     ...point({ deq: 1, instances: 2 }).params,
     payloadBytes: 64,

@@ -1,7 +1,7 @@
 import { LabError, labErrorRegistry } from '@shardlab/lab';
 import { expect, test } from 'vitest';
 
-test('an error takes kind, retryable and its sentence from the registry', () => {
+test('an error takes its kind, retryability and message from the registry', () => {
   expect(new LabError('RUN_NOT_FOUND')).toMatchObject({
     name: 'LabError',
     code: 'RUN_NOT_FOUND',
@@ -12,7 +12,7 @@ test('an error takes kind, retryable and its sentence from the registry', () => 
   });
 });
 
-test('a closer sentence replaces it, details and cause travel along', () => {
+test('a given message replaces that of the registry, and details and cause are kept', () => {
   const cause = new Error('disk');
   const error = new LabError('WORKER_FAILED', {
     message: 'Instance 3 failed',

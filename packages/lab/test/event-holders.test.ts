@@ -1,4 +1,4 @@
-/** Who held what sessions waited for, as a trial keeps it: instances merged, and a real trial against its time book. */
+/** The holders that a trial samples: how those of its instances are merged, and that they agree with the time book of a real trial. */
 import type { EventHolders } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
 import { holdersIn, type InstanceHolders } from '../src/meters/event-holders.ts';
@@ -29,7 +29,7 @@ const instanceWith = (instance: number, ...of: Series[]): InstanceHolders => ({
 });
 
 describe('what the processes of a trial sampled', () => {
-  it('is one record of what all instances share, moment by moment', () => {
+  it('is merged into one record for what all instances share, moment by moment', () => {
     const { holders } = holdersIn([
       instanceWith(1, series('write lock', [sample(1, [2]), sample(null, [1, 2]), sample(null, [])])),
       instanceWith(2, series('write lock', [sample(null, [1]), sample(2, [1])])),
@@ -51,7 +51,7 @@ describe('what the processes of a trial sampled', () => {
     ]);
   });
 
-  it('is a record for each instance of what each has for itself, without those that nobody waited for', () => {
+  it('is a record for each instance for what is its own, without events that nobody waited for', () => {
     const group = 'group 7 of 2 transactions';
     const { holders } = holdersIn([
       instanceWith(
@@ -70,7 +70,7 @@ describe('what the processes of a trial sampled', () => {
     expect(holdersIn([instanceWith(1)])).toEqual({});
   });
 
-  it('shows two processes that say at the same moment that they hold it', () => {
+  it('names both holders if two processes report at the same moment that they hold the lock', () => {
     const { holders } = holdersIn([
       instanceWith(1, series('write lock', [sample(1, [2])])),
       instanceWith(2, series('write lock', [sample(2, [])])),
@@ -105,7 +105,7 @@ function meanOf(values: readonly number[]): { mean: number; standardError: numbe
 
 describe('a trial', () => {
   it.each([1, 2])(
-    'of an unsharded queue on %i instances knows who writes and who waits, as long as the time book says',
+    'of an unsharded queue on %i instances samples who writes and who waits, in agreement with the time book',
     async (instances) => {
       const { figures, holders, waits, integrity, measuredMs } = await trialOf('unsharded', instances);
       expect(integrity).toEqual(wholeAndDrained);
@@ -122,22 +122,22 @@ describe('a trial', () => {
         else if (holder?.includes(' and ')) ofTwo += 1;
         else expect([null, 'the instance itself']).toContain(holder);
       }
-      // A process notes the end of a hold when SQLite has returned, so that it seems to hold the lock still if it loses its core in
-      // between; two at any other time would be a lock that is none.
+      // A process records the end of its write when SQLite has returned. If it loses its core before that, the next holder overlaps
+      // with it in a sample. More overlaps than that would mean that the lock does not exclude writers.
       expect(ofTwo).toBeLessThanOrEqual(instances === 1 ? 0 : 0.05 * samples.length);
-      // Those that held it are sessions of all instances.
+      // Sessions of every instance held the lock.
       const holding = new Set(
         samples.map(({ holder }) => (typeof holder === 'number' ? sessions[holder] : holder)),
       );
       for (let instance = 1; instance <= instances; instance += 1)
         expect([...holding].some((name) => name?.includes(` ${instance}.`))).toBe(true);
-      // Alone an instance has the lock from its first write on; of two, each waits for the other.
+      // A single instance never waits for another process; of two instances each waits for the other.
       if (instances === 1) expect(figures.writeLockElsewhere).toBe(0);
       else expect(figures.writeLockElsewhere).toBeGreaterThan(0);
       expect(figures.writeLockElsewhere).toBeLessThan(1);
-      // The average number of sessions that wait, and the share of time that somebody holds it: the samples agree with the time
-      // book and with the ends of all holds within four standard errors of so many samples, which are 13 to 20 % and 0.13. The
-      // windows differ too: the book is read by timers, which a turn of writes delays; that is less.
+      // The samples must agree with the time book (the average number of waiting sessions) and with the recorded holds (the share
+      // of time in which the lock was held) within four standard errors, which are 13 to 20 % and 0.13 for so many samples. The
+      // window of the time book also differs a little, since its timers are delayed by writes; that error is smaller.
       const waiting = meanOf(samples.map(({ waiters }) => waiters));
       const booked = waits.find(({ event }) => event === 'write lock')!.totalMs / measuredMs;
       expect(Math.abs(waiting.mean - booked), `${waiting.mean} sampled, ${booked} booked`).toBeLessThan(
@@ -151,7 +151,7 @@ describe('a trial', () => {
     },
   );
 
-  it('of a sharded queue knows for which group the commits wait, in each instance', async () => {
+  it('of a sharded queue samples the group that commits wait for, in each instance', async () => {
     const { holders } = await trialOf('sharded', 2);
     expect(holders!.map(({ event, instance }) => [event, instance])).toEqual([
       ['log file sync', 1],

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
-/** Tests have their folders in memory where they can (`scripts/test-folder.ts`), where nothing is claimed of durable messages. */
+/** Temporary folders of tests may be in memory (`scripts/test-folder.ts`), where claims about durable messages are not judged. */
 const folderOnDisk = fileURLToPath(new URL('../../../node_modules/.shardlab/', import.meta.url));
 
 const remote = (changes: Partial<Scenario>): Scenario =>

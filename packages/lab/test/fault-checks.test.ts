@@ -22,11 +22,11 @@ function faultsOf(input: unknown): ScenarioProblem[] {
   return parsed.ok ? [] : parsed.faults;
 }
 
-test('a kill and a start of the same instance are good', () => {
+test('a kill and a later start of the same instance are valid', () => {
   expect(faultsOf(scenario([kill, { kind: 'start', instance: 2, atMs: 600 }]))).toEqual([]);
 });
 
-describe('a faulty fault is named at its path', () => {
+describe('an invalid fault is reported at its path', () => {
   test.each<[string, unknown, string, RegExp]>([
     ['of an unknown kind', scenario([{ ...kill, kind: 'crash' }]), '/faults/0/kind', /one of "kill"/],
     ['without a time', scenario([{ kind: 'kill', instance: 2 }]), '/faults/0/atMs', /missing/],

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type FaultedTrial, faultOutcomes } from '../src/programs/queue/trial/fault-outcomes.ts';
 import type { FaultRecord } from '../src/programs/queue/trial/trial-cluster.ts';
 
-/** The measured phase begins at 10,000 of the monotonic clock and lasts 5 s. */
+/** The measured phase begins at 10,000 ms of the monotonic clock and lasts 5 s. */
 const measureAtMs = 10_000;
 const stopAtMs = 15_000;
 const kill = (changes: Partial<FaultRecord> = {}): FaultRecord => ({
@@ -14,7 +14,7 @@ const kill = (changes: Partial<FaultRecord> = {}): FaultRecord => ({
 });
 const still = { fromMs: 16_000, toMs: Number.POSITIVE_INFINITY };
 
-/** Two instances at 1,000/s each, but for the time in which the second one is gone. */
+/** The rates of two instances, each 1,000/s, except while the second one is gone. */
 function timeline(gone: [fromMs: number, toMs: number]): TimelineBin[] {
   return [1, 2].flatMap((instance) =>
     Array.from({ length: 50 }, (_, index): TimelineBin => {
@@ -37,7 +37,7 @@ const outcomes = (changes: Partial<FaultedTrial>) =>
     ...changes,
   });
 
-test('service is missing from the fault to the next commit of the instance, and rates are those of all', () => {
+test('an outage lasts from the fault to the next commit of the instance, and rates are totals of all instances', () => {
   expect(outcomes({})).toEqual([
     {
       kind: 'kill',
@@ -50,13 +50,13 @@ test('service is missing from the fault to the next commit of the instance, and 
   ]);
 });
 
-test('an instance that is never served again has no such time', () => {
+test('an instance that is never served again has no takeover time and no outage time', () => {
   const gaps = [[still], [{ fromMs: 12_001, toMs: Number.POSITIVE_INFINITY }]];
   const [outcome] = outcomes({ records: [kill({ movedAtMs: null })], gaps });
   expect(outcome).toMatchObject({ takeoverMs: null, outageMs: null, dequeuePerSec: { before: 2_000 } });
 });
 
-test('the gap of a give-back begins when the instance moves, long after its process was started', () => {
+test('the outage of a failback begins when the instance moves, long after its process was started', () => {
   const start = kill({ fault: { kind: 'start', instance: 2, atMs: 3_000 }, atMs: 13_000, movedAtMs: 13_700 });
   const gaps = [
     [still],

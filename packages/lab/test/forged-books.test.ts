@@ -1,4 +1,4 @@
-/** Books that fit each other and are false: what the harness measures from outside of the processes finds them out. */
+/** Time books that are consistent and false: they contradict what the harness measures from outside of the processes. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { kernelFigures, readKernelCounters } from '../src/surroundings/kernel-co
 import type { MeasuredRepeat } from '../src/trial/trial.ts';
 import { point, smallScenario } from './support.ts';
 
-// On a disk: where other tests keep their files, in memory, no thread blocks for a sync.
+// The folder is on a disk. Other tests may keep their files in memory, where no thread blocks for a sync.
 const parent = existsSync('/var/tmp') ? '/var/tmp' : tmpdir();
 let folder: string;
 beforeEach(async () => {
@@ -40,7 +40,7 @@ async function trialOf(system: string, durability: Durability) {
   return { outcome, summarise };
 }
 
-/** The rates of a trial with the books of a durable queue: each commit waited for a sync that took most of the time. */
+/** A point with the rates of a trial and a forged time book, in which each commit waited long for a sync. */
 function withBooksOfDurable({ params, ...measured }: Point): Point {
   const { measuredMs } = measured.repeats[0]!;
   const { enqueuePerSec, dequeuePerSec } = measured.figures;
@@ -61,7 +61,7 @@ function withBooksOfDurable({ params, ...measured }: Point): Point {
   };
 }
 
-/** On a busy machine sessions wait for a core after their writer is done, so one trial of these has to agree. */
+/** On a busy machine sessions wait for a core after their writer has finished, so it is enough if one of these trials agrees. */
 const trialsMax = 5;
 
 describe.runIf(platform() === 'linux')('what the kernel counted', () => {
@@ -81,7 +81,7 @@ describe.runIf(platform() === 'linux')('what the kernel counted', () => {
     },
   );
 
-  test('contradicts a queue in memory that says that it syncs', async () => {
+  test('contradicts the time book of a queue in memory that claims to sync', async () => {
     const { summarise } = await trialOf('sharded', 'memory');
     const measured = summarise();
     expect(contradictionOf(queuePointOf(measured), null)).toBeNull();
@@ -92,7 +92,7 @@ describe.runIf(platform() === 'linux')('what the kernel counted', () => {
     );
   });
 
-  test('is of the processes that are asked for, and nothing once one of them has ended', () => {
+  test('is summed over the given processes, and missing once one of them has ended', () => {
     const before = readKernelCounters([process.pid], 1_000)!;
     const after = {
       ...before,
@@ -110,30 +110,30 @@ describe.runIf(platform() === 'linux')('what the kernel counted', () => {
   });
 });
 
-test('a time book that counts the wait of one commit as that of all is found by the times of the writer', async () => {
+test('a time book with commit waits that are too long contradicts the times of the writer', async () => {
   for (let trial = 1; trial <= trialsMax; trial += 1) {
     const { outcome, summarise } = await trialOf('unsharded', 'durable');
-    if (summarise().conditions!.contradictions !== undefined) continue; // what is true has to agree first
+    if (summarise().conditions!.contradictions !== undefined) continue; // the true time book must agree first
     const waits = outcome.waits.map((wait) =>
       wait.event === 'log file sync' ? { ...wait, totalMs: 4 * wait.totalMs } : wait,
     );
     const figures = { ...outcome.figures, syncWaitOfWrite: 4 * outcome.figures.syncWaitOfWrite! };
     const found = summarise({ ...outcome, waits, figures }).conditions!.contradictions;
-    if (found === undefined) continue; // too few commits to judge
+    if (found === undefined) continue; // there were too few commits to judge
     expect(found).toEqual([expect.stringMatching(/waited .* ms for a log file sync|of their time/)]);
     return;
   }
   expect.fail(`No book was found to be forged in ${trialsMax} trials`);
 });
 
-test('a commit under way at an edge of the window is no contradiction, one for each session and edge', () => {
+test('one commit of each session may be under way at each edge of the window without a contradiction', () => {
   const with65Percent = (threads: number) =>
     queuePointOf(point({ threads, deq: 1_650, waits: [{ waits: 215, totalMs: 1_400 * threads }] }));
   expect(contradictionOf(with65Percent(32), null)).toBeNull();
   expect(contradictionOf(with65Percent(1), null)).toBe('65 % of its commits waited for a sync');
 });
 
-test('commits are counted within each repeat: those of repeats that were slower are no contradiction', () => {
+test('commits are counted within each repeat, so that slower repeats are no contradiction', () => {
   const waited = (waits: number) =>
     queuePointOf(
       point({ threads: 1, deq: 1_650, repeats: [1, 1, 1, 0.4, 0.4], waits: [{ waits, totalMs: 700 }] }),
@@ -143,7 +143,7 @@ test('commits are counted within each repeat: those of repeats that were slower 
   expect(contradictionOf(waited(0.8 * commits), null)).toBe('80 % of its commits waited for a sync');
 });
 
-test('a commit of a sharded queue waits for as many groups as hold all transactions, one of an unsharded queue for itself', () => {
+test('a commit of a sharded queue may wait for as many groups as hold one transaction of each session, one of an unsharded queue for itself only', () => {
   const waited = (multiple: number, operations: number, system = 'sharded') => ({
     ...queuePointOf(point({ system, threads: 32, operations, deq: 200 * operations })),
     syncWaitOfWrite: multiple,
@@ -154,7 +154,7 @@ test('a commit of a sharded queue waits for as many groups as hold all transacti
   expect(contradictionOf(waited(3.5, 10, 'unsharded-grouped'), null)).toMatch(/their writer took/);
 });
 
-test('sessions that neither wait nor run most of the time wait for their thread, which then is busy', () => {
+test('sessions that neither wait nor run contradict the point unless their thread is busy', () => {
   const topic = (coresBusy: number) => {
     const deq = 100_000;
     const cpuUs = (coresBusy * 1e6) / deq;
@@ -171,7 +171,7 @@ describe('time books', () => {
     ...changes,
   });
 
-  test('that leave out more than 5 % of the time of their sessions contradict it, of one instance too', () => {
+  test('that leave out more than 5 % of their sessions’ time contradict the point, even on one instance only', () => {
     expect(contradictionOf(measured({ timeAccounted: [0.96, 0.96, 1.04] }), 2)).toBeNull();
     expect(contradictionOf(measured({ timeAccounted: [0.69, 0.69] }), 2)).toBe(
       'the time books of its sessions explain 69 % of their time',
@@ -179,7 +179,7 @@ describe('time books', () => {
     expect(contradictionOf(measured({ timeAccounted: [0.98, 1, 0.9] }), null)).toMatch(/explain 90 %/);
   });
 
-  test('that count some of the time twice contradict it as well', () => {
+  test('that count some of the time twice contradict the point too', () => {
     expect(contradictionOf(measured({ timeAccounted: [1.07] }), 2)).toMatch(/explain 107 %/);
   });
 
@@ -196,7 +196,7 @@ describe('time books', () => {
     };
   };
 
-  test('that have sessions on CPU while their thread is not contradict the kernel, if cores were free', () => {
+  test('that have sessions on CPU longer than their thread contradict the kernel, if cores were free', () => {
     expect(contradictionOf(onCpu(1.1), 2)).toBeNull();
     expect(contradictionOf(onCpu(1.7), 2)).toBe(
       'its sessions were on CPU 1.70 times as long as their threads, while cores were free',
@@ -212,7 +212,7 @@ describe('time books', () => {
   });
 });
 
-test('a dequeuer with rows in transactions of their own is two sessions, which wait in turns', () => {
+test('a dequeuer whose rows have transactions of their own counts as two sessions that wait in turn', () => {
   const waits = [{ waits: 2_000, totalMs: 12_000 }];
   const { params, ...measured } = queuePointOf(point({ threads: 4, deq: 10_000, waits }));
   expect(contradictionOf({ params, ...measured }, 2)).toBe('its sessions waited 150 % of their time');

@@ -15,7 +15,7 @@ import { hardwareText } from '../src/hardware/hardware-text.ts';
 
 const read = (name: string) => readFile(join(bundledHardwareFolder, name), 'utf8');
 
-/** Faults of the paper's machine after a change to it. */
+/** The faults of the hardware file of the white paper's machine after a change. */
 async function faultsAfter(change: (hardware: HardwareFile) => void): Promise<string[]> {
   const hardware = JSON.parse(await read('exadata-x4-2.json')) as HardwareFile;
   change(hardware);
@@ -39,7 +39,7 @@ describe('hardware files', () => {
     expectTypeOf<HardwareFile>().toExtend<Hardware>();
   });
 
-  test('every one that comes with the lab is good, is named by its id, and can be simulated', async () => {
+  test('every bundled one is valid, is named by its id, and can be simulated', async () => {
     const names = (await readdir(bundledHardwareFolder)).filter((name) => name !== hardwareSchemaFileName);
     expect(names).toContain('exadata-x4-2.json');
     for (const name of names) {
@@ -62,7 +62,7 @@ describe('hardware files', () => {
 });
 
 describe('faults of a hardware file', () => {
-  test('name the path and what belongs there', async () => {
+  test('name the path and what is expected there', async () => {
     expect(await faultsAfter(({ costs }) => Object.assign(costs.machine, { nodes: 8 }))).toEqual([
       '/costs/machine/nodes: Must be an object with "source", "value", or an object with "source", "parameter", "times"',
     ]);
@@ -71,7 +71,7 @@ describe('faults of a hardware file', () => {
     ]);
   });
 
-  test('a parameter that is not there, that nothing uses, or that lies outside of its bounds', async () => {
+  test('are found in a parameter that is missing, unused or outside of its bounds', async () => {
     const faults = await faultsAfter(({ costs, parameters }) => {
       costs.interconnectUs = { source: 'fitted', parameter: 'hop', times: 1 };
       costs.maintenance.partitionUs = { source: 'stated', value: 5 };
@@ -84,14 +84,14 @@ describe('faults of a hardware file', () => {
     ]);
   });
 
-  test('a fourth free parameter', async () => {
+  test('include a fourth free parameter', async () => {
     const parameter = { value: 1, low: 0.1, high: 10, meaning: 'one too many' };
     expect(
       await faultsAfter(({ parameters }) => void Object.assign(parameters, { fourth: parameter })),
     ).toEqual([expect.stringContaining('/parameters')]);
   });
 
-  test('text that is no JSON, and a file that is not there', async () => {
+  test('include text that is not JSON, and a missing file', async () => {
     expect(() => parseHardware('{"id": }')).toThrow(expect.objectContaining({ code: 'HARDWARE_INVALID' }));
     await expect(loadHardware('nowhere', '.')).rejects.toMatchObject({ code: 'HARDWARE_NOT_FOUND' });
   });

@@ -16,7 +16,7 @@ const seeds = 200;
 const randomPassesMax = 0.05;
 const study = bundledStudies.studies.find(({ id }) => id === 'redis-benchmark')!;
 
-/** Messages per second of a system at a number of messages, and those that it accepts before its threshold counts. */
+/** The rate of a system at a number of messages, and how many messages it accepts at a flow control threshold. */
 interface Formula {
   rate: (system: string, messages: number, chance: Random) => number;
   accepted: (offered: number, threshold: number, chance: Random) => number;
@@ -24,16 +24,16 @@ interface Formula {
 
 const atThreshold: Formula['accepted'] = (offered, threshold) => Math.min(offered, threshold);
 
-/** Keeps nothing: it counts, and refuses when it has counted to the threshold. */
+/** A system that keeps nothing: it only counts, and refuses messages past the threshold. */
 const counter: Formula = { rate: (_, __, chance) => noisy(900_000, chance), accepted: atThreshold };
 
-/** Other numbers in each trial. */
+/** A system with random figures in each trial. */
 const random: Formula = {
   rate: (_, __, chance) => 1_000 * 1_000 ** chance.next(),
   accepted: (offered, _, chance) => Math.round(offered * chance.next()),
 };
 
-/** What the document says. */
+/** A system with the figures of the document. */
 const reference: Formula = {
   rate: (system, _, chance) => {
     if (system.startsWith('redis')) return noisy(20_000, chance);
@@ -42,7 +42,7 @@ const reference: Formula = {
   accepted: atThreshold,
 };
 
-/** Each system has a rate and a power of the number of messages, drawn once; half of the powers are 0. */
+/** Systems whose rate is a power of the number of messages. Factor and exponent are drawn once for each; half of the exponents are 0. */
 function drawn(seed: number): Formula {
   const chance = new Random(seed);
   const systems = new Map<string, { one: number; power: number }>();

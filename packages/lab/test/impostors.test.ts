@@ -13,9 +13,9 @@ import { contradictionOf } from '../src/programs/queue/points/contradiction.ts';
 import { queuePointOf } from '../src/programs/queue/points/queue-point.ts';
 
 const seeds = 200;
-/** Of those with forged books fewer are enough. */
+/** The number of random pairs with forged time books; fewer are enough for these. */
 const forgedSeeds = 20;
-/** A claim that more than this share of random pairs fulfils tells little. */
+/** A claim that holds for more than this share of random pairs says little. */
 const randomPassesMax = 0.05;
 const passesMax = 4;
 
@@ -24,7 +24,7 @@ interface Workload {
   claims: string[];
 }
 
-/** Scenarios with the same points are measured once for all their claims. */
+/** The scenarios without those that have the same points as another one; each has the claims of all of them. */
 function workloadsOf(scenarios: readonly Scenario[], scale: Scale): Workload[] {
   const found = new Map<string, Workload>();
   for (const scenario of scenarios) {
@@ -41,7 +41,7 @@ function workloadsOf(scenarios: readonly Scenario[], scale: Scale): Workload[] {
 
 type Verdicts = Map<string, Verdict[]>;
 
-/** Claims that held without a word on how little that tells. */
+/** Claims that held without being marked as weak. */
 const unmarked: string[] = [];
 
 function verdictsOf(
@@ -84,7 +84,7 @@ let quick: Workload[];
 const named = new Map<string, Verdicts>();
 const forgeries = new Map<string, Verdicts>();
 const unseenForgeries = new Map<string, Verdicts>();
-/** Of forgeries that no kernel counts: those that held as if nothing were missing. */
+/** Claims that held for forged time books without kernel counters, and did not mention that these are missing. */
 let unmarkedForgeries: string[] = [];
 const randomPasses = new Map<string, number>();
 const forgedPasses = new Map<string, number>();
@@ -140,22 +140,22 @@ function tableInWords(): string {
   ].join('\n');
 }
 
-describe('systems that only pretend', () => {
+describe('systems that only pretend to be durable queues', () => {
   test.each(impostors.map(({ name }) => name))('%s: at most four claims of the white paper hold', (name) => {
     expect(ofWhitePaper(passed(named.get(name)!)).length).toBeLessThanOrEqual(passesMax);
   });
 
-  test(`of ${seeds} random pairs, none makes more than four hold`, () => {
+  test(`none of ${seeds} random pairs makes more than four claims hold`, () => {
     expect(mostRandomPasses).toBeLessThanOrEqual(passesMax);
   });
 
-  test('nor does any whose books are forged, where the kernel counts what it does', () => {
+  test('none with forged time books makes more than four claims hold, if the kernel counts what it does', () => {
     for (const [name, verdicts] of forgeries)
       expect([name, ofWhitePaper(passed(verdicts)).length <= passesMax]).toEqual([name, true]);
     expect(mostForgedPasses).toBeLessThanOrEqual(passesMax);
   });
 
-  test('where the kernel counts nothing forged books pass, and each claim that holds is marked as weak', () => {
+  test('forged time books are accepted if the kernel counts nothing, and each claim that holds is marked as weak', () => {
     expect([...unseenForgeries.values()].flatMap(passed).length).toBeGreaterThan(0);
     expect(unmarkedForgeries).toEqual([]);
     const { scenario } = full.find(({ claims }) => claims.includes('A1'))!;
@@ -168,7 +168,7 @@ describe('systems that only pretend', () => {
     });
   });
 
-  test('a claim that one of them makes hold, or more than 5 % of the random pairs, is graded weak; no other is', () => {
+  test('the claims graded weak are those that one of them, or more than 5 % of the random pairs, makes hold', () => {
     const passes = new Set([...named.values()].flatMap(passed));
     for (const [id, count] of randomPasses) if (count > randomPassesMax * seeds) passes.add(id);
     const weak = allClaims.filter((claim) => claim.weak !== undefined).map(({ id }) => id);
@@ -178,8 +178,8 @@ describe('systems that only pretend', () => {
 });
 
 describe('a system that does what the document says', () => {
-  /** At every workload, or at one: where sessions are placed evenly, and in an open loop, which can only refute. */
-  const untold = new Map([
+  /** Other verdicts that are correct: A17 cannot be judged here, A8 not with even placement, and an open loop can only refute A9. */
+  const otherVerdicts = new Map([
     ['A17', ['not-comparable']],
     ['A8', ['not-comparable', 'holds']],
     ['A9', ['holds', 'not-comparable']],
@@ -189,10 +189,10 @@ describe('a system that does what the document says', () => {
     const verdicts = verdictsOf({ systems: reference }, full, 1);
     expect([...verdicts.keys()].toSorted()).toEqual(allClaims.map(({ id }) => id).toSorted());
     for (const [id, of] of verdicts)
-      expect([id, new Set(of)]).toEqual([id, new Set(untold.get(id) ?? ['holds'])]);
+      expect([id, new Set(of)]).toEqual([id, new Set(otherVerdicts.get(id) ?? ['holds'])]);
   });
 
-  test('has measurements that agree with each other, and loses its verdicts with them', () => {
+  test('has measurements that agree with each other, and no verdicts if they do not', () => {
     const { scenario } = full.find(({ claims }) => claims.includes('A7'))!;
     const points = measure({ scenario, scale: 'full', systems: reference, seed: 1 });
     const contradictions = points.map((point) => contradictionOf(queuePointOf(point), 2));
@@ -256,7 +256,7 @@ describe('a system that does what the document says', () => {
     expect(judgedWith('not promised')).toBe('holds');
   });
 
-  test('says nothing about a disk where its files were in memory', () => {
+  test('has no verdicts about a disk if its files were in memory', () => {
     const { scenario } = full.find(({ claims }) => claims.includes('A7'))!;
     const points = measure({ scenario, scale: 'full', systems: reference, seed: 1 });
     const judgedOn = (fileSystem: string) =>
@@ -268,7 +268,7 @@ describe('a system that does what the document says', () => {
     });
   });
 
-  test('agrees with itself where another instance is the busy one in each repeat, as where a writer is elected', () => {
+  test('has no contradictions if another instance is the busy one in each repeat, as with an elected writer', () => {
     const { scenario } = full.find(({ claims }) => claims.includes('A7'))!;
     const points = measure({ scenario, scale: 'full', systems: reference, seed: 1 });
     const onlyOne = (shares: readonly number[], busy: number) =>

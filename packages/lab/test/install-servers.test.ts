@@ -1,4 +1,4 @@
-/** Servers that systems lack are installed before a run by root on Debian: here by an `apt-get` that stands in for the real one. */
+/** A run by root on Debian installs missing servers first. In these tests a script stands in for `apt-get`. */
 import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,14 +11,14 @@ const child = fileURLToPath(new URL('./run-with-stand-in-server.ts', import.meta
 const needs = 'redis-snapshot needs toy-server; Debian: apt-get install toy-server';
 
 interface Answer {
-  /** What the runs said while packages were installed. */
+  /** Messages of the runs about packages that are installed. */
   said: string[];
   runs: { status: string; message: string | null }[];
   /** The arguments of each call of `apt-get`. */
   calls: string[];
 }
 
-/** `install`: what the stand-in does when it is to install something, as a line of a shell script. */
+/** Starts two runs. `install` is the line of shell script that the stand-in for `apt-get` runs to install a package. */
 async function runTwice({ mayInstall, install }: { mayInstall: boolean; install: string }): Promise<Answer> {
   const folder = mkdtempSync(join(tmpdir(), 'shardlab-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -39,7 +39,7 @@ const creates = 'echo "#!/bin/sh" > "$SERVER_FOLDER/toy-server" && chmod +x "$SE
 const fails = 'exit 100';
 const packages = ['update', 'install -y --no-install-recommends toy-server'];
 
-test('a missing server is installed once, before the first run, which says so', async () => {
+test('a missing server is installed once, before the first run, which reports it', async () => {
   expect(await runTwice({ mayInstall: true, install: creates })).toEqual({
     said: ['Installing the Debian package toy-server'],
     runs: [
@@ -50,7 +50,7 @@ test('a missing server is installed once, before the first run, which says so', 
   });
 }, 60_000);
 
-test('one that cannot be installed is tried once, and each run ends with the line that installs it', async () => {
+test('a server that cannot be installed is tried once, and each run fails with the command that installs it', async () => {
   expect(await runTwice({ mayInstall: true, install: fails })).toEqual({
     said: ['Installing the Debian package toy-server'],
     runs: [
@@ -61,7 +61,7 @@ test('one that cannot be installed is tried once, and each run ends with the lin
   });
 }, 60_000);
 
-test('elsewhere, or without the rights, nothing is installed', async () => {
+test('nothing is installed without permission', async () => {
   expect(await runTwice({ mayInstall: false, install: creates })).toEqual({
     said: [],
     runs: [

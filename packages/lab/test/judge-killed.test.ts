@@ -1,4 +1,4 @@
-/** The book of a killed process, and what follows from it and from what was recovered. */
+/** The book in which a process records its work, and what follows from it and from the recovered messages after a kill. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { judgeKilled } from '../src/integrity/judge-killed.ts';
 import { Ledger, type LedgerReport } from '../src/integrity/ledger.ts';
 import { PayloadCodec } from '../src/integrity/payload.ts';
 
-/** The bytes of a book in which something was written. */
+/** The bytes of a book after `work` has written to it. */
 function write(work: (book: Book) => void): Buffer {
   const dir = mkdtempSync(join(tmpdir(), 'shardlab-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
@@ -22,14 +22,17 @@ const message = (sequence: number, enqueuer = 0) => ({ enqueuer, sequence, sentA
 const messages = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => message(from + index));
 
-/** The ledger of a new process that consumed these messages. */
+/** The ledger of a process that recovered and consumed these messages after the kill. */
 function recovered(...sequences: number[]): LedgerReport {
   const ledger = new Ledger(new PayloadCodec({ bytes: 32, seed: 1, nonce: 1 }));
   for (const sequence of sequences) ledger.recordConsumed(message(sequence));
   return ledger.report();
 }
 
-/** Six messages are acknowledged, two more in doubt; 0 and 1 are consumed, the consumption of 2 is in doubt. */
+/**
+ * Writes the work of the killed process: six enqueues were acknowledged and two are in doubt; the consumption of messages 0 and 1
+ * was acknowledged, that of 2 is in doubt.
+ */
 const life = (book: Book) => {
   book.enqueueing(0, 6);
   book.enqueued(0, 6);
@@ -63,12 +66,12 @@ describe('after a kill', () => {
     });
   });
 
-  test('several new processes share what is there', () => {
+  test('several processes may each recover a part of the messages', () => {
     expect(judge([write(life)], recovered(2, 4), recovered(3, 5))).toMatchObject(faultless);
     expect(judge([write(life)], recovered(2, 4), recovered(3, 4, 5))).toMatchObject({ duplicated: 1 });
   });
 
-  test('an acknowledged message that is not there is lost', () => {
+  test('an acknowledged message that is not recovered is lost', () => {
     expect(judge([write(life)], recovered(2, 3, 5))).toMatchObject({ ...faultless, lost: 1 });
     expect(judge([write(life)], recovered())).toMatchObject({ ...faultless, lost: 3 });
   });
@@ -81,7 +84,7 @@ describe('after a kill', () => {
     expect(judge([write(life)], recovered(3, 4, 5, 8))).toMatchObject({ ...faultless, damaged: 1 });
   });
 
-  test('two sources are judged apart', () => {
+  test('two sources are judged separately', () => {
     const bytes = write((book) => {
       book.enqueueing(0, 1);
       book.enqueued(0, 1);
@@ -98,7 +101,7 @@ describe('after a kill', () => {
 });
 
 describe('a book', () => {
-  test('of which the end was cut off anywhere never says that something was acknowledged which was not', () => {
+  test('that was cut off anywhere never reports an acknowledgment that did not happen', () => {
     const bytes = write(life);
     for (let length = 0; length <= bytes.length; length += 1) {
       const { enqueuers, sources } = readBooks([bytes.subarray(0, length)]);
@@ -121,7 +124,7 @@ describe('a book', () => {
     expect(judge([bytes], recovered())).toMatchObject(faultless);
   });
 
-  test('that says twice that a message was consumed shows a duplicate', () => {
+  test('with the same message consumed twice shows a duplicate', () => {
     const twice = (book: Book) => {
       book.enqueueing(0, 1);
       book.enqueued(0, 1);

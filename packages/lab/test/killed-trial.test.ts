@@ -45,8 +45,8 @@ test.each<[string, Params]>([
   expect(existsSync(given.dir)).toBe(false);
 });
 
-test('a queue that keeps its messages in memory only is found out', async () => {
-  // Dequeuers that are slower than enqueuers, so that something is in the queue at the kill.
+test('a queue that keeps its messages in memory only loses messages in a kill', async () => {
+  // The queue has a backlog, so that it contains messages when it is killed.
   const killed = await runKilledTrial(options('sharded', { durability: 'memory', backlog: 1_000 }));
   expect(killed.lost).toBeGreaterThan(0);
   expect(killed.recovered).toBe(0);

@@ -9,20 +9,20 @@ import {
 } from '../src/integrity/ledger.ts';
 import { PayloadCodec } from '../src/integrity/payload.ts';
 
-const forge = new PayloadCodec({ bytes: 40, seed: 1, nonce: 1 });
+const codec = new PayloadCodec({ bytes: 40, seed: 1, nonce: 1 });
 const message = (enqueuer: number, sequence: number, deliveryCount = 1) => ({
-  payload: forge.make({ enqueuer, sequence, sentAtMs: 0 }),
+  payload: codec.make({ enqueuer, sequence, sentAtMs: 0 }),
   deliveryCount,
 });
 const clean = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
 
-/** A ledger of one process: committed counts by enqueuer, then the messages consumed and left. */
+/** The ledger of one process: the number of committed messages of each enqueuer, and the messages that were consumed or left. */
 function ledger(facts: {
   committed?: [number, number][];
   consumed?: [number, number][];
   left?: [number, number][];
 }) {
-  const made = new Ledger(forge);
+  const made = new Ledger(codec);
   for (const [enqueuer, count] of facts.committed ?? []) made.recordCommitted(enqueuer, count);
   for (const [enqueuer, sequence] of facts.consumed ?? [])
     made.recordConsumed({ enqueuer, sequence, sentAtMs: 0 });
@@ -31,7 +31,7 @@ function ledger(facts: {
 }
 
 describe('ledgers of several processes together', () => {
-  test('are clean when each committed message was consumed once, wherever that was', () => {
+  test('are clean if each committed message was consumed once, on any instance', () => {
     const one = ledger({
       committed: [[0, 3]],
       consumed: [
@@ -50,7 +50,7 @@ describe('ledgers of several processes together', () => {
     expect(mergeLedgers([one, two])).toEqual(clean);
   });
 
-  test('what was browsed after the drain is left, not lost', () => {
+  test('count messages that were browsed after the drain as left, not lost', () => {
     const report = ledger({
       committed: [[0, 4]],
       consumed: [
@@ -65,7 +65,7 @@ describe('ledgers of several processes together', () => {
     expect(mergeLedgers([report])).toEqual({ ...clean, left: 2 });
   });
 
-  test('what is neither consumed nor left is lost', () => {
+  test('count messages as lost that are neither consumed nor left', () => {
     const report = ledger({
       committed: [
         [0, 4],
@@ -80,7 +80,7 @@ describe('ledgers of several processes together', () => {
     expect(mergeLedgers([report])).toEqual({ ...clean, lost: 3, left: 1 });
   });
 
-  test('consumed twice is duplicated, in one process or in two', () => {
+  test('count messages as duplicated that were consumed twice, in one process or in two', () => {
     const once = ledger({
       committed: [[0, 2]],
       consumed: [
@@ -100,12 +100,12 @@ describe('ledgers of several processes together', () => {
     expect(mergeLedgers([twice.report()])).toEqual({ ...clean, duplicated: 1 });
   });
 
-  test('consumed and still in the queue is duplicated, not left', () => {
+  test('count a message as duplicated, not left, that was consumed and is still in the queue', () => {
     const report = ledger({ committed: [[0, 1]], consumed: [[0, 0]], left: [[0, 0]] }).report();
     expect(mergeLedgers([report])).toEqual({ ...clean, duplicated: 1 });
   });
 
-  test('a message that was never committed is damaged and does not compensate for a loss', () => {
+  test('count a message as damaged that was never committed, and do not offset it against a loss', () => {
     const report = ledger({
       committed: [[0, 2]],
       consumed: [
@@ -120,30 +120,30 @@ describe('ledgers of several processes together', () => {
 
 describe('a delivery', () => {
   test('is damaged if the payload is not what was sent', () => {
-    const made = new Ledger(forge);
+    const made = new Ledger(codec);
     const bad = message(0, 0);
     bad.payload[30] = bad.payload[30]! ^ 1;
     expect(made.recordDelivery(bad, new DeliveryOrder())).toBeNull();
     expect(made.report()).toMatchObject({ damaged: 1, outOfOrder: 0 });
   });
 
-  test('is out of order after a later message of the same enqueuer, others do not count', () => {
-    const made = new Ledger(forge);
+  test('is out of order after a later message of the same enqueuer, but not of another one', () => {
+    const made = new Ledger(codec);
     const order = new DeliveryOrder();
     for (const each of [message(0, 0), message(1, 5), message(0, 2), message(1, 4)])
       made.recordDelivery(each, order);
     expect(made.report().outOfOrder).toBe(1);
   });
 
-  test('order is checked separately for each observer', () => {
-    const made = new Ledger(forge);
+  test('is checked for its order by each observer separately', () => {
+    const made = new Ledger(codec);
     made.recordDelivery(message(0, 2), new DeliveryOrder());
     made.recordDelivery(message(0, 1), new DeliveryOrder());
     expect(made.report().outOfOrder).toBe(0);
   });
 
-  test('a second delivery may come at any time', () => {
-    const made = new Ledger(forge);
+  test('may come at any time if it is a redelivery', () => {
+    const made = new Ledger(codec);
     const order = new DeliveryOrder();
     made.recordDelivery(message(0, 5), order);
     made.recordDelivery(message(0, 1, 2), order);
@@ -159,17 +159,17 @@ describe('ledgers of several subscribers', () => {
   const committed: [number, number][] = [[0, 2]];
   const good = () => ledger({ committed, consumed: all }).report();
 
-  test('are clean when each of them got every message once', () => {
+  test('are clean if each of them got every message once', () => {
     expect(mergeBySource([[good(), good()]])).toEqual(clean);
   });
 
-  test("one subscriber's message is not another's: missed by one is lost, however often another got it", () => {
+  test('count a message as lost that one subscriber missed, even if another one got it twice', () => {
     const missed = ledger({ committed, consumed: [[0, 0]] }).report();
     const twice = ledger({ committed, consumed: [...all, [0, 1]] }).report();
     expect(mergeBySource([[missed, twice]])).toEqual({ ...clean, lost: 1, duplicated: 1 });
   });
 
-  test('what one of them left and another instance consumed for it are joined', () => {
+  test('combine what a subscriber left with what it consumed on another instance', () => {
     const here = ledger({ committed, consumed: [[0, 0]] }).report();
     const there = ledger({ consumed: [[0, 1]] }).report();
     const left = ledger({ committed, consumed: [[0, 0]], left: [[0, 1]] }).report();
@@ -182,10 +182,10 @@ describe('ledgers of several subscribers', () => {
   });
 });
 
-describe('order on first sight', () => {
+describe('the order of messages that a session sees for the first time', () => {
   const identity = (sequence: number) => ({ enqueuer: 0, sequence, sentAtMs: 0 });
 
-  test('what was seen before, by whatever session, may come again', () => {
+  test('ignores messages that any session has seen before', () => {
     const sighted = new SeenMessages();
     const [one, two] = [new FirstSightOrder(sighted), new FirstSightOrder(sighted)];
     expect([0, 1].map((sequence) => one.inOrder(identity(sequence), 1))).toEqual([true, true]);
@@ -193,7 +193,7 @@ describe('order on first sight', () => {
     expect([0, 1, 4].map((sequence) => two.inOrder(identity(sequence), 1))).toEqual([true, true, true]);
   });
 
-  test('what a session sees for the first time must not come before what it has', () => {
+  test('is violated by a message that is older than one it has seen', () => {
     const order = new FirstSightOrder(new SeenMessages());
     expect([0, 5, 4, 6].map((sequence) => order.inOrder(identity(sequence), 1))).toEqual([
       true,

@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { programScenario, runFirstTrial, wholeAndDrained } from './program-runs.ts';
 
-/** Runs the only trial of a scenario with these parameters; the first one is its sweep. */
+/** Runs a scenario of one trial with these parameters, of which the first one is the sweep. */
 function runTrial(
   program: string,
   params: Record<string, string | number>,
@@ -40,7 +40,7 @@ describe('the program listen', () => {
     for (const guard of ['mutex', 'latch']) {
       const of = (name: string) => figures[`${guard}${name}`]!;
       const histogram = histograms![`${guard}GetNs`]!.reduce((sum, count) => sum + count, 0);
-      // At each edge of the window a get of each dequeuer may be under way.
+      // Each dequeuer may have a get under way at each edge of the window.
       expect(
         Math.abs(of('Misses') - of('SpinGets') - of('Sleeps') + of('RecurrentSleeps')),
       ).toBeLessThanOrEqual(6);
@@ -55,11 +55,11 @@ describe('the program listen', () => {
       const { figures, waits, measuredMs } = await runTrial(
         'listen',
         { pairs: 4, method, subscribers: 4, durability: 'durable', enqueuePauseMs: 1 },
-        // Threads compile and load what they need before.
+        // Threads load and compile their code during the warm-up.
         { warmupMs: 500, measureMs: 3_000 },
       );
       expect(figures.timeAccountedLeast).toBeGreaterThan(0.95);
-      // Each part is measured on its own: nothing keeps them from adding up to more.
+      // Each part is measured on its own, so that they could also add up to more.
       expect(figures.timeAccounted).toBeGreaterThan(0.95);
       expect(figures.timeAccounted).toBeLessThan(1.05);
       expect(figures.timeOnCpu).toBeGreaterThan(0);
@@ -68,7 +68,7 @@ describe('the program listen', () => {
       expect(of('instance commit').waits).toBeGreaterThan(0);
       const waited = waits!.filter((wait) => wait.class !== 'idle');
       const share = waited.reduce((sum, { totalMs }) => sum + totalMs, 0) / (4 * measuredMs);
-      // The waits of the point are those of the dequeuers, as the figures are.
+      // Waits and figures of the point are both those of the dequeuers.
       expect(Math.abs(share - figures.timeWaiting!)).toBeLessThan(0.05);
     },
   );
@@ -104,13 +104,13 @@ describe('the program listen-cases', () => {
 
 test('idle-polls: a listen polls every second, a dequeue by name every three', async () => {
   const { figures } = await runTrial('listen-cases', { case: 'idle-polls' });
-  // A sleep ends late on a busy machine, and never early; the last one of a wait is as long as what is left.
+  // A sleep may end late on a busy machine, but never early. The last sleep of a wait is cut to the time that is left.
   expect(figures.listenPollMs).toBeGreaterThan(950);
   expect(figures.dequeuePollMs).toBeGreaterThan(2_950);
   expect(figures.dequeuePollMs! / figures.listenPollMs!).toBeGreaterThan(2);
 });
 
-test('the program listen-herd tells who woke for one message, and when each held the mutex', async () => {
+test('the program listen-herd records who was woken for one message, and when each held the mutex', async () => {
   const { figures, swimlanes, integrity } = await runTrial('listen-herd', { listeners: 3 });
   expect(integrity).toEqual(wholeAndDrained);
   expect(figures).toMatchObject({ woken: 3, wokenForNothing: 2 });
@@ -118,7 +118,7 @@ test('the program listen-herd tells who woke for one message, and when each held
   expect(outcomes).toEqual(['got the message', 'posted', 'woke for nothing', 'woke for nothing']);
   for (const { outcome, spans } of swimlanes!) {
     const gets = (guard: string) => spans.filter(({ kind }) => kind === guard).length;
-    // After the post: two accesses for each who woke, and those of the dequeue for the one that got it.
+    // After the post each session that woke made two accesses, and the one that got the message made those of the dequeue too.
     if (outcome === 'woke for nothing') expect([gets('mutex'), gets('latch')]).toEqual([12, 6]);
     if (outcome === 'got the message') expect([gets('mutex'), gets('latch')]).toEqual([18, 8]);
     if (outcome === 'posted') expect(gets('latch')).toBe(1);

@@ -1,4 +1,4 @@
-/** Small real trials of the programs that load a system for a time: shape and integrity, never speed. */
+/** Small real trials of the programs that load a system for a time. They check shape and integrity, never speed. */
 import type { Params, Point, Scenario } from '@shardlab/contract';
 import { parseScenario } from '@shardlab/lab';
 import { describe, expect, it } from 'vitest';
@@ -18,10 +18,10 @@ const scenario = (changes: Partial<Scenario> & { parameters: Params }): Scenario
     parameters: { payloadBytes: 64, operationsPerTransaction: 10, ...changes.parameters },
   });
 
-/** Systems of which a trial can keep the traces of messages. */
+/** The systems whose points have traces of messages. */
 const traced = (points: readonly Point[]) =>
   points.flatMap(({ system, traces }) => (traces === undefined ? [] : system));
-/** Figures that a busy machine may keep from being measured: of a steady repeat, or of messages in the window. */
+/** Figures that may be missing on a busy machine, because no repeat was steady or no message was delivered in the window. */
 const needsMessages = ['latencyP50Ms', 'latencyP99Ms', 'cpuUsPerMessage'];
 
 describe('a closed loop', () => {
@@ -65,7 +65,7 @@ describe('a closed loop', () => {
     expect(traced(points)).toEqual(['sharded', 'sharded-prefetch']);
   }, 120_000);
 
-  it('has topics only where the system has them, with subscribers that dequeue at once', () => {
+  it('accepts subscribers only for systems with topics, and only if they dequeue while others enqueue', () => {
     const topic = (parameters: Params, systems: string[]) =>
       parseScenario(scenario({ systems, parameters: { subscribers: 2, ...parameters } }));
     expect(topic({}, ['sharded', 'plainjob'])).toMatchObject({
@@ -76,7 +76,7 @@ describe('a closed loop', () => {
     });
   });
 
-  it('enqueues first, and another process dequeues what is there', async () => {
+  it('enqueues first; then another process dequeues the messages', async () => {
     const [point] = await runPoints(
       scenario({
         parameters: { schedule: 'enqueue-then-dequeue', enqueuers: 1, dequeuers: 1 },
@@ -84,12 +84,12 @@ describe('a closed loop', () => {
       }),
     );
     expect(point!.integrity).toMatchObject(whole);
-    // Where a busy machine delivered nothing in the window, no message has a cost; and there is no server.
+    // A busy machine may deliver nothing in the window, so that there is no cost of a message. This system has no server.
     const others = closedLoop.figures
       .map(({ name }) => name)
       .filter((name) => !['cpuUsPerMessage', 'serverCpuUsPerMessage'].includes(name));
     expect(Object.keys(point!.figures)).toEqual(expect.arrayContaining(others));
-    // The rate of enqueues, and not that of dequeues, which other transactions limit.
+    // The ratio is that of the enqueue rate, since other transactions limit the dequeue rate.
     const { enqueuePerSec, rawPerSec, rawRatio } = point!.figures;
     expect(rawRatio!.value).toBeCloseTo(enqueuePerSec!.value / rawPerSec!.value, 3);
   }, 60_000);
@@ -102,7 +102,7 @@ describe('REST', () => {
   const loaded = (systems: string[], schedule: string) =>
     runPoints(scenario({ systems, phases, parameters: { schedule, enqueuers: 3, dequeuers: 2 } }));
 
-  it('is enqueued to beside a route that only validates, on one instance and on two', async () => {
+  it('is measured for enqueues, with a route that only validates for comparison, on one instance and on two', async () => {
     const points = await loaded(['rest-validating', 'rest', 'rest-2'], 'enqueue');
     for (const { system, figures, integrity } of points) {
       expect(integrity, system).toMatchObject(whole);
@@ -115,7 +115,7 @@ describe('REST', () => {
     expect(points.map(({ stated }) => stated)).toEqual(['none', 'durability durable', 'durability durable']);
   }, 90_000);
 
-  it('delivers what another process enqueued, and both at once, each message once', async () => {
+  it('delivers each message once, also to another process, after or during the enqueues', async () => {
     const points = [
       ...(await loaded(['rest'], 'enqueue-then-dequeue')),
       ...(await loaded(['rest-2'], 'at-once')),
@@ -124,7 +124,7 @@ describe('REST', () => {
     for (const point of points) expectTimeExplained(point);
   }, 90_000);
 
-  it('that only validates has nothing to dequeue', () => {
+  it('is refused with dequeues on the route that only validates', () => {
     const parsed = parseScenario(scenario({ systems: ['rest', 'rest-validating'], parameters: {} }));
     expect(parsed).toMatchObject({
       faults: [{ path: '/parameters/schedule', message: expect.stringContaining('keeps no message') }],
@@ -152,7 +152,7 @@ describe('an open loop', () => {
     }
   }, 60_000);
 
-  it('at a share of the maximum rate measures that first; emulated syncs do not count in it', async () => {
+  it('measures the maximum rate first, without emulated syncs, if it sends at a share of it', async () => {
     const [point] = await runPoints(
       scenario({
         program: 'open-loop',
@@ -164,7 +164,7 @@ describe('an open loop', () => {
     expect(point!.figures.offeredPerSec!.value).toBeGreaterThan(0);
   }, 60_000);
 
-  it('needs one rate, and emulates the syncs of our embedded queues only', () => {
+  it('needs exactly one rate, and emulates syncs of our embedded queues only', () => {
     const open = (parameters: Params, systems = ['sharded']) =>
       parseScenario(scenario({ program: 'open-loop', systems, parameters }));
     expect(open({})).toMatchObject({ faults: [{ path: '/parameters/messagesPerSec' }] });
@@ -178,7 +178,7 @@ describe('an open loop', () => {
 });
 
 describe('a standing backlog', () => {
-  it('is there after its process was killed, and stays while others come and go', async () => {
+  it('survives a kill of its process, and remains while other messages are enqueued and dequeued', async () => {
     const [point] = await runPoints(
       scenario({ program: 'standing-backlog', parameters: { backlog: 3_000, enqueuers: 2, dequeuers: 2 } }),
     );
@@ -191,7 +191,7 @@ describe('a standing backlog', () => {
     expect(Object.keys(point!.figures)).toEqual(expect.arrayContaining(others));
   }, 60_000);
 
-  it('is kept by the server of a client that was killed', async () => {
+  it('is kept by the server if the client was killed', async () => {
     const [point] = await runPoints(
       scenario({
         program: 'standing-backlog',

@@ -10,7 +10,7 @@ function measured(facts: Partial<PointFacts> = {}, params: Params = {}, changes:
   return { ...made, params: { ...made.params, backlogMax: 500, ...params }, ...changes };
 }
 
-test('points of queues and sharded topics become workloads with what was measured', () => {
+test('points of queues and sharded topics become workloads with their measured figures', () => {
   const workloads = measuredWorkloads(run, [
     measured({ cpuUs: 12, callMs: 0.5 }),
     measured({ system: 'unsharded', roundTripMs: 1 }),
@@ -57,7 +57,7 @@ test('a point with a disturbed repeat says so', () => {
   expect(measuredWorkloads(run, [measured({}, {}, { conditions })])[0]!.disturbed).toBe(true);
 });
 
-test('of each workload the newest measurement is kept, up to a number', () => {
+test('the newest measurement of each workload is kept, up to a maximum number', () => {
   const newer = measuredWorkloads({ ...run, id: 'newer' }, [measured(), measured({ threads: 4 })]);
   const older = measuredWorkloads({ ...run, id: 'older' }, [
     measured({ deq: 9 }),

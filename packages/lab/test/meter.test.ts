@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Host } from '../src/programs/queue/trial/host.ts';
 import { Meter } from '../src/programs/queue/trial/meter.ts';
 
-test('the waits of a window are those of its time, however long the statistics take', () => {
+test('the waits of a window cover exactly its time, even if reading the statistics takes long', () => {
   let nowMs = 0;
   let statisticsMs = 40;
   const clock = () => nowMs;
@@ -22,7 +22,7 @@ test('the waits of a window are those of its time, however long the statistics t
   meter.beginWindow();
   nowMs += 200;
   meter.halveWindow();
-  // The last reading is quick, so what the first one lost would not be made good.
+  // The last reading is quick, so that it cannot compensate for time that the first one lost.
   statisticsMs = 0;
   nowMs += 200;
   meter.endWindow();

@@ -37,13 +37,13 @@ function lab(args: string[]): Promise<{ code: number | null; out: string; err: s
 }
 
 describe('the model command', () => {
-  test('predicts from the white paper’s machine, holds two runs against it, and writes all of it into a document', async () => {
+  test('predicts from the white paper’s machine, compares two runs with the model, and writes both into a document', async () => {
     const run = { scale: 'full', endedAtMs: null, environment: null };
     const queue = { ...run, scenario: smallScenario(), points: [point({ deq: 5_000, threads: 2 })] };
     const topic = {
       ...run,
       scenario: smallScenario({ title: 'A topic', figure: 'Figure 7' }),
-      // Of these systems the model has the first.
+      // The model has only the first of these systems.
       points: ['sharded', 'unsharded-grouped', 'unsharded-once'].map((system) =>
         point({ deq: 5_000, threads: 2, subscribers: 10, system }),
       ),
@@ -112,7 +112,7 @@ describe('tables', () => {
     bottleneck: { resource: 'cores', share: 0.93 },
   });
 
-  test('give every figure its error, and mark what is outside of the one aim', () => {
+  test('give the error of every figure, and mark those outside of the aim of 20 %', () => {
     const text = agreementTable([row(1100, 1.1), row(700)]);
     expect(text).toContain(
       'Within 20 %: dequeue rate 1 of 2, CPU per message 0 of 2, commit p50 1 of 1, dequeue call p50 2 of 2, commit to delivery p50 0 of 2.',
@@ -123,7 +123,7 @@ describe('tables', () => {
     expect(agreementTable([row(1100)])).not.toContain('commit p50');
   });
 
-  test('count every figure of all runs together, beside where the numbers of the file come from', () => {
+  test('count figures over all runs, with the sources of the hardware file’s numbers', () => {
     const run = {
       scenario: smallScenario({ figure: 'Figure 3' }),
       scale: 'quick',
@@ -143,7 +143,7 @@ describe('tables', () => {
     expect(text).toMatch(/Of \d+ numbers and switches: \d+ stated by a document, \d+ facts of the design/);
   });
 
-  test('tell hits that follow from the structure apart from predictions', () => {
+  test('distinguish hits that follow from the structure from predictions', () => {
     const prediction = (claim: string, hit: boolean) => ({
       claim,
       says: 'says',
@@ -167,7 +167,7 @@ describe('tables', () => {
     expect(text).toContain('| **miss** | 20 % | Because. |');
   });
 
-  test('have a line under the head', () => {
+  test('have a line under their header', () => {
     expect(table(['a', 'b'], [['1', '2']])).toBe('| a | b |\n| --- | --- |\n| 1 | 2 |');
   });
 

@@ -12,7 +12,7 @@ import { describeOnServers } from '../../jetstream/test/servers.ts';
 
 const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
 
-/** Runs the command; `killAt`: ends it without notice when it says this. */
+/** Runs the command. It is killed when its output contains `killAt`. */
 async function move(
   args: readonly string[],
   killAt?: string,
@@ -80,7 +80,7 @@ describeOnServers('the command that moves a queue', { servers: 1 }, (servers) =>
     await store.close();
     const instance = await openInstance({ dir: join(parent, 'cluster') });
     expect(text(await instance.openSession().dequeue('orders', { max: 1_000 }))).toEqual(payloads);
-    // The folder is in use now, by an instance inside another process.
+    // An instance in another process uses the folder now.
     expect(await move(there)).toMatchObject({ code: 1, said: expect.stringContaining('INSTANCE_IN_USE') });
     await instance.close();
   });

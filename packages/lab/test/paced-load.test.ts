@@ -1,4 +1,4 @@
-/** Intended send times: what a stall does to them is nothing, so that it counts against every message that it delayed. */
+/** Intended send times do not shift if a system stalls, so that a stall adds to the latency of every message that it delayed. */
 import { describe, expect, it } from 'vitest';
 import { createMonotonicClock } from '../src/meters/clock.ts';
 import { PacedLoad } from '../src/programs/load/paced-load.ts';
@@ -7,7 +7,7 @@ const transactionsPerSec = 500;
 const intervalMs = 1_000 / transactionsPerSec;
 const producer = { send: async () => {} };
 
-/** Runs until so many transactions began; `send` gets the number of each. */
+/** Intended send times of this many transactions; `send` gets the number of each. */
 async function sentAt(
   transactions: number,
   send: (transaction: number) => Promise<void>,
@@ -32,7 +32,7 @@ async function sentAt(
 }
 
 describe('an open loop', () => {
-  it('intends to send at equal distances, however long a transaction takes', async () => {
+  it('has send times at equal intervals, even if a transaction takes long', async () => {
     const stall = (transaction: number) =>
       new Promise<void>((resolve) => setTimeout(resolve, transaction === 5 ? 60 : 0));
     const sent = await sentAt(60, stall);

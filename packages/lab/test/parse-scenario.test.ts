@@ -20,7 +20,7 @@ function faultsOf(input: unknown): ScenarioProblem[] {
   return parsed.ok ? [] : parsed.faults;
 }
 
-describe('a good scenario', () => {
+describe('a valid scenario', () => {
   test('is returned as it is, from text and from a value', () => {
     const scenario = smallScenario();
     expect(parseScenario(JSON.stringify(scenario))).toEqual({ ok: true, scenario });
@@ -28,7 +28,7 @@ describe('a good scenario', () => {
   });
 });
 
-describe('a single fault is named at its path, in a sentence', () => {
+describe('a single fault is reported at its path, in a sentence', () => {
   test.each<[string, unknown, string, RegExp]>([
     [
       'a thread count of 10⁹',
@@ -139,19 +139,19 @@ describe('a single fault is named at its path, in a sentence', () => {
     expect(faults[0]!.message).toMatch(message);
   });
 
-  test('a document that is no object', () => {
+  test('in a document that is not an object', () => {
     for (const input of [null, 7, [], '"text"', 'null']) {
       expect(faultsOf(input)).toEqual([{ path: '', message: expect.stringMatching(/^Must be an object/) }]);
     }
   });
 
-  test('a value that is not JSON at all', () => {
+  test('in a value that cannot be JSON', () => {
     expect(faultsOf(undefined)).toHaveLength(1);
   });
 });
 
 describe('several faults', () => {
-  test('are all named, in the order of their paths', () => {
+  test('are all reported, in the order of their paths', () => {
     const scenario = {
       ...smallScenario(),
       titel: 'x',
@@ -182,7 +182,7 @@ describe('several faults', () => {
   });
 });
 
-describe('sizes that would not run', () => {
+describe('a scenario that could not run is refused because of', () => {
   test('too many combinations', () => {
     const axis = (length: number) => Array.from({ length }, (_, index) => index + 1);
     const sweep = { ...smallScenario().sweep, threads: axis(16), instances: axis(16), roundTripMs: [0, 1] };
@@ -214,7 +214,7 @@ describe('sizes that would not run', () => {
     ]);
   });
 
-  test('rows of an application where its tables cannot exist', () => {
+  test('rows of an application if its tables cannot exist', () => {
     const sweep = { threads: [1], instances: [1], rows: ['none', 'together'] };
     const systems = ['sharded'];
     expect(faultsOf(smallScenario({ systems, sweep }))).toEqual([]);
@@ -223,7 +223,7 @@ describe('sizes that would not run', () => {
     expect(faultsOf(smallScenario({ systems: ['unsharded'], sweep }))).toMatchObject(fault);
   });
 
-  test('dequeuers elsewhere where nothing is forwarded', () => {
+  test('dequeuers on other instances if nothing is forwarded', () => {
     const sweep = {
       ...smallScenario().sweep,
       instances: [1],
@@ -238,7 +238,7 @@ describe('sizes that would not run', () => {
     ]);
   });
 
-  test('most threads on one instance where another would have none', () => {
+  test('skewed placement if an instance would have no thread', () => {
     const placed = (instances: number[], threads: number[]) =>
       faultsOf(smallScenario({ sweep: { instances, threads, placement: ['even', 'skewed'] } }));
     expect(placed([2, 4], [12, 32])).toEqual([]);
@@ -256,7 +256,7 @@ describe('sizes that would not run', () => {
     ]);
   });
 
-  test('a quick axis that the full sweep does not have, or a name that it does not have', () => {
+  test('a quick sweep with an axis or a name that the full sweep does not have', () => {
     const quick = { sweep: { durability: ['memory'] } };
     expect(faultsOf(smallScenario({ quick }))).toMatchObject([{ path: '/quick/sweep/durability' }]);
     const sweep = { ...smallScenario().sweep, durability: ['durable', 'relaxed'] };
@@ -268,7 +268,7 @@ describe('sizes that would not run', () => {
     expect(faultsOf(smallScenario({ phases, repeats: 20 }))).toMatchObject([{ path: '/phases' }]);
   });
 
-  test('transactions past the memory', () => {
+  test('transactions larger than the limit', () => {
     const parameters = { payloadBytes: 2 ** 20, operationsPerTransaction: 33, backlogMax: 100 };
     expect(faultsOf(smallScenario({ parameters }))).toMatchObject([
       {
@@ -287,7 +287,7 @@ describe('sizes that would not run', () => {
     ]);
   });
 
-  test('a text over the byte limit is refused before it is read', () => {
+  test('a text over the byte limit, before it is parsed', () => {
     const parsed = parseScenario(' '.repeat(scenarioLimits.bytesMax + 1));
     expect(parsed).toMatchObject({ ok: false, error: { code: 'SCENARIO_TOO_LARGE', kind: 'too-large' } });
     const value = parseScenario({ ...smallScenario(), note: 'x'.repeat(scenarioLimits.bytesMax) });
@@ -305,7 +305,7 @@ describe('text that is not JSON', () => {
     });
   });
 
-  test('nothing but brackets does not exhaust the stack', () => {
+  test('does not exhaust the stack, even if it is only brackets', () => {
     expect(faultsOf('['.repeat(200_000))).toHaveLength(1);
   });
 });

@@ -7,10 +7,10 @@ const identity = { enqueuer: 3, sequence: 70_000, sentAtMs: 12_345.678 };
 
 describe('a payload', () => {
   test('has the size asked for and says which message it is', () => {
-    const forge = new PayloadCodec({ bytes: 512, seed: 1, nonce: 9 });
-    const payload = forge.make(identity);
+    const codec = new PayloadCodec({ bytes: 512, seed: 1, nonce: 9 });
+    const payload = codec.make(identity);
     expect(payload).toHaveLength(512);
-    expect(forge.check(payload)).toEqual(identity);
+    expect(codec.check(payload)).toEqual(identity);
   });
 
   test('is the same bytes for the same seed, others for another', () => {
@@ -21,39 +21,39 @@ describe('a payload', () => {
   });
 
   test('is damaged by any change of any byte', () => {
-    const forge = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
+    const codec = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
     fc.assert(
       fc.property(fc.nat(47), fc.integer({ min: 1, max: 255 }), (at, flip) => {
-        const payload = forge.make(identity);
+        const payload = codec.make(identity);
         payload[at] = payload[at]! ^ flip;
-        expect(forge.check(payload)).toBeNull();
+        expect(codec.check(payload)).toBeNull();
       }),
     );
   });
 
-  test('is not believed with the header of another message', () => {
+  test('is damaged with the header of another message', () => {
     const codec = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
     const payload = codec.make(identity);
     codec.make({ ...identity, sequence: 70_001 }).copy(payload, 0, 0, 20);
     expect(codec.check(payload)).toBeNull();
   });
 
-  test('is not believed if it is cut, longer, or of another trial', () => {
-    const forge = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
-    const payload = forge.make(identity);
-    expect(forge.check(payload.subarray(0, 47))).toBeNull();
-    expect(forge.check(Buffer.concat([payload, Buffer.alloc(1)]))).toBeNull();
+  test('is damaged if it is shorter, longer, or of another trial', () => {
+    const codec = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
+    const payload = codec.make(identity);
+    expect(codec.check(payload.subarray(0, 47))).toBeNull();
+    expect(codec.check(Buffer.concat([payload, Buffer.alloc(1)]))).toBeNull();
     expect(new PayloadCodec({ bytes: 48, seed: 1, nonce: 10 }).check(payload)).toBeNull();
   });
 
-  test('does not share memory with the one before', () => {
-    const forge = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
-    const first = forge.make(identity);
-    forge.make({ ...identity, sequence: 1 });
-    expect(forge.check(first)).toEqual(identity);
+  test('does not share memory with the previous one', () => {
+    const codec = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
+    const first = codec.make(identity);
+    codec.make({ ...identity, sequence: 1 });
+    expect(codec.check(first)).toEqual(identity);
   });
 
-  test('is checked at every size, from no body at all to one that fills no whole word', () => {
+  test('is checked at every size, also without a body or with a last word that is not full', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: payloadHeaderBytes, max: 700 }),
@@ -70,7 +70,7 @@ describe('a payload', () => {
     );
   });
 
-  test('has room for its header', () => {
+  test('must be large enough for its header', () => {
     expect(() => new PayloadCodec({ bytes: payloadHeaderBytes - 1, seed: 1, nonce: 1 })).toThrow(RangeError);
   });
 });

@@ -11,7 +11,7 @@ const scenario = smallScenario({
 });
 
 describe('a sweep', () => {
-  test('has every combination once, the system innermost', () => {
+  test('has every combination once, and varies the system fastest', () => {
     const combinations = expandSweep(scenario, 'full', queueProgram);
     expect(
       combinations.map(({ system, params }) => `${system} ${params.instances}×${params.threads}`),
@@ -71,7 +71,7 @@ describe('trials that are killed', () => {
   const of = (changes: Partial<Scenario>) =>
     kills(changes).map(({ system, params }) => [system, params.durability]);
 
-  test('are one for each system and durability that promises to survive', () => {
+  test('are one for each system and durability that promises to survive a kill', () => {
     expect(of({})).toEqual([
       ['sharded', 'durable'],
       ['unsharded', 'durable'],
@@ -106,7 +106,7 @@ describe('trials that are killed', () => {
 });
 
 describe('time left', () => {
-  test('begins as planned, follows what trials really take and ends at zero', () => {
+  test('begins with the plan, follows the time that trials really take, and ends at zero', () => {
     const plan = planRun(scenario, 'quick');
     const left = new TimeLeft(plan);
     expect(left.etaMs()).toBe(plan.estimatedMs);
@@ -146,7 +146,7 @@ describe('the load of a plan', () => {
     expect(of(remote)).toMatchObject({ sessionsMax: 16, processesMax: 4 });
   });
 
-  test('of sessions at intended times is paced, and of a share of the maximum is not', () => {
+  test('is paced if sessions send at a given rate, and not if they send at a share of the maximum', () => {
     const open = (rate: Record<string, number>) =>
       of({
         program: 'open-loop',
@@ -158,7 +158,7 @@ describe('the load of a plan', () => {
     expect(open({ shareOfMaximum: 0.5 })).toMatchObject({ isPaced: false });
   });
 
-  test('is not told where no parameter says how many sessions there are', () => {
+  test('is unknown if no parameter gives the number of sessions', () => {
     expect(of({ program: 'listen-herd', systems: ['shared-topic'], parameters: {}, sweep: {} })).toBeNull();
   });
 });

@@ -77,7 +77,7 @@ test('a point says which of its repeats do not count, and has the latency of the
   expect(Object.keys(never.latencies)).toEqual([]);
 });
 
-test('what a killed trial lost is lost at its point, but what it left was not to be drained', () => {
+test('messages that a killed trial lost are lost at its point; those that it left do not count as undrained', () => {
   const killed = {
     ...{ durability: 'durable', enqueued: 9, consumed: 4, inDoubt: 0, recovered: 3 },
     ...{ lost: 2, duplicated: 1, damaged: 0, outOfOrder: 0, left: 3 },
@@ -103,7 +103,7 @@ test('histograms keep microseconds through encoding and are merged by counts', (
   expect(latencyOf(createHistogram())).toEqual({ p50: 0, p90: 0, p99: 0, p999: 0, max: 0, count: 0 });
 });
 
-test('a duration past the range counts as its end, a negative one as zero', () => {
+test('a duration past the range counts as its upper end, a negative one as zero', () => {
   const histogram = createHistogram();
   recordMs(histogram, 1e9);
   recordMs(histogram, -5);

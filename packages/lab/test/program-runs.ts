@@ -7,11 +7,11 @@ import { bundledStudies, parseScenario, planRun, startRun } from '@shardlab/lab'
 import { expect, onTestFinished } from 'vitest';
 import type { TrialOutcome } from '../src/trial/trial.ts';
 
-/** Messages may still be in the queue at the end. */
+/** Integrity of a trial without faults; `left` is not checked, since messages may be in the queue at its end. */
 export const whole = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 };
 export const wholeAndDrained = { ...whole, left: 0 };
 
-/** The parts of the sessions' time, each measured on its own, are within 5 % of what elapsed. */
+/** Expects that the parts of the sessions' time, each measured on its own, add up to the elapsed time within 5 %. */
 export function expectTimeExplained({ system, figures, waits }: Point): void {
   const [cpu, waiting, idle, runnable] = ['timeOnCpu', 'timeWaiting', 'timeIdle', 'timeRunnable'].map(
     (name) => figures[name]!.value,
@@ -24,7 +24,7 @@ export function expectTimeExplained({ system, figures, waits }: Point): void {
 
 type Varying = 'study' | 'program' | 'systems' | 'parameters' | 'phases';
 
-/** A scenario of one repeat, without claims or a sweep unless it is given one. */
+/** A scenario of one repeat, without claims, and with a sweep only if one is given. */
 export function programScenario(given: Pick<Scenario, Varying> & Partial<Scenario>): Scenario {
   return {
     version: 2,
@@ -45,7 +45,7 @@ async function makeFolder(): Promise<string> {
   return folder;
 }
 
-/** Runs all points of a scenario as it stands; fails if the run does. */
+/** Runs all points of a scenario; fails if the run does. */
 export async function runPoints(scenario: Scenario): Promise<Point[]> {
   expect(parseScenario(scenario)).toMatchObject({ ok: true });
   const run = await startRun({ scenario, scale: 'full', dataDir: await makeFolder() });
@@ -53,7 +53,7 @@ export async function runPoints(scenario: Scenario): Promise<Point[]> {
   return run.points;
 }
 
-/** Runs the first trial of a scenario, and no more: for what a point does not have. */
+/** Runs the first trial of a scenario only, for tests of outcomes that a point does not contain. */
 export async function runFirstTrial(given: Scenario): Promise<TrialOutcome> {
   const parsed = parseScenario(given);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));

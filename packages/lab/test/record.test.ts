@@ -1,4 +1,4 @@
-/** A recording of real runs: interrupted, continued, and left alone while the code is the same. */
+/** Recordings of real runs: one is interrupted and resumed, and none is repeated while the code is the same. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ function makeFolder(): string {
   return folder;
 }
 
-test('a recording goes on where it was stopped, and shares trials between scenarios of one workload', async () => {
+test('a recording resumes where it was stopped, and shares trials between scenarios of one workload', async () => {
   const folder = makeFolder();
   const paths = ['one', 'two'].map((id) => {
     const path = join(folder, `${id}.json`);
@@ -65,7 +65,7 @@ test('a recording goes on where it was stopped, and shares trials between scenar
   expect(await record()).toBe(0);
   expect(output).toBe('one: recorded already by this code\ntwo: recorded already by this code\n');
 
-  // Judges that have changed: here the recording has another verdict than they give.
+  // The recording gets a verdict that its judges would not give, as if they had changed since.
   const claims = two.run.claims.map((claim) => ({
     ...claim,
     verdict: 'does-not-hold' as const,
@@ -88,7 +88,7 @@ test('a recording goes on where it was stopped, and shares trials between scenar
   expect((await readRecorded('two', into))!.run.scenario.question).toBe('Does it?');
 });
 
-test('runs are listed by their heads, whatever their size', async () => {
+test('runs of any size are listed, from the start of their files', async () => {
   const into = makeFolder();
   const { run } = (await readRecorded('first-look'))!;
   const question = randomBytes(100_000).toString('hex');

@@ -7,7 +7,7 @@ import { recordedVerdicts } from '../src/recorded/recorded-verdicts.ts';
 const recorded = await listRecorded();
 const verdicts = recordedVerdicts(recorded);
 
-/** `isWeak`: a judge of one of the runs that the verdict rests on said that holding tells little there. */
+/** `isWeak`: for one of the runs that the verdict rests on, the judge said that holding says little. */
 const evidence = Array.from({ length: 19 }, (_, index) => {
   const id = `A${index + 1}`;
   const best = bestEvidence(verdicts.filter((verdict) => verdict.id === id));

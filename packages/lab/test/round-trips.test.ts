@@ -2,7 +2,7 @@ import { WaitRecorder } from '@shardlab/engine';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RoundTrips } from '../src/trial/round-trips.ts';
 
-/** Time passes only by `advance`. */
+/** The time of the fake clock, which only `advance` moves. */
 let now = 0;
 async function advance(ms: number): Promise<void> {
   for (let step = 0; step < ms; step++) {
@@ -37,7 +37,7 @@ describe('emulated round trips', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('serve thousands, again after all were gone', async () => {
+  test('serve thousands of sessions, and others after these have finished', async () => {
     const trips = new RoundTrips({ ms: 2, clock: () => now });
     const time = new WaitRecorder({ clock: { monotonicMs: () => now } }).openSession();
     const many = Array.from({ length: 3_000 }, () => trips.wait(time));

@@ -1,4 +1,4 @@
-/** Rows of an application beside the messages: one per consumed message, in the same transaction or in a separate one. */
+/** Rows that an application inserts for consumed messages, in the transaction that consumes or in a separate one. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What happens to a trial whose processes do not do as they should. */
+/** What happens to a trial whose processes are killed, hang or fail. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('most sessions are on the first instance where the scenario places them so', () => {
+test('a scenario can place most sessions on the first instance', () => {
   const skewed = smallScenario({
     systems: ['sharded'],
     sweep: { instances: [2], threads: [8], placement: ['even', 'skewed'] },
@@ -58,7 +58,7 @@ test('most sessions are on the first instance where the scenario places them so'
   ]);
 });
 
-test('a killed process fails the trial, names its instance and takes the others along', async () => {
+test('a killed process fails the trial with an error that names its instance, and the other processes are ended', async () => {
   let pids: number[] = [];
   const onOpen = (opened: number[]) => {
     pids = opened;
@@ -88,7 +88,7 @@ test('a process that hangs fails the trial at its limit and is killed', async ()
   expect(existsSync(dir)).toBe(false);
 });
 
-test("an engine's error in a process arrives with its code", async () => {
+test('an error of the engine in a process fails the trial with the same code', async () => {
   const impossible = { ...trial, params: { ...trial.params, shardsPerInstance: 99 } };
   await expect(runTrial({ trial: impossible, scenario, phases, dir })).rejects.toMatchObject({
     code: 'WORKER_FAILED',
@@ -96,7 +96,7 @@ test("an engine's error in a process arrives with its code", async () => {
   });
 });
 
-test('an abort in the first moment rejects with its reason and leaves nothing', async () => {
+test('an abort right after the start rejects with its reason and leaves no files', async () => {
   const cancel = new AbortController();
   const running = runTrial({ trial, scenario, phases, dir, signal: cancel.signal });
   cancel.abort(new Error('no more'));
@@ -104,7 +104,7 @@ test('an abort in the first moment rejects with its reason and leaves nothing', 
   expect(existsSync(dir)).toBe(false);
 });
 
-test('dequeuers that are served in the same turn are checked in the order of their deliveries', async () => {
+test('dequeuers that get messages in the same turn of the event loop are checked in the order of their deliveries', async () => {
   const several = smallScenario({
     systems: ['sharded'],
     sweep: { instances: [1], threads: [4], backlog: [2_000] },

@@ -1,6 +1,6 @@
 /**
  * A process that runs the toy study's scenario on a system whose server is the program `toy-server` of the package `toy-server`, and
- * prints what the run said of itself. `install-servers.test.ts` gives it a PATH with an `apt-get` of its own.
+ * prints the messages and the status of the run. `install-servers.test.ts` gives it a PATH with an `apt-get` of its own.
  */
 import { readFile } from 'node:fs/promises';
 import { parseScenario, type Study, StudyRegistry, startRun } from '@shardlab/lab';

@@ -1,4 +1,4 @@
-/** Whole runs on the real engine: they check shape and integrity, never speed. */
+/** Complete runs on the real engine. They check shape and integrity, never speed. */
 import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -52,7 +52,7 @@ describe('a small run of both queues on two instances, with and without a round 
     expect(run.claims.map((claim) => claim.id)).toEqual(['A1', 'A2', 'A3', 'A4', 'A5', 'A6']);
   });
 
-  test('loses, doubles, damages and disorders nothing, and drains', () => {
+  test('loses, doubles, damages or reorders no message, and is drained', () => {
     for (const point of run.points) {
       expect(point.integrity, JSON.stringify(point.params)).toMatchObject({
         lost: 0,
@@ -71,7 +71,7 @@ describe('a small run of both queues on two instances, with and without a round 
       expect(point.enqueuePerSec).toBeGreaterThan(0);
       expect(point.dequeuePerSec).toBeGreaterThan(0);
       expect(point.cpuUsPerMessage).toBeGreaterThan(0);
-      // A latency is that of steady repeats, and whether this one was is not for a test to say.
+      // Only steady repeats have a latency, and on a busy machine this one may not be steady.
       const [repeat] = measured.repeats;
       expect(point.latencyMs.count > 0).toBe(repeat!.steady!.isSteady);
       expect('latencyP50Ms' in measured.figures).toBe(repeat!.steady!.isSteady);
@@ -87,7 +87,7 @@ describe('a small run of both queues on two instances, with and without a round 
       expect(point.repeats).toHaveLength(1);
       expect(provenanceOf(measured)).toBe(roundTripMs > 0 ? 'emulated' : 'measured');
       expect(measured.byInstance.timeAccounted).toHaveLength(instances);
-      // Of calls that name no wait, not of speed.
+      // This finds calls that wait without naming a wait event; it does not depend on speed.
       for (const share of measured.byInstance.timeAccounted!) expect(share).toBeGreaterThan(0.95);
       const figure = (name: string) => measured.figures[name]!.value;
       expect(figure('cpuUsPerMessageWithoutGenerator')).toBeLessThanOrEqual(point.cpuUsPerMessage);
@@ -99,7 +99,7 @@ describe('a small run of both queues on two instances, with and without a round 
     }
   });
 
-  test('speaks the contract in its events and at its end', () => {
+  test('has events and a result that match the schemas of the contract', () => {
     for (const event of events) expect(isEvent(event), ajv.errorsText(isEvent.errors)).toBe(true);
     expect(isRun(run), ajv.errorsText(isRun.errors)).toBe(true);
     const types = events.map((event) => event.type);
@@ -113,7 +113,7 @@ describe('a small run of both queues on two instances, with and without a round 
     const byTrial = Map.groupBy(ticks, (tick) => tick.trial);
     expect(byTrial.size).toBe(4);
     for (const ofTrial of byTrial.values()) {
-      // A tick does not wait for an instance that a busy machine lets report too late.
+      // A tick does not wait for an instance that reports too late on a busy machine, so only all ticks together have both.
       const samples = ofTrial.flatMap((tick) => tick.instances);
       expect(new Set(samples.map(({ instance }) => instance))).toEqual(new Set([1, 2]));
       for (const { shards } of samples) expect(shards.length).toBeGreaterThan(0);
@@ -126,7 +126,7 @@ describe('a small run of both queues on two instances, with and without a round 
   });
 });
 
-test('a run shows durability by a kill, and rates as a share of the raw limit, where its scenario asks for them', async () => {
+test('a run has evidence of durability from a kill, and rates relative to the raw limit, if its scenario asks for them', async () => {
   const scenario = smallScenario({
     kills: true,
     probes: true,
@@ -154,7 +154,7 @@ test('a run shows durability by a kill, and rates as a share of the raw limit, w
   expect(await readdir(dataDir)).toEqual([]);
 });
 
-test('repeats end in one point that summarises them', async () => {
+test('repeats are summarised in one point', async () => {
   const scenario = smallScenario({
     repeats: 2,
     systems: ['sharded'],
@@ -173,7 +173,7 @@ test('repeats end in one point that summarises them', async () => {
 });
 
 test('what a bounded drain leaves is browsed and counted as left, not lost', async () => {
-  // Without any time to drain, and with dequeuers that pay for the file's lock twice as often as enqueuers.
+  // There is no time to drain, and dequeuers fall behind, since they take the write lock twice as often as enqueuers.
   const scenario = smallScenario({
     parameters: { payloadBytes: 64, operationsPerTransaction: 10, backlogMax: 1_000_000 },
     systems: ['unsharded'],
@@ -185,7 +185,7 @@ test('what a bounded drain leaves is browsed and counted as left, not lost', asy
   expect(points[0]!.integrity.left).toBeGreaterThan(0);
 });
 
-test('enqueuers pause at the bound of the backlog, which is counted as a wait', async () => {
+test('enqueuers pause at the bound of the backlog, and their pauses are counted as waits', async () => {
   const scenario = smallScenario({
     parameters: { payloadBytes: 64, operationsPerTransaction: 100, backlogMax: 100 },
     systems: ['sharded', 'unsharded'],
@@ -224,7 +224,7 @@ test('a run cancelled in its second trial keeps the first point', async () => {
   expect(await readdir(dataDir)).toEqual([]);
 });
 
-test('a signal that is aborted already starts nothing', async () => {
+test('a run with a signal that is already aborted starts nothing', async () => {
   const run = await startRun({
     scenario: smallScenario(),
     scale: 'full',
@@ -256,7 +256,7 @@ test('a data folder that is a file fails the run with a sentence', async () => {
   await rm(file);
 });
 
-test('what a killed run left is removed by the next, other folders are not', async () => {
+test('files that a killed run left are removed by the next run, but no other folders', async () => {
   const gone = spawnSync(process.execPath, ['--version']).pid;
   const left = ['data', `shardlab-run-${gone}-abc`, `shardlab-run-${process.pid}-def`];
   for (const name of left) await mkdir(join(dataDir, name, 'trial-0'), { recursive: true });

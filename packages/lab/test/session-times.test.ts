@@ -10,12 +10,12 @@ const times = (elapsedMs: number, cpuMs: number, waitMs: number, unnamedMs = 0) 
   unnamedMs,
 });
 
-test('what is accounted is the share of the elapsed time that named states explain, without the unnamed', () => {
+test('the accounted time is the share of the elapsed time in named states', () => {
   expect(accountedShare(times(100, 30, 47, 20))).toBeCloseTo(0.8);
   expect(accountedShare({ ...times(0, 0, 0), idleMs: 0, runnableMs: 0 })).toBe(1);
 });
 
-test('times are subtracted for an interval and added over instances, part by part', () => {
+test('each part of the time is subtracted for an interval and added over instances', () => {
   const interval = timesBetween(times(100, 30, 40, 5), times(180, 50, 90, 15));
   expect(interval).toEqual({
     elapsedMs: 80,

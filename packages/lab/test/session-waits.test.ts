@@ -1,4 +1,4 @@
-/** Wait tables of sessions, beside those of documents. */
+/** The wait tables of sessions, which are compared with those of documents. */
 import { explainedShare } from '@shardlab/contract';
 import { expect, it } from 'vitest';
 import { sessionWaitsInWords } from '../src/cli/session-waits.ts';
@@ -6,7 +6,7 @@ import { SessionTrace } from '../src/programs/xa/trace.ts';
 
 type Observer = (state: string, fromMs: number, toMs: number) => void;
 
-/** A session of the engine that tells its states. */
+/** The time book of a session, which reports its states to an observer; `tell` reports one. */
 function timeOf() {
   let observer: Observer | undefined;
   const tell: Observer = (state, fromMs, toMs) => observer!(state, fromMs, toMs);
@@ -20,7 +20,7 @@ function traceOf() {
   return { trace, time, tell };
 }
 
-it('has the times, the longest and the total of each event, which add up to what elapsed', () => {
+it('has the number, the longest and the total of each event, which add up to the elapsed time', () => {
   const { trace, tell } = traceOf();
   trace.begin(1_000);
   tell('client round trip', 1_000, 1_010);
@@ -48,7 +48,7 @@ it('has the times, the longest and the total of each event, which add up to what
   ]);
 });
 
-it('does not explain calls that named no wait, nor time of which nobody told anything', () => {
+it('does not explain the time of calls that named no wait event, nor time without any state', () => {
   const { trace, tell } = traceOf();
   trace.begin(0);
   tell('on CPU', 0, 10);
@@ -56,13 +56,13 @@ it('does not explain calls that named no wait, nor time of which nobody told any
   tell('log file sync', 30, 70);
   tell('runnable', 70, 80);
   trace.end(100);
-  tell('other branch', 80, 200); // after its end
+  tell('other branch', 80, 200); // ends after the trace
   expect(trace.table()).toMatchObject({ elapsedMs: 100, cpuMs: 10 });
   expect(explainedShare(trace.table())).toBe(0.6);
   expect(explainedShare({ elapsedMs: 0, cpuMs: 0, rows: [] })).toBeNull();
 });
 
-it('is in one state at a time, also if it uses a session of another instance and comes back', () => {
+it('has one state at a time, also if it follows a session of another instance and returns', () => {
   const { trace, time, tell } = traceOf();
   const other = timeOf();
   trace.begin(0);
@@ -82,7 +82,7 @@ it('is in one state at a time, also if it uses a session of another instance and
   expect(explainedShare(table)).toBe(1);
 });
 
-it('names what Oracle calls the wait for the lock of a transaction, and nothing for states that are no waits', () => {
+it('names Oracle’s event for the wait for a transaction’s lock, and none for states that are not waits', () => {
   const { trace, tell } = traceOf();
   tell('global transaction lock', 0, 20);
   tell('runnable', 20, 30);
@@ -93,7 +93,7 @@ it('names what Oracle calls the wait for the lock of a transaction, and nothing 
   expect(runnable).toMatch(/0\.01$/);
 });
 
-it('keeps the states and calls of a recorded transaction, in times from its beginning', () => {
+it('keeps the states and calls of a recorded transaction, with times relative to its start', () => {
   const { trace, tell } = traceOf();
   tell('log file sync', 0, 90);
   trace.record();

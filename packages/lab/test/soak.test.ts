@@ -1,4 +1,4 @@
-/** The soak: its rules on figures made up for them, and a run of seconds that checks shape and integrity, never speed. */
+/** The rules of the soak on invented figures, and a soak of a few seconds that checks shape and integrity, never speed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { runSoak } from '../src/soak/run-soak.ts';
 const mib = 1024 * 1024;
 const lengthMs = 180_000;
 
-/** A run of three minutes in which all is well, but for what `change` says of each moment. */
+/** Figures of three minutes that fulfil all rules, except for `change`, whose functions get the share of the run that has passed. */
 function figures(change: {
   memory?: (share: number) => number;
   log?: (share: number) => number;
@@ -49,7 +49,7 @@ const broken = (change: Parameters<typeof figures>[0]) =>
     .map(({ name }) => name);
 
 describe('the rules of a soak', () => {
-  it('hold where nothing changes, and where the start is left out', () => {
+  it('hold if nothing changes, and do not consider the start', () => {
     expect(broken({})).toEqual([]);
     expect(broken({ memory: (share) => (share < 0.2 ? 60 : 200) * mib })).toEqual([]);
     expect(broken({ p99: (share) => (share < 0.2 ? 900 : 4) })).toEqual([]);
@@ -64,7 +64,7 @@ describe('the rules of a soak', () => {
     ['keeps up', { sent: 150_000 }],
     ['keeps up', { backlog: 1_001 }],
     ['integrity', { lost: 1 }],
-  ])('break alone: %s', (name, change) => {
+  ])('are each broken by figures that violate only this one: %s', (name, change) => {
     expect(broken(change)).toEqual([name]);
   });
 });

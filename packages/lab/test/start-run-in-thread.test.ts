@@ -19,7 +19,7 @@ const onePoint = smallScenario({
 const endless = { ...onePoint, phases: { warmupMs: 0, measureMs: 600_000, drainMs: 0 } };
 
 describe('a run in a thread of its own', () => {
-  it('has the events of a run, and leaves the thread of its host free', async () => {
+  it('has the events of a run, and does not block the thread of its host', async () => {
     const events: RunEvent[] = [];
     let turns = 0;
     const turning = setInterval(() => {
@@ -56,7 +56,7 @@ describe('a run in a thread of its own', () => {
     expect(readdirSync(dataDir)).toEqual([]);
   });
 
-  it('that was cancelled before it began ends as cancelled', async () => {
+  it('ends as cancelled if it was cancelled before it began', async () => {
     const run = await startRunInThread({
       scenario: endless,
       scale: 'full',
@@ -66,13 +66,13 @@ describe('a run in a thread of its own', () => {
     expect(run.status).toBe('cancelled');
   });
 
-  it('refuses studies that the thread could not load, because they come from no folder', () => {
+  it('refuses studies that the thread cannot load, because they are not from a folder', () => {
     const studies = new StudyRegistry(bundledStudies.studies);
     const options = { scenario: onePoint, scale: 'full', dataDir: makeFolder(), studies } as const;
     expect(() => startRunInThread(options)).toThrow('a thread can only load studies from folders');
   });
 
-  it('is cancelled, and rejects, if an event cannot be recorded', async () => {
+  it('is cancelled and rejects if its host cannot record an event', async () => {
     const failing = startRunInThread({
       scenario: endless,
       scale: 'full',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { steadinessOf } from '../src/meters/steadiness.ts';
 
-/** Counts of the first half and of the whole window of one instance. */
+/** The window of one instance, with its counts in the first half and in total. */
 const window = (half: [enqueued: number, consumed: number], whole: [number, number], ms = [500, 1_000]) => ({
   ms: ms[1]!,
   enqueued: whole[0],
@@ -18,19 +18,19 @@ describe('a window is steady', () => {
     });
   });
 
-  test('if the middle was late: rates are over the time that passed', () => {
+  test('if its middle was taken late, since rates are relative to the time that passed', () => {
     expect(steadinessOf([window([600, 600], [1_000, 1_000], [600, 1_000])], 1)).toMatchObject({
       rateDrift: 0,
       isSteady: true,
     });
   });
 
-  test('if one instance makes up for another', () => {
+  test('if one instance compensates for another', () => {
     const pair = [window([400, 400], [1_000, 1_000]), window([600, 600], [1_000, 1_000])];
     expect(steadinessOf(pair, 1)).toMatchObject({ rateDrift: 0, isSteady: true });
   });
 
-  test('if each of several sources receives every message', () => {
+  test('if each of several subscribers receives every message', () => {
     expect(steadinessOf([window([100, 300], [200, 600])], 3)).toMatchObject({
       backlogDrift: 0,
       isSteady: true,

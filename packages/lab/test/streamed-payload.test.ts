@@ -1,4 +1,4 @@
-/** Payloads above 1 MiB: each byte is compared, and a trial of them ends whole. */
+/** Payloads above 1 MiB: each byte is compared, and a trial with them loses and damages nothing. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,37 +14,40 @@ const trial = { seed: 7, nonce: 9 };
 const bytes = 1_000_001;
 const identity = { enqueuer: 3, sequence: 4, sentAtMs: 5.5 };
 
-async function whole(forge: StreamedPayloadCodec): Promise<Buffer> {
+async function whole(codec: StreamedPayloadCodec): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  for await (const piece of forge.make(identity)) pieces.push(Buffer.from(piece));
+  for await (const piece of codec.make(identity)) pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces);
 }
 
-/** In pieces that end anywhere. */
+/** The payload in pieces of this size, which need not end at the end of a chunk. */
 async function* cut(payload: Buffer, pieceBytes: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < payload.length; at += pieceBytes) yield payload.subarray(at, at + pieceBytes);
 }
 
 describe('a streamed payload of the lab', () => {
-  const forge = new StreamedPayloadCodec({ bytes, ...trial });
+  const codec = new StreamedPayloadCodec({ bytes, ...trial });
 
-  it.each([1_000, 65_537, 262_144, 2_000_000])('is known again in pieces of %i bytes', async (pieceBytes) => {
-    const payload = await whole(forge);
+  it.each([1_000, 65_537, 262_144, 2_000_000])('is recognized in pieces of %i bytes', async (pieceBytes) => {
+    const payload = await whole(codec);
     expect(payload.length).toBe(bytes);
-    expect(await forge.check(cut(payload, pieceBytes))).toEqual(identity);
+    expect(await codec.check(cut(payload, pieceBytes))).toEqual(identity);
   });
 
-  it.each([0, 24, 262_143, 262_144, 600_000, bytes - 1])('is damaged by one other bit at %i', async (at) => {
-    const payload = await whole(forge);
-    payload[at]! ^= 1;
-    expect(await forge.check(cut(payload, 65_536))).toBeNull();
-  });
+  it.each([0, 24, 262_143, 262_144, 600_000, bytes - 1])(
+    'is damaged if one bit of byte %i differs',
+    async (at) => {
+      const payload = await whole(codec);
+      payload[at]! ^= 1;
+      expect(await codec.check(cut(payload, 65_536))).toBeNull();
+    },
+  );
 
   it('is damaged if it is shorter or longer, or of another trial', async () => {
-    const payload = await whole(forge);
-    expect(await forge.check(cut(payload.subarray(1), 65_536))).toBeNull();
-    expect(await forge.check(cut(payload.subarray(0, bytes - 1), 65_536))).toBeNull();
-    expect(await forge.check(cut(Buffer.concat([payload, payload.subarray(0, 9)]), 65_536))).toBeNull();
+    const payload = await whole(codec);
+    expect(await codec.check(cut(payload.subarray(1), 65_536))).toBeNull();
+    expect(await codec.check(cut(payload.subarray(0, bytes - 1), 65_536))).toBeNull();
+    expect(await codec.check(cut(Buffer.concat([payload, payload.subarray(0, 9)]), 65_536))).toBeNull();
     const other = new StreamedPayloadCodec({ bytes, seed: 7, nonce: 10 });
     expect(await other.check(cut(payload, 65_536))).toBeNull();
   });
@@ -64,7 +67,6 @@ describe('a scenario of streamed payloads', () => {
       const { trials } = planRun(scenario, 'full');
       const dir = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
       onTestFinished(() => rm(dir, { recursive: true, force: true }));
-      // Two wait from the beginning, whatever comes after them.
       const { integrity, figures, waits, measuredMs } = await runTrial({
         trial: trials[0]!,
         scenario,
@@ -73,7 +75,7 @@ describe('a scenario of streamed payloads', () => {
       });
       expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
       expect(Math.abs(figures.timeAccounted! - 1)).toBeLessThan(0.05);
-      // Each of the two sessions is in one wait at a time.
+      // Each of the two sessions is in one wait at a time, so that together they wait at most twice the measured time.
       const waitingMs = waits.reduce((sum, { totalMs }) => sum + totalMs, 0);
       if (sessions === 'embedded') expect(waitingMs).toBeLessThan(1.15 * 2 * measuredMs);
     },

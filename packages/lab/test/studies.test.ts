@@ -29,8 +29,8 @@ const scenario = smallScenario({
   sweep: { instances: [1], threads: [1] },
 });
 
-describe('a study is a folder', () => {
-  it('whose claims scenarios may name, and only with it', () => {
+describe('a study in a folder of its own', () => {
+  it('has claims that only its own scenarios may name', () => {
     expect(parseScenario(scenario, studies)).toMatchObject({ ok: true });
     expect(parseScenario(scenario)).toMatchObject({ faults: [{ path: '/study' }, { path: '/claims/0' }] });
     const mixed = parseScenario({ ...scenario, study: 'white-paper' }, studies);
@@ -39,12 +39,12 @@ describe('a study is a folder', () => {
     });
   });
 
-  it('whose runs are measured and judged like all others', async () => {
+  it('has runs that are measured and judged like all others', async () => {
     const run = await startRun({ scenario, scale: 'full', studies });
     expect(run).toMatchObject({ status: 'done', claims: [{ id: 'Z1', verdict: 'holds' }] });
   });
 
-  it('which clients are told', () => {
+  it('is described to clients', () => {
     expect(studies.describe().studies.find(({ id }) => id === 'toy')).toMatchObject({
       document: { title: 'A toy document' },
       claims: ['Z1', 'Z2'],
@@ -52,7 +52,7 @@ describe('a study is a folder', () => {
     });
   });
 
-  it('which brings a program and scenarios of its own', async () => {
+  it('may have a program and scenarios of its own', async () => {
     const [file] = await readScenarioFolder(toyScenarios, studies);
     if (file?.parsed.ok !== true) throw new Error('the scenario of the toy study has faults');
     const { scenario: turns } = file.parsed;
@@ -68,21 +68,21 @@ describe('a study is a folder', () => {
     ]);
   });
 
-  it('whose scenarios are built in beside those of the repository, where its folder is loaded', async () => {
+  it('has its scenarios listed with those of the repository, if its folder is loaded', async () => {
     const [all, repository] = await Promise.all([readScenarios(studies), readScenarios()]);
     const added = all.filter(({ file }) => repository.every((each) => each.file !== file));
     expect(added).toMatchObject([{ file: 'toy/scenarios/toy-turns.json', parsed: { ok: true } }]);
     expect(repository.map(({ file }) => file)).toContain('scenarios/white-paper-figure-3.json');
   });
 
-  it('whose program is in the schema of scenarios, for editors', () => {
+  it('has its program in the schema of scenarios that editors use', () => {
     type Schema = { anyOf: { properties: Record<string, { const?: string; properties: object }> }[] };
     const { anyOf } = JSON.parse(scenarioSchemaText(studies.programs)) as Schema;
     const ofToy = anyOf.find(({ properties }) => properties.program?.const === 'toy-box');
     expect(Object.keys(ofToy!.properties.sweep!.properties)).toEqual(['children']);
   });
 
-  it('whose claims are in the list of the command line, with the scenario that tests them', async () => {
+  it('has its claims in the list of the command line, with the scenario that tests them', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'shardlab-test-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     let out = '';
@@ -98,7 +98,7 @@ describe('a study is a folder', () => {
     );
   });
 
-  it('which names the chart that its runs are about, of programs and figures that its scenarios have', async () => {
+  it('has a chart for its runs, of a program and a figure that its scenarios have', async () => {
     const { studies: told, programs } = bundledStudies.describe();
     const files = await readScenarioFolder();
     const scenarios = files.flatMap(({ parsed }) => (parsed.ok ? [parsed.scenario] : []));
@@ -113,7 +113,7 @@ describe('a study is a folder', () => {
     expect(programs.filter(({ hasTicks }) => hasTicks).map(({ id }) => id)).toEqual(['queue', 'topic']);
   });
 
-  it('which registers its own wait events and counters, so that every recorder shows them', () => {
+  it('may register wait events and counters, which every recorder then has', () => {
     const recorder = new WaitRecorder({ clock: { monotonicMs: () => 0 } });
     recorder.record(toyBox, 7);
     recorder.add(givenBack, 2);
@@ -126,7 +126,7 @@ describe('a study is a folder', () => {
     expect(waitEvents().map(({ name }) => name)).toContain('toy box');
   });
 
-  it('with ids that no other study has', () => {
+  it('must have ids that no other study has', () => {
     expect(() => new StudyRegistry([...toys, ...toys])).toThrow('two studies are named toy');
     const other = { ...toys[0]!, id: 'other' };
     expect(() => new StudyRegistry([...toys, other])).toThrow('two programs are named toy-box');

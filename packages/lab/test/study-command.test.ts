@@ -1,4 +1,4 @@
-/** A study as a command: its scenarios with the systems that are there, its report, and what need not be repeated. */
+/** The command of a study: it runs scenarios with the installed systems, writes a report, and repeats nothing that was measured. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,7 +33,7 @@ const raw: Scenario = {
   parameters: { payloadBytes: 64, operationsPerTransaction: 10, cycle: 'insert' },
 };
 
-/** On a disk: the tests' own folder is in memory, which the command refuses. */
+/** This folder is on a disk. The temporary folder of tests may be in memory, where the command refuses to measure. */
 let folder: string;
 const inFolder = (name: string) => join(folder, name);
 let told: { out: string; err: string };
@@ -68,7 +68,7 @@ const flags = () => ({
 });
 
 describe('the command of a study', () => {
-  it('runs its scenarios, writes a report into its section, and repeats nothing that is there', async () => {
+  it('runs its scenarios, writes a report into its section, and repeats nothing that was measured', async () => {
     const report = inFolder('report.md');
     writeFileSync(report, '# Results\n\n<!-- study peers -->\n<!-- /study peers -->\n\nThe end.\n');
     const all = { ...flags(), write: report, resume: true };
@@ -100,7 +100,7 @@ describe('the command of a study', () => {
     expect(trials()[0]).not.toBe(first);
   }, 120_000);
 
-  it('measures nothing for a report that has no place', async () => {
+  it('measures nothing if the report cannot be written', async () => {
     const report = inFolder('report.md');
     writeFileSync(report, '# Results\n');
     expect(await studyCommand('peers', { ...flags(), write: report }, inFolder('scenarios'))).toBe(2);
@@ -110,7 +110,7 @@ describe('the command of a study', () => {
     expect(told.out).toBe('');
   });
 
-  it('says which studies there are', async () => {
+  it('lists the studies', async () => {
     expect(await studyCommand('peer', flags())).toBe(2);
     const ids = bundledStudies.studies.map(({ id }) => id);
     expect(ids).toContain('white-paper');
@@ -130,7 +130,7 @@ describe('a scenario', () => {
     })),
   );
 
-  it('is run with the systems that are there, and the others are named', () => {
+  it('is run with the installed systems, and the others are named', () => {
     expect(withoutMissing(scenario, 'full', '', lacking)).toMatchObject({
       scenario: { systems: ['unsharded'] },
       absent: ['plainjob needs luck'],
@@ -142,7 +142,7 @@ describe('a scenario', () => {
     });
   });
 
-  it('is left out if none is there, and is as it was if all are', () => {
+  it('is left out if no system is installed, and unchanged if all are', () => {
     const one = { ...scenario, systems: ['plainjob'] };
     expect(withoutMissing(one, 'full', '', lacking)).toMatchObject({ scenario: null });
     expect(withoutMissing(scenario, 'full', '').scenario).toBe(scenario);

@@ -1,11 +1,11 @@
-/** Builders that tests of the lab share: a small good scenario, and points with what a test cares about. */
+/** Builders that tests of the lab share: a small valid scenario, and points with the facts that matter to a test. */
 import type { Figure, Point, Scenario, WaitSummary } from '@shardlab/contract';
 import { againWindowMsMin } from '../src/run/measure-repeat.ts';
 
-/** The longest window that is not measured again where a busy machine disturbs it. */
+/** The longest window that is not measured again after a disturbance. */
 export const measuredOnceMs = againWindowMsMin - 1;
 
-/** Parameters of `changes` are added to the usual ones, except where its sweep has them. */
+/** A valid scenario with changes. Parameters of `changes` are added to the usual ones; those that its sweep has are left out. */
 export function smallScenario(changes: Partial<Scenario> = {}): Scenario {
   const { sweep = { instances: [1, 2], threads: [1, 2] } } = changes;
   const parameters = {
@@ -42,31 +42,31 @@ export interface PointFacts {
   threads?: number;
   roundTripMs?: number;
   deq: number;
-  /** Default the same as `deq`. */
+  /** Messages enqueued per second; default: as many as are dequeued, of a topic divided by its subscribers. */
   enq?: number;
-  /** Rates of each repeat as shares of the point's; default one repeat. */
+  /** Rate of each repeat relative to the point's; default: one repeat. */
   repeats?: readonly number[];
-  /** `totalMs` is that of each repeat, which lasts a second; default: commits that take 70 % of the sessions' time. */
+  /** Waits of each repeat, which lasts a second; default: commits that take 70 % of the sessions' time. */
   waits?: Partial<WaitSummary>[];
   lost?: number;
-  /** Of a topic; for one `enq` is messages and defaults to a share of the deliveries. */
+  /** The number of subscribers of a topic, of which `deq` counts deliveries; undefined for a queue. */
   subscribers?: number;
   operations?: number;
-  /** µs a message, of each repeat; default 10, or what two cores allow. */
+  /** CPU time of a message in µs, of each repeat; default: 10, or less if two cores could not provide that. */
   cpuUs?: number | number[];
-  /** Cores busy, by instance; default: what the messages took. */
+  /** Busy cores by instance; default: what follows from `cpuUs`. */
   cores?: number[];
-  /** Shares of the dequeue rate by instance; default even. */
+  /** Shares of the dequeue rate by instance; default: equal. */
   shares?: number[];
-  /** Of the time in "write lock": how much of it another instance had the lock; default: not told. */
+  /** The share of the time in "write lock" for which another instance had the lock; default: unknown. */
   lockElsewhere?: number;
-  /** Mean of the dequeue call, of each repeat; its median and its 99th percentile are the same. */
+  /** Mean time of the dequeue call, of each repeat; its median and its 99th percentile are the same. */
   callMs?: number | number[];
 }
 
 const one = [1];
 
-/** A point whose measurements agree with each other, unless a test makes them contradict each other. */
+/** A point whose measurements agree with each other, unless the given facts contradict each other. */
 export function point(facts: PointFacts): Point {
   const { system = 'sharded', instances = 1, threads = 1, roundTripMs = 0, deq } = facts;
   const { subscribers, operations = 10, enq = deq / (subscribers ?? 1), repeats: rounds = one } = facts;
@@ -179,7 +179,7 @@ export function point(facts: PointFacts): Point {
   };
 }
 
-/** The points, and for each of the unsharded queue one of the grouped kind that measured the same. */
+/** The points, and a copy of each point of the unsharded queue for the grouped kind. */
 export const withGrouped = (points: readonly Point[]): Point[] =>
   points.flatMap((each) =>
     each.system === 'unsharded' ? [each, { ...each, system: 'unsharded-grouped' }] : [each],

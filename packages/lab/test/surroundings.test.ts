@@ -17,16 +17,16 @@ import { type RawShape, Surroundings } from '../src/surroundings/surroundings.ts
 import type { MeasuredRepeat } from '../src/trial/trial.ts';
 
 describe('CPU of other processes', () => {
-  test('of the machine is all but idle and waits for the disk', () => {
+  test('of the machine is all time except idle time and waits for the disk', () => {
     expect(machineTicks('cpu  10 1 5 100 20 2 3 4 9 9\ncpu0 1 2\n')).toEqual({ all: 145, busy: 25 });
   });
 
-  test('of a process is read behind a name that contains anything', () => {
+  test('of a process is read after its name, which may contain any character', () => {
     const line = `42 (a) b (c)) S 7 ${Array.from({ length: 9 }, () => 0).join(' ')} 100 20 3 4 0 0`;
     expect(parseProcessStat(line)).toEqual({ pid: 42, parent: 7, ticks: 127 });
   });
 
-  test('is what the own tree did not use', () => {
+  test('is what the tree of this process did not use', () => {
     const tree = (ticks: number) => [
       { pid: 1, parent: 0, ticks: 1_000 },
       { pid: 5, parent: 1, ticks: 1 },
@@ -36,7 +36,7 @@ describe('CPU of other processes', () => {
     expect([treeTicks(tree(10), 5), treeTicks(tree(10), 99)]).toEqual([13, 0]);
     const before = { all: 0, busy: 0, own: 0 };
     expect(shareOfOthers(before, { all: 200, busy: 150, own: 100 })).toBe(0.25);
-    // The clocks of the two are read one after the other, in ticks.
+    // The machine's time and that of the tree are read one after the other, so the tree may seem to have used more.
     expect(shareOfOthers(before, { all: 200, busy: 99, own: 100 })).toBe(0);
     expect(shareOfOthers(before, before)).toBe(0);
   });
@@ -55,7 +55,7 @@ describe('a trial is disturbed', () => {
     expect(disturbanceOf({ ...quiet, ...changes })).toMatchObject({ isDisturbed });
   });
 
-  test('with the figures that say so', () => {
+  test('with the figures that show it', () => {
     expect(disturbanceOf({ ...quiet, syncMs: { before: 1.5, after: 3 } })).toEqual({
       otherCpuShare: 0.1,
       syncRatio: 3,
@@ -86,13 +86,13 @@ describe('a repeat', () => {
     return { kept, reasons };
   }
 
-  test('that counts is measured once', async () => {
+  test('is measured once if it is steady and undisturbed', async () => {
     const { kept, reasons } = await measure([attempt(1), attempt(2)]);
     expect(kept).toMatchObject({ figures: { dequeuePerSec: 1 }, attempts: 1 });
     expect(reasons).toEqual([null]);
   });
 
-  test('that does not is measured again, and says why', async () => {
+  test('is measured again if it is not, and the reason is reported', async () => {
     const { kept, reasons } = await measure([attempt(1, { steady: false, disturbed: true }), attempt(2)]);
     expect(kept).toMatchObject({ figures: { dequeuePerSec: 2 }, attempts: 2 });
     expect(reasons).toEqual([null, 'not steady and disturbed']);
@@ -104,7 +104,7 @@ describe('a repeat', () => {
     expect((await measure(never, 1)).kept.attempts).toBe(1);
   });
 
-  test('of a window under half a second is not worth another, one of counted work is', () => {
+  test('is not measured again if its window is under half a second, but is if its work is counted', () => {
     const timed = attempt(1, { steady: false });
     expect(isWorthAnother(timed, { measureMs: 499 })).toBe(false);
     expect(isWorthAnother(timed, { measureMs: 500 })).toBe(true);
@@ -114,7 +114,7 @@ describe('a repeat', () => {
   test('of a point that was never steady is measured again only if it was disturbed, until one is steady', () => {
     const points = new NeverSteadyPoints();
     const unsteady = attempt(1, { steady: false });
-    points.add('a', { ...unsteady, attempts: attemptsMax - 1 }); // the time for measuring again was over
+    points.add('a', { ...unsteady, attempts: attemptsMax - 1 }); // no time was left for another attempt
     expect(points.expectsAnother('a', unsteady)).toBe(true);
     points.add('a', { ...unsteady, attempts: attemptsMax });
     expect(points.expectsAnother('a', unsteady)).toBe(false);
@@ -126,7 +126,7 @@ describe('a repeat', () => {
     expect(points.expectsAnother('a', unsteady)).toBe(true);
   });
 
-  test('that never counts is the one with the fewest faults, whatever its rate', async () => {
+  test('is the attempt with the fewest faults if none is steady and undisturbed', async () => {
     const { kept } = await measure([
       attempt(1, { steady: false }),
       attempt(9, { steady: false, disturbed: true }),
@@ -134,7 +134,7 @@ describe('a repeat', () => {
     expect(kept.figures.dequeuePerSec).toBe(1);
   });
 
-  test('carries what other attempts lost', async () => {
+  test('includes the messages that its other attempts lost', async () => {
     const { kept } = await measure([attempt(1, { disturbed: true, lost: 2 }), attempt(2)]);
     expect(kept.integrity.lost).toBe(2);
   });
@@ -148,7 +148,7 @@ describe('beside a trial', () => {
     payloadBytes: 64,
   };
 
-  test('raw probes are shared by neighbours of the same shape, and leave nothing behind', async () => {
+  test('raw probes are shared by adjacent trials with the same transactions, and leave no files', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const surroundings = new Surroundings({ folder, startSyncMs: 1, scale: 'quick' });
@@ -161,7 +161,7 @@ describe('beside a trial', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('the ratio to the raw limit is that of the trial to the mean of its two probes', () => {
+  test('the ratio to the raw limit is the rate of the trial divided by the mean of its two probes', () => {
     const result = { figures: { dequeuePerSec: 300 } } as unknown as MeasuredRepeat;
     const disturbance = { otherCpuShare: null, syncRatio: 1, isDisturbed: false };
     expect(withRawRatio({ result, disturbance, rawPerSec: [400, 800] }, queueProgram).figures).toEqual({
@@ -184,7 +184,7 @@ describe('beside a trial', () => {
     expect(probeOf({ probes: true }, {}, params)).toBeNull();
   });
 
-  test('durability is shown, not shown, not promised or not sampled', () => {
+  test('the evidence of durability is shown, not shown, not promised or not sampled', () => {
     const killed = {
       ...{ durability: 'durable', enqueued: 5, consumed: 0, inDoubt: 0, recovered: 5 },
       ...{ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },

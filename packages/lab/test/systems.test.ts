@@ -1,4 +1,4 @@
-/** Small real trials of the lab's systems, and what is said of a system that is not there. */
+/** Small real trials of the lab's systems, and what is reported of a system that is not installed. */
 import { readdirSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** Servers and client libraries of some systems are not on every machine: those are tried where they are. */
+/** The systems whose servers and client libraries are installed on this machine; only these are tested. */
 const present = systems.filter((system) => system.instances === 1 && missingOf([system]).length === 0);
 const named = (chosen: typeof present) => chosen.map(({ info }) => info.id);
 const many = named(present.filter(({ queues }) => queues === 'several'));
@@ -101,7 +101,7 @@ describe('a run to completion', () => {
     });
   });
 
-  it('is measured with one queue where a system has no more', () => {
+  it('is refused with two queues for a system that is measured with one', () => {
     const parsed = parseScenario(
       scenario({ systems: ['sharded', 'pg-boss'], parameters: { threads: 2, queues: 2 } }),
     );
@@ -112,7 +112,7 @@ describe('a run to completion', () => {
 });
 
 describe('flow control', () => {
-  it('of a buffered queue refuses what is past the threshold and delivers the rest: B4 holds', async () => {
+  it('of a buffered queue refuses messages past the threshold and delivers the others: B4 holds', async () => {
     const measured = scenario({
       program: 'flow-control',
       claims: ['B4'],
@@ -128,7 +128,7 @@ describe('flow control', () => {
   }, 60_000);
 });
 
-describe('a system that this machine lacks', () => {
+describe('a system that is not installed', () => {
   const absent = { ...redis, aptPackage: 'queue-server', version: () => null };
   const on = (id: string) => ({
     ...systemOf('redis-snapshot'),
@@ -136,7 +136,7 @@ describe('a system that this machine lacks', () => {
     server: absent,
   });
 
-  it('is named with the line that installs its server', () => {
+  it('is named with the command that installs its server', () => {
     expect(missingOf([systemOf('null'), on('redis-snapshot')])).toEqual([
       'redis-snapshot needs queue-server; Debian: apt-get install queue-server',
     ]);
@@ -146,7 +146,7 @@ describe('a system that this machine lacks', () => {
     expect(missingOf([systemOf('null'), systemOf('buffered-remote')])).toEqual([]);
   });
 
-  it('is not named before a run that installs it', () => {
+  it('is not named before a run that can install it', () => {
     const lacking = missingOf([on('redis-snapshot')], { ignoreInstallable: true });
     expect(lacking).toHaveLength(isRootOnDebian() ? 0 : 1);
     const nats = { ...absent, aptPackage: null, install: 'a server; npm run server' };
@@ -155,7 +155,7 @@ describe('a system that this machine lacks', () => {
     );
   });
 
-  it('is named with the line that installs its client library', () => {
+  it('is named with the command that installs its client library', () => {
     const bullmq = { ...systemOf('bullmq-log-always'), server: { ...redis, version: () => '7' } };
     expect(missingOf([bullmq], {}, () => false)).toEqual([
       'bullmq-log-always needs its client library; npm install --prefix packages/lab/peers --ignore-scripts',
@@ -163,7 +163,7 @@ describe('a system that this machine lacks', () => {
     expect(missingOf([bullmq], {}, () => true)).toEqual([]);
   });
 
-  it('is named where the installed server is too old, or cannot use the folder', () => {
+  it('is named if the installed server is too old, or cannot use the folder', () => {
     const refusing = { ...absent, version: () => '1', refuses: () => 'version 2' };
     expect(missingOf([{ ...systemOf('redis-snapshot'), server: refusing }])).toEqual([
       'redis-snapshot needs version 2',

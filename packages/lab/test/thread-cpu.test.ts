@@ -1,8 +1,8 @@
-/** That a measurement of a few milliseconds sees the time it took, not the kernel's last clock tick. */
+/** A measurement of a few milliseconds must return the CPU time that was used, not that of the kernel's last clock tick. */
 import { expect, test } from 'vitest';
 import { threadCpuUs } from '../src/meters/thread-cpu.ts';
 
-test('CPU time moves on between the ticks of the kernel', () => {
+test('CPU time increases between the ticks of the kernel', () => {
   const start = threadCpuUs();
   let last = start;
   let steps = 0;
@@ -11,6 +11,6 @@ test('CPU time moves on between the ticks of the kernel', () => {
     if (now > last) steps += 1;
     last = now;
   }
-  // A kernel of 1,000 ticks a second would bring 40 steps, one of 250 brings 10.
+  // With the ticks of the kernel there would be 10 steps at 250 a second, or 40 at 1,000 a second.
   expect(steps).toBeGreaterThan(200);
 });

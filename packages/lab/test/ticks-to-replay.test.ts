@@ -14,7 +14,7 @@ const points = [
   point({ threads: 16, deq: 4_500 }),
 ];
 
-test('ticks are kept where a system was best and where a headline compares, of all systems there', () => {
+test('ticks are kept of the points at which a system was best or a headline compares, for all systems', () => {
   const run = { ...newRun({ id: 'a', scenario: smallScenario({}), scale: 'full', createdAtMs: 0 }), points };
   const ticks = points.map(({ program, system, params }, trial) => ({
     ...{ atMs: trial, trial, program, system, params },

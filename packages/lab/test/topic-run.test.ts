@@ -1,4 +1,4 @@
-/** Whole small runs of topics, backlogs and the other axes: they check shape and integrity, never speed. */
+/** Small complete runs of topics, backlogs and the other axes. They check shape and integrity, never speed. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ test('each subscriber of a topic gets each message once, sharded, stored once, o
   }
 }, 120_000);
 
-test('a topic whose drain is too short has the rest left for each subscriber, and nothing lost', async () => {
+test('a topic whose drain is too short counts the rest as left for each subscriber, and loses nothing', async () => {
   const run = await runOf({
     program: 'topic',
     parameters: { payloadBytes: 64, operationsPerTransaction: 1, backlogMax: 1_000 },
@@ -68,7 +68,7 @@ test('a topic whose drain is too short has the rest left for each subscriber, an
   expect(left).toBeGreaterThan(1_000);
 }, 120_000);
 
-test('every other axis makes points of its own', async () => {
+test('every other axis of a sweep has points of its own', async () => {
   const run = await runOf({
     systems: ['sharded'],
     sweep: {
@@ -78,7 +78,7 @@ test('every other axis makes points of its own', async () => {
       payloadBytes: [4_000],
       backlog: [301],
       durability: ['relaxed', 'memory'],
-      cacheMiB: [8], // the whole backlog of the nonpersistent queue fits
+      cacheMiB: [8], // large enough for the whole backlog of the nonpersistent queue
     },
     phases: { ...phases, measureMs: 150 },
   });

@@ -1,4 +1,4 @@
-/** What the torture records: payloads that name their message, and the histories of its processes. */
+/** What the torture test records: payloads that name their message, and the histories of its processes. */
 import { monotonicNs, Recorder } from '@shardlab/history';
 import { describe, expect, it } from 'vitest';
 import { FolderHistory } from '../src/torture/processes/folder-history.ts';
@@ -6,7 +6,7 @@ import { parseMoment } from '../src/torture/processes/history-pipe.ts';
 import { itemPayload, readItem } from '../src/torture/workloads/item.ts';
 
 describe('a payload', () => {
-  it('names its item unless a byte of it changed', () => {
+  it('names its item, and none if a byte of it changed', () => {
     const payload = Buffer.from(itemPayload('s.0', 40));
     expect(readItem(payload)).toBe('s.0');
     for (let at = 0; at < payload.length; at += 1) {
@@ -18,7 +18,7 @@ describe('a payload', () => {
 });
 
 describe('the history of a folder', () => {
-  /** Of a process that was killed after it enqueued two messages and received one of them. */
+  /** The record of a process that was killed after it enqueued two messages and received one of them. */
   function killedProcess() {
     const historyLines: string[] = [];
     const recorder = new Recorder({ process: 'a', write: (line) => historyLines.push(line.trimEnd()) });
@@ -30,7 +30,7 @@ describe('the history of a folder', () => {
     return { historyLines, endedAtNs: monotonicNs(), failureText: undefined };
   }
 
-  it('is legal if all is there after a kill, and counts what is new since the last inspection', async () => {
+  it('is legal if all messages are found after a kill, and counts what is new since the last inspection', async () => {
     const history = new FolderHistory();
     history.addProcess(killedProcess(), 'a');
     await history.inspect(async () => [{ queue: 'q', messages: [{ message: 's.0' }, { message: 's.1' }] }]);
@@ -62,7 +62,7 @@ describe('the history of a folder', () => {
   });
 });
 
-it('tells moments of a process from its history', () => {
+it('distinguishes lines about a process from lines of its history', () => {
   expect(parseMoment('{"moment":"failed","text":"why"}')).toEqual({ moment: 'failed', text: 'why' });
   expect(parseMoment('{"id":"a.1","type":"lease"}')).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** The torture in its small form, with fixed seeds and every labelled point: `npm run torture` does the same at length. */
+/** A small form of the torture test, with fixed seeds and every labelled point; `npm run torture` does more of the same. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { kills } from '../src/torture/processes/kills.ts';
 import { tortureReport } from '../src/torture/report.ts';
 import { faultCount, runTorture } from '../src/torture/run-torture.ts';
 
-/** The points at which processes are killed in each setup; all of them must be reached. All processes at once are several kills. */
+/** The points at which processes are killed in each setup, all of which must be reached. One round may kill several processes. */
 const setups = [
   { name: 'instances', kills: 7, points: kills.map(({ phase }) => phase) },
   {
@@ -27,11 +27,11 @@ const setups = [
     ],
   },
 ];
-/** A seed fixes what is drawn, not when it happens: further seeds are tried for a point that was not reached. */
+/** A seed determines what is drawn, but not the timing, so further seeds are tried for a point that was not reached. */
 const seedsMax = 8;
 
 it.each(setups)(
-  'kills at all $points.length points of $name lose nothing that was acknowledged and double nothing',
+  'kills at all $points.length points of $name lose no acknowledged message and double none',
   {
     timeout: 600_000,
   },

@@ -1,4 +1,4 @@
-/** The traces of a few messages that a trial keeps: which, until when they are read, and what is said of the others. */
+/** The traces that a trial keeps of a few messages: which messages, how long their events are read, and how losses are counted. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** A sampler on an instance that traces only what is asked for. */
+/** A sampler on an instance that traces only messages for which a test asks. */
 async function withQueue(subscribers: readonly string[] = []) {
   const open = async () => {
     const opened = await openInstance({ dir, traceEvery: 0 });
@@ -60,7 +60,7 @@ const kinds = ({ events }: SampledTrace) => events.map(({ event }) => event);
 const always = 0;
 
 describe('a sampler', () => {
-  it('chooses the message of which something was recorded last, and reads it until it is consumed', async () => {
+  it('chooses the message with the latest event, and reads its events until it is consumed', async () => {
     const { sampler, put, take } = await withQueue();
     await put();
     const id = await put();
@@ -86,7 +86,7 @@ describe('a sampler', () => {
     expect(consumed!.whereabouts).toEqual([]);
   });
 
-  it('chooses nothing of before, and no message twice', async () => {
+  it('chooses no message from before its window, and none twice', async () => {
     const { sampler, put } = await withQueue();
     await sampler.sample(always);
     await put();
@@ -114,7 +114,7 @@ describe('a sampler', () => {
     ]);
   });
 
-  it('measures a message that was forwarded to where a consumer had it, not to where it came from', async () => {
+  it('measures a forwarded message until its consumption on the other instance, not until it left its own', async () => {
     const at = (event: MessageEvent['event'], instance: number, atMs: number): MessageEvent => {
       return { event, instance, atMs, shard: 100, seq: 512, partition: 1 };
     };
@@ -152,7 +152,7 @@ describe('a sampler', () => {
     expect(await endToEndMs(6)).toBe(5);
   });
 
-  it('keeps a bounded part of a message with many subscribers, and says how much it left out', async () => {
+  it('keeps a bounded number of events of a message with many subscribers, and counts those left out', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `s${index}`);
     const { sampler, put, take } = await withQueue(names);
     await put();
@@ -164,12 +164,12 @@ describe('a sampler', () => {
     await sampler.read();
     const [consumed] = sampler.report().messages;
     expect(consumed!.events).toHaveLength(sampledTraceLimits.eventsMax);
-    // Of each subscriber three events, and three of the message.
+    // There are three events of each subscriber, and three of the message itself.
     expect(consumed!.eventsLeftOut).toBe(3 + 3 * names.length - sampledTraceLimits.eventsMax);
     expect(consumed!.endToEndMs).toBeGreaterThan(0);
   });
 
-  it('keeps what it has read when the instance ends, and counts what it has not', async () => {
+  it('keeps the events that it has read when the instance ends, and counts messages that it could not read', async () => {
     const { served, sampler, put, reopen } = await withQueue();
     const read = await put();
     await sampler.sample(always);
@@ -204,7 +204,7 @@ describe('what several instances kept', () => {
   });
   const ids = ({ messages }: SampledTraces) => messages.map(({ id }) => id);
 
-  it('is put in the order of time, and a message that two of them have is there once, with most events', () => {
+  it('is merged in the order of time, and a message that two of them have is kept once, with the most events', () => {
     const merged = mergeSampledTraces([
       { messages: [trace('late', 9), trace('both', 5)], lost: 1 },
       { messages: [trace('both', 5, 3), trace('early', 1)], lost: 2 },
@@ -214,7 +214,7 @@ describe('what several instances kept', () => {
     expect(merged.lost).toBe(3);
   });
 
-  it('is thinned evenly to as many as a trial keeps', () => {
+  it('is thinned out evenly to the number of messages that a trial keeps', () => {
     const report = (first: number): SampledTraces => ({
       messages: Array.from({ length: 8 }, (_, index) => trace(`${first + 2 * index}`, first + 2 * index)),
       lost: 0,
@@ -227,7 +227,7 @@ describe('what several instances kept', () => {
 });
 
 describe('a trial', () => {
-  /** However slow the machine is, a traced message is in one of the first two transactions. */
+  /** A small trial. Its transactions are large enough that even on a slow machine the first two contain a traced message. */
   async function trialOf(system: string) {
     const scenario = smallScenario({
       systems: [system],
@@ -239,7 +239,7 @@ describe('a trial', () => {
     return runTrial({ trial: trials[0]!, scenario, phases, dir: join(dir, 'trial') });
   }
 
-  it('of a sharded queue has the life of some of its messages, from the enqueue to the consumption', async () => {
+  it('of a sharded queue has the traces of some of its messages, from the enqueue to the consumption', async () => {
     const { traces } = await trialOf('sharded');
     const { messages } = traces!;
     expect(messages.length).toBeGreaterThan(0);

@@ -38,7 +38,7 @@ const translationOf = (scenario: unknown) => {
   return parsed.error.details.translation;
 };
 
-test('a scenario of version 1 is refused with its translation, which is good', () => {
+test('a scenario of version 1 is refused with its translation, which is valid', () => {
   const translation = translationOf(old);
   expect(translation).toMatchObject({
     version: 2,
@@ -53,14 +53,14 @@ test('a scenario of version 1 is refused with its translation, which is good', (
   expect(parseScenario(translation)).toEqual({ ok: true, scenario: translation });
 });
 
-test('its faults are faults of the translation', () => {
+test('faults of a scenario of version 1 remain faults of its translation', () => {
   const translation = translationOf({ ...old, colour: 'red', sweep: { ...old.sweep, thraeds: [1] } });
   expect(parseScenario(translation)).toMatchObject({
     faults: [{ path: '/colour' }, { path: '/sweep/thraeds' }],
   });
 });
 
-test.each([null, {}, 7, [], 'x'])('parts of another type (%j) do not break it', (part) => {
+test.each([null, {}, 7, [], 'x'])('parts of a wrong type (%j) do not make the translation throw', (part) => {
   const translation = translationOf({
     ...old,
     queue: part,

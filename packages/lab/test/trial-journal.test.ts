@@ -1,4 +1,4 @@
-/** Measured trials that are kept between runs: found by what decides them, and whole after a kill. */
+/** The journal that keeps measured trials between runs: a trial is found by what determines it, and survives a kill. */
 import { appendFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ function identities(changes: Partial<Scenario> = {}) {
 }
 
 describe('a journal of trials', () => {
-  test('gives back what was added, also to the next process', () => {
+  test('returns the trials that were added, also to the next process', () => {
     const path = journalPath();
     const [first, second] = identities();
     new TrialJournal(path).add(first!, { repeat: measuredRepeat(1234), ticks: [] });
@@ -51,13 +51,13 @@ describe('a journal of trials', () => {
     expect(journal.find(second!)).toBeUndefined();
   });
 
-  test('is there before the first trial ends, so that a run that is interrupted in it can be resumed', () => {
+  test('exists before the first trial ends, so that a run that is interrupted in that trial can be resumed', () => {
     const path = journalPath();
     new TrialJournal(path);
     expect(existsSync(path)).toBe(true);
   });
 
-  test('shares a trial with a scenario that differs in words and claims only', () => {
+  test('shares a trial with a scenario that differs only in its texts and claims', () => {
     const journal = new TrialJournal(journalPath());
     for (const identity of identities()) journal.add(identity, { repeat: measuredRepeat(1), ticks: [] });
     const found = (changes: Partial<Scenario>) =>
@@ -68,7 +68,7 @@ describe('a journal of trials', () => {
     expect(found({ phases: { warmupMs: 20, measureMs: 101, drainMs: 5_000 } })).toBe(0);
     expect(found({ parameters: { payloadBytes: 65 } })).toBe(0);
     expect(found({ probes: true })).toBe(0);
-    expect(found({ kills: true })).toBe(14); // one of each system is followed by a kill
+    expect(found({ kills: true })).toBe(14); // one trial of each system is followed by a kill, and measured again
   });
 
   test('keeps ticks of the first repeat', () => {
@@ -90,7 +90,7 @@ describe('a journal of trials', () => {
     expect(journal.ticksOf(all).map(({ atMs }) => atMs)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('goes on after a line that a kill cut off', () => {
+  test('can be read and extended after a line that a kill cut off', () => {
     const path = journalPath();
     const [first, second] = identities();
     new TrialJournal(path).add(first!, { repeat: measuredRepeat(1), ticks: [] });

@@ -34,13 +34,13 @@ test('verdicts are kept in order, with their run', async () => {
   ]);
 });
 
-test('a line that was cut off is passed over', async () => {
+test('a line that was cut off is skipped', async () => {
   await appendVerdicts(folder, runOf('one'));
   await appendFile(join(folder, historyFileName), '{"id":"A3","verd');
   expect(await readVerdicts(folder)).toHaveLength(2);
 });
 
-test('past its bound the file loses the older half', async () => {
+test('a file that exceeds its bound loses the older half', async () => {
   const path = join(folder, historyFileName);
   await appendVerdicts(folder, runOf('old'));
   const line = (await readFile(path, 'utf8')).split('\n')[0]!;

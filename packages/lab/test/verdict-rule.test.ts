@@ -19,7 +19,7 @@ describe('what repeats decide', () => {
     expect(verdict(Array(5).fill(Number.NaN))).toBe('inconclusive');
   });
 
-  test('fewer decide only on one side of the bar, and further from it than single measurements differ', () => {
+  test('fewer than five decide only if all are on one side of the bar, further from it than the noise of a single repeat', () => {
     expect(verdict([1.25])).toBe('holds');
     expect(verdict([1.19])).toBe('inconclusive');
     expect(verdict([1.02, 1.03, 1.02, 1.04])).toBe('inconclusive');
@@ -29,7 +29,7 @@ describe('what repeats decide', () => {
     expect(small).toBe('holds');
   });
 
-  test('a range of two or three repeats close to the bar decides nothing', () => {
+  test('two or three repeats close to the bar decide nothing', () => {
     for (const repeats of [[4.7], [4.02, 4.05], [4.02, 4.05, 4.3]])
       expect(verdict(repeats, 4)).toBe('inconclusive');
     expect(verdict([4.12, 4.15, 4.3, 4.2, 4.1], 4)).toBe('holds');
@@ -64,7 +64,7 @@ describe('what repeats decide', () => {
     expect(ratio.notSteady).toEqual([false, true, false, false, false]);
   });
 
-  test('a ratio is taken repeat by repeat, so that a slow round of the machine cancels out', () => {
+  test('a ratio is computed for each repeat, so that a slow phase of the machine cancels out', () => {
     const rounds = [1, 0.5, 0.8, 1.1, 0.6];
     const ratio = ratioOf(sampleOf(rounds.map((speed) => 1.1 * speed)), sampleOf(rounds));
     expect(verdictOf(ratio, over(1))).toBe('holds');
@@ -101,13 +101,13 @@ describe('what repeats decide', () => {
     );
   });
 
-  test('one repeat is never more certain than two, nor two than three: what some of them decide, all of them never reverse', () => {
+  test('further repeats never reverse a verdict, and fewer than five equal repeats decide what one of them decides', () => {
     fc.assert(
       fc.property(few, few, (some, more) => {
         fc.pre(some.length + more.length < 5);
         const [first, all] = [verdict(some), verdict([...some, ...more])];
         if (first !== 'inconclusive' && all !== 'inconclusive') expect(all).toBe(first);
-        // Equal repeats decide the same, however few they are.
+        // Equal repeats decide the same, for any number of them below five.
         const equal = Array(some.length).fill(median(some));
         expect(verdict([...equal, median(some)])).toBe(verdict(equal));
       }),
@@ -123,14 +123,14 @@ describe('what repeats decide', () => {
     );
   });
 
-  test('the noise of single measurements is a fifth', () => {
+  test('the noise of a single repeat is a fifth', () => {
     expect(singleRepeatNoise).toBe(0.2);
   });
 });
 
 const all: readonly Verdict[] = ['holds', 'mixed', 'does-not-hold', 'inconclusive', 'not-comparable'];
 
-/** Rows and columns in the order of `all`; H, M, f, i, n. */
+/** What two verdicts combine to, as a table with a letter each (H, M, f, i, n); rows and columns are in the order of `all`. */
 const table = (combineTwo: (verdicts: readonly Verdict[]) => Verdict) =>
   all.map((row) => all.map((column) => letter[combineTwo([row, column])]).join('')).join(' ');
 const letter: Readonly<Record<Verdict, string>> = {
@@ -142,15 +142,15 @@ const letter: Readonly<Record<Verdict, string>> = {
 };
 
 describe('how clauses become one verdict', () => {
-  test('statements under one condition must all hold: the worst decides', () => {
+  test('statements under one condition must all hold, so the worst decides', () => {
     expect(table(verdictOfStatements)).toBe('HMfin MMfMM fffff iMfii nMfin');
   });
 
-  test('conditions: mixed if one holds and another fails; not comparable ones are left aside', () => {
+  test('verdicts under several conditions are mixed if one holds and another fails; not comparable ones are ignored', () => {
     expect(table(verdictOfConditions)).toBe('HMMiH MMMMM MMfff iMfii HMfin');
   });
 
-  test('their order does not matter', () => {
+  test('the order of clauses does not matter', () => {
     const some = fc.array(fc.constantFrom(...all), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(some, (verdicts) => {
@@ -174,7 +174,7 @@ describe('how clauses become one verdict', () => {
     ...change,
   });
 
-  test('a claim that holds with a round trip and fails as it is says so, with the number that fails', () => {
+  test('a claim that holds under one condition and fails under another has a reason with both, and the value that fails', () => {
     const result = combine([
       clause({ condition: 'with a 1 ms round trip, emulated', provenance: 'emulated' }),
       clause({ condition: 'as it is' }),
@@ -200,7 +200,7 @@ describe('how clauses become one verdict', () => {
     );
   });
 
-  test('is provisional if a clause is, and has the fewest repeats of those that were compared', () => {
+  test('the verdict is provisional if a clause is, and has the fewest repeats of the compared clauses', () => {
     expect(
       combine([
         clause({}),

@@ -1,11 +1,11 @@
-/** The registry of wait events and counters against the documents that explain them. */
+/** The registered wait events and counters are those that the glossary explains. */
 import { readFileSync } from 'node:fs';
 import { counters, waitEvents } from '@shardlab/engine';
 import '@shardlab/lab';
 import { expect, test } from 'vitest';
 import { givenBack, toyBox } from './toy-studies/toy/study.ts';
 
-/** Files of one test process share the registry, so the toy study of another file may be in it, or not. */
+/** The test files of one process share the registry, so that events of the toy study may be in it; they are ignored. */
 const registeredEvents = waitEvents().filter(({ name }) => name !== toyBox.name);
 const registeredCounters = counters().filter(({ name }) => name !== givenBack.name);
 
@@ -35,7 +35,7 @@ test('the glossary has no event that neither the engine nor the lab records', ()
   );
 });
 
-test('each registered counter has a line there too, with its unit', () => {
+test('each registered counter has a line in the glossary, with its unit', () => {
   for (const { name, unit } of registeredCounters)
     expect(
       rows.find((row) => row.name === name),

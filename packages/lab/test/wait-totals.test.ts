@@ -10,7 +10,7 @@ const stats = (buckets: number[]) => ({
   buckets,
 });
 
-test('a wait event has its durations by powers of two of microseconds, from finer buckets', () => {
+test('durations of a wait event are merged from fine buckets into powers of two of microseconds', () => {
   const buckets = Array.from({ length: 112 }, () => 0);
   buckets[0] = 1; // up to 1 µs
   buckets[1] = 2; // over 1 µs

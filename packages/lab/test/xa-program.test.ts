@@ -75,7 +75,7 @@ describe('the program xa', () => {
       'client',
       'client',
     ]);
-    // Of both instances, of which each session has half.
+    // The CPU time of the transactions is the sum of both instances; each session has half of it.
     expect(one!.instanceCpuMs! + two!.instanceCpuMs!).toBeCloseTo(
       (figures.cpuUsPerTransaction! * messagesPerSession) / 1_000,
     );
@@ -98,13 +98,13 @@ describe('the program xa', () => {
       preparesPassedOn: 0,
       inDoubt: 0,
     });
-    // Its start, flush or end, and prepare at least are messages to the home instance.
+    // At least the start, the flush or end, and the prepare of the branch are messages to the home instance.
     expect(figures.lockWaitsPerTransaction).toBeGreaterThanOrEqual(3);
     expect(figures.lockMsPerTransaction).toBeGreaterThanOrEqual(3 * 2 * 0.9);
     expect(waits.find(({ event }) => event === 'global transaction lock')).toMatchObject({ emulated: true });
   });
 
-  it('takes nine on one instance too if tightly coupled branches are prepared at the same time', async () => {
+  it('needs nine round trips on one instance too if tightly coupled branches are prepared at the same time', async () => {
     const { figures, integrity } = await runTrial('xa-remote', {
       ...twoBranches,
       instances: 1,
@@ -133,7 +133,7 @@ describe('the program xa', () => {
       ...params,
       work: 'insert',
     });
-    expect(integrity).toEqual(wholeAndDrained); // and each message has its row, or the trial fails
+    expect(integrity).toEqual(wholeAndDrained); // the trial fails unless each message has its row
     expect(figures).toMatchObject({ ...figuresExpected, inDoubt: 0 });
     expect(sequence!.slice(1).map(({ calls }) => calls[1]!.name)).toEqual([
       'insert, enqueue',
@@ -152,7 +152,7 @@ describe('the program xa', () => {
     expect(figures).toMatchObject({ callsPerTransaction: 2, syncsPerTransaction: 1 });
   });
 
-  it('marks what it emulates, and prepares in the other session, whose instance passes that on', async () => {
+  it('marks emulated figures, and can prepare in the other session, whose instance passes the call on', async () => {
     const { figures, integrity, provenance, waits } = await runTrial('xa-embedded', {
       ...twoBranches,
       instances: 2,
@@ -167,7 +167,7 @@ describe('the program xa', () => {
     expect([emulated('client round trip'), emulated('log file sync')]).toEqual([true, true]);
   });
 
-  it('passes the prepares of tightly coupled branches on, and the commit: nine round trips as ever', async () => {
+  it('passes on the prepares and the commit of tightly coupled branches, with nine round trips as before', async () => {
     const { figures, integrity, waits } = await runTrial('xa-remote', {
       ...twoBranches,
       instances: 2,
@@ -187,7 +187,7 @@ describe('the program xa', () => {
     expect(passedOn).toMatchObject({ emulated: true, waits: 3 * messagesPerSession });
   });
 
-  it('connects to the instance of the branch where it has a folder of its own', async () => {
+  it('connects to the instance of the branch if that instance has a folder of its own', async () => {
     const { figures, integrity } = await runTrial('xa-embedded', {
       ...twoBranches,
       instances: 2,
@@ -213,7 +213,7 @@ describe('the program xa', () => {
   });
 });
 
-/** What the document's runs do, and the hardware that its scenarios emulate for each. */
+/** The hardware that scenarios of the document emulate, and what each of its runs does. */
 const disk = { roundTripMs: 0.7, syncMs: 21.6, syncTimes: 'scattered' } as const;
 const ssd = { roundTripMs: 1.2, syncMs: 0.72 } as const;
 const local = { transaction: 'local', work: 'insert' } as const;
@@ -227,7 +227,7 @@ const documentRuns = {
   C6: { of: { ...tight, instances: 2, preparedBy: 'other' }, hardware: { ...ssd, interconnectMs: 4 } },
 } as const;
 
-/** Each run on this machine as it is, and with the document's hardware, embedded and remote. */
+/** Each run of the document, embedded and remote, on this machine as it is and with the document's hardware emulated. */
 const runs = Object.entries(documentRuns).flatMap(([name, { of, hardware }], number) =>
   (['xa-embedded', 'xa-remote'] as const).flatMap((system, place) => [
     { part: (number + place) % 2, run: [name, system, 'as the machine is', of] as const },
@@ -237,10 +237,13 @@ const runs = Object.entries(documentRuns).flatMap(([name, { of, hardware }], num
     },
   ]),
 );
-/** `npm run torture` has all, `npm test` half of them: each run embedded and remote, each of the two on other hardware. */
+/** `npm run torture` has all of these; `npm test` has half: each run once embedded and once remote, on different hardware. */
 const isTorture = process.env.SHARDLAB_SEED !== undefined;
 
-/** A trial takes less than a second, of which a busy machine may keep a session waiting unseen; a wait without a name is in each. */
+/**
+ * A trial takes less than a second, so that one pause of a busy machine can leave too much time unexplained. A wait that the program
+ * does not name would be in every trial, so one trial with explained times is enough.
+ */
 const trialsMax = 3;
 const isExplained = (share: number | null | undefined): boolean =>
   share != null && share > 0.95 && share < 1.01;
@@ -252,7 +255,7 @@ describe('the time of the sessions is explained by CPU, named waits and waiting 
       let unexplained: unknown[] = [];
       for (let trial = 0; trial < trialsMax; trial += 1) {
         const { figures, sessionWaits } = await runTrial(system, { messagesPerSession: 20, ...params });
-        // Measured on its own, not the sum of the parts: calls that name no wait are missing from these.
+        // The elapsed time is measured on its own, so calls that name no wait event would be missing from the parts.
         const shares = [figures.timeAccounted, ...sessionWaits!.map(explainedShare)];
         unexplained = shares.filter((share) => !isExplained(share));
         if (unexplained.length === 0) return;
@@ -262,7 +265,7 @@ describe('the time of the sessions is explained by CPU, named waits and waiting 
   );
 });
 
-it('scattered syncs have the mean that was asked for, and the longest is 3.7 times that', () => {
+it('scattered sync times have the given mean, and the longest is 3.75 times the mean', () => {
   const times = syncTimesOf({ syncMs: 21.6, syncTimes: 'scattered' });
   const mean = times.reduce((sum, ms) => sum + ms, 0) / times.length;
   expect(mean).toBeCloseTo(21.6);
