@@ -32,7 +32,7 @@ describe('a method that an address does not have', () => {
     });
   });
 
-  it('is refused whatever its body is', async () => {
+  it('is refused with any body', async () => {
     const answer = await inject('PUT', '/api/queues', {
       headers: { host: '127.0.0.1', 'content-type': 'text/plain' },
       payload: 'x',
@@ -40,7 +40,7 @@ describe('a method that an address does not have', () => {
     expect(answer).toMatchObject({ status: 405, body: { code: 'METHOD_NOT_ALLOWED' } });
   });
 
-  it('is still 404 where there is no such address, and refused first for a page of another origin', async () => {
+  it('is 404 if there is no such address, and a page of another origin is refused before that', async () => {
     expect(await inject('PUT', '/api/nope')).toMatchObject({
       status: 404,
       body: { code: 'ROUTE_NOT_FOUND' },

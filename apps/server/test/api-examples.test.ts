@@ -1,4 +1,4 @@
-/** What the reference of the API shows as a body is one that the API takes. */
+/** The bodies and parameters that the API's reference shows as examples are accepted by the API. */
 import { exampleOf, type JsonSchema } from '@shardlab/contract';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';

@@ -89,7 +89,7 @@ describe('a malformed request', () => {
     }
   });
 
-  it('with a page token that was never given is refused', async () => {
+  it('with an invalid page token is refused', async () => {
     const { get } = sharedApp();
     const { status, body } = await get<ErrorBody>('/api/queues/q/messages?after=../../etc');
     expect(status).toBe(422);
@@ -108,7 +108,7 @@ describe('a malformed request', () => {
     }
   });
 
-  it('of nothing but faults names only some of them', async () => {
+  it('with thousands of faults has only the first hundred reported', async () => {
     const { post } = sharedApp();
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, 0]));
     expect((await post<Refused>('/api/queues', fields)).body.errors).toHaveLength(100);
@@ -124,7 +124,7 @@ describe('a malformed request', () => {
     expect([status, body.code]).toEqual([413, 'REQUEST_TOO_LARGE']);
   });
 
-  it('nested without end is refused, or stored where it is a payload, and the server continues', async () => {
+  it('of deeply nested JSON is refused unless it is a payload, and the server continues', async () => {
     const { get, post, postText } = await startApp();
     await post('/api/queues', { name: 'q' });
     const deep = '['.repeat(120_000) + ']'.repeat(120_000);
@@ -136,7 +136,7 @@ describe('a malformed request', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('a resource that does not exist', () => {
   it.each([
     ['GET', '/api/queues/nope', 'QUEUE_NOT_FOUND'],
     ['GET', '/api/queues/__proto__', 'QUEUE_NOT_FOUND'],
@@ -175,7 +175,7 @@ describe('what is not there', () => {
   });
 });
 
-describe('what the design has and the engine does not', () => {
+describe('a feature that the engine does not support', () => {
   it.each<[string, string, unknown, string]>([
     ['buffered queues', '/api/queues', { name: 'a', kind: 'buffered' }, '/kind'],
     ['named sessions', messagesUrl, { messages: [{ payload: 1 }], session: 's' }, '/session'],
@@ -202,7 +202,7 @@ describe('what the design has and the engine does not', () => {
     expect([response.statusCode, response.json().code]).toEqual([422, 'FEATURE_UNSUPPORTED']);
   });
 
-  it('another fault is reported first, together with it', async () => {
+  it('is reported as a fault together with others, which decide the status', async () => {
     const { post } = sharedApp();
     const { status, body } = await post<Refused>('/api/queues', { name: 'a', kind: 'buffered', colour: 1 });
     expect(status).toBe(400);
@@ -210,8 +210,8 @@ describe('what the design has and the engine does not', () => {
   });
 });
 
-describe('after all of that', () => {
-  it('an inline scenario of 10⁹ threads is refused and nothing runs', async () => {
+describe('the server after these requests', () => {
+  it('refuses an inline scenario of 10⁹ threads and runs nothing', async () => {
     const { get, post } = sharedApp();
     const scenario = smallScenario();
     scenario.sweep.threads = [1e9];

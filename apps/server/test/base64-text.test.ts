@@ -1,4 +1,4 @@
-/** Decoding decides what is base64 exactly as the pattern of the contract does. */
+/** Base64 is recognized by decoding, which is faster than the contract's pattern and must agree with it. */
 import { patterns } from '@shardlab/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { isBase64 } from '../src/http/base64-text.ts';
 const base64Pattern = patterns.base64.pattern;
 const pattern = new RegExp(base64Pattern);
 
-test('the text of any bytes is base64, whatever their number', () => {
+test('the encoding of any number of bytes is base64', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 700 }), (bytes) => {
       expect(isBase64(Buffer.from(bytes).toString('base64'))).toBe(true);
@@ -15,7 +15,7 @@ test('the text of any bytes is base64, whatever their number', () => {
   );
 });
 
-test('any text is what the pattern says it is', () => {
+test('any text is base64 if and only if the pattern matches', () => {
   const unit = fc.constantFrom(...'AQgwcz09+/=-_ \n\u00e9\u0141\u20ac\u{1f600}');
   fc.assert(
     fc.property(fc.string({ unit, maxLength: 12 }), (text) => {
@@ -44,7 +44,7 @@ test.each([
   expect(isBase64(text)).toBe(pattern.test(text));
 });
 
-test('a text too long to be decoded here is left to the pattern', () => {
+test('a text that is too long to be decoded is checked by the pattern', () => {
   const long = 'QUFB'.repeat(100_000);
   expect([isBase64(long), isBase64(`${long}!`), isBase64(`${long}QR==`)]).toEqual([true, false, false]);
 });

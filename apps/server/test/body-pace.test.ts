@@ -68,7 +68,7 @@ describe('the windows of a body', () => {
     expect(wait(window, 1)).toThrow(expect.objectContaining({ code: 'REQUEST_TOO_SLOW' }));
   });
 
-  it('do not count what came in an earlier window', () => {
+  it('do not count bytes of an earlier window', () => {
     const window = new PaceWindow(tenPerSec);
     window.arrived(1_000_000);
     wait(window, 6_000)();
@@ -78,7 +78,7 @@ describe('the windows of a body', () => {
   it('count only the time in which the server waits for the client', () => {
     const window = new PaceWindow(tenPerSec);
     for (let chunk = 0; chunk < 1_000; chunk += 1) {
-      window.arrived(1); // slow on a wall clock, if the server takes a second for each
+      window.arrived(1); // the pace would be too slow if time in which the server works were counted
       wait(window, 5)();
     }
   });

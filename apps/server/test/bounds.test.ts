@@ -1,4 +1,4 @@
-/** One table of bounds, walked through every way in: each takes what is at a bound and refuses what is past it. */
+/** One table of bounds, tested through every way to enqueue: each accepts a message at a bound and refuses one past it. */
 import { join } from 'node:path';
 import { queueLimits } from '@shardlab/contract';
 import {
@@ -18,7 +18,7 @@ const properties = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, '']));
 const propertiesOf = (bytes: number) => ({ p: 'x'.repeat(bytes - '{"p":""}'.length) });
 
-/** What is still taken, and what is not. */
+/** For each bound a message that is accepted and one that is refused. */
 const table: [bound: string, atBound: NewMessage, pastBound: NewMessage][] = [
   [
     'bytes of a payload',
@@ -68,7 +68,7 @@ const table: [bound: string, atBound: NewMessage, pastBound: NewMessage][] = [
   ],
 ];
 
-/** Null if the message was taken; how it was refused otherwise. */
+/** A way to enqueue. It returns null if the message was accepted, otherwise the refusal. */
 type Way = (message: NewMessage) => Promise<string | null>;
 
 const dir = makeFolder();
@@ -194,10 +194,10 @@ async function streamedOverHttp({ payload: _, recipients, properties, ...rest }:
   return refusalOf(await test.postText(url, 'x', 'application/octet-stream'));
 }
 
-/** A payload of the bound is no body of JSON any more: `REQUEST_TOO_LARGE` says to stream it. */
+/** The ways that send JSON. The largest payload does not fit into a JSON body; `REQUEST_TOO_LARGE` says to stream it. */
 const isJson = (way: string) => ['HTTP', 'HTTP, second of two', 'a transaction'].includes(way);
 
-/** Bounds of a URL, which streams over HTTP carry the properties in, are tighter, and an empty list cannot be written. */
+/** Streams over HTTP have the properties in the URL, whose bounds are tighter, and which cannot express an empty list. */
 const applies = (way: string, bound: string) => {
   if ((way.includes('stream') || isJson(way)) && bound.includes('payload')) return false;
   return (
@@ -207,7 +207,7 @@ const applies = (way: string, bound: string) => {
 };
 
 it.each(wayNames.filter(isJson))(
-  'by %s a payload of the bound is refused in favour of a stream',
+  'by %s a payload at the bound is refused with the advice to stream it',
   async (name) => {
     const [, atBound] = table.find(([bound]) => bound === 'bytes of a payload')!;
     expect(await ways.get(name)!(atBound)).toBe('413 REQUEST_TOO_LARGE');

@@ -21,7 +21,7 @@ const dequeue = (test: TestApp, options: Record<string, unknown>) =>
   test.post<Dequeued>('/api/queues/q/dequeue', options);
 const payloadsOf = ({ messages }: Dequeued) => messages.map(({ payload }) => payload);
 
-it('takes and delivers messages, at most once or until they are acknowledged', async () => {
+it('delivers messages at most once, or until they are acknowledged', async () => {
   const test = await withQueue();
   const { status, body } = await enqueue(test, { payload: 1 }, { payload: 2, groupKey: 'g' }, { payload: 3 });
   expect([status, body.ids.length]).toEqual([201, 3]);
@@ -54,7 +54,7 @@ it('answers 429 with Retry-After past the threshold, counts what it refused, and
   expect((await enqueue(test, { payload: 2 }, { payload: 3 })).status).toBe(201);
 });
 
-it('is found again under its name with another visibility', async () => {
+it('can be dropped and created again under its name with another visibility', async () => {
   const test = await withQueue();
   expect((await enqueue(test, { payload: 1 })).status).toBe(201);
   await test.remove('/api/queues/q');
@@ -63,7 +63,7 @@ it('is found again under its name with another visibility', async () => {
   expect(payloadsOf((await dequeue(test, { max: 5 })).body)).toEqual([2]);
 });
 
-it('is no part of a transaction', async () => {
+it('cannot be part of a transaction', async () => {
   const test = await withQueue();
   const { status, body } = await test.post<ErrorBody>('/api/transactions', {
     enqueue: [{ queue: 'q', messages: [{ payload: 1 }] }],

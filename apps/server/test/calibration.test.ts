@@ -1,4 +1,4 @@
-/** A calibration over HTTP, in its smallest form. How large the costs are is no matter of these tests. */
+/** A calibration over HTTP, in its smallest form. These tests do not check how large the costs are. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type {
@@ -30,7 +30,7 @@ const untilOver = (test: TestApp): Promise<Calibration> =>
   );
 
 describe('a calibration', () => {
-  it('gives the costs of this machine, which outlast the server', async () => {
+  it('measures the costs of this machine, which are kept when the server ends', async () => {
     const dataDir = makeDataDir();
     const test = await startApp({ dataDir });
     expect(await latest(test)).toBeNull();
@@ -58,14 +58,14 @@ describe('a calibration', () => {
     expect(await calibrated(next)).toEqual(here);
   }, 180_000);
 
-  it('that is cancelled keeps the costs of the one before and leaves nothing behind', async () => {
+  it('that is cancelled keeps the costs of the previous one and leaves no files', async () => {
     const test = await startApp();
     await test.post(url);
     const cancelled = await test.remove<CalibrationAnswer>(url);
     expect([cancelled.status, cancelled.body.calibration?.state]).toEqual([200, 'cancelled']);
     expect(cancelled.body.calibration?.etaMs).toBeNull();
     expect(readdirSync(join(test.dataDir, 'runs'))).toEqual([]);
-    // Once more: there is none to cancel, and another can begin.
+    // A second cancel finds nothing to cancel, and another calibration can begin.
     expect((await test.remove<CalibrationAnswer>(url)).body).toEqual(cancelled.body);
     expect((await test.post(url)).status).toBe(202);
   });
@@ -89,7 +89,7 @@ describe('a calibration', () => {
 });
 
 describe('the file of a calibration', () => {
-  it('is left out while it is damaged, and read anew at each call', async () => {
+  it('is ignored while it is damaged, and read again at each call', async () => {
     const test = await startApp();
     const [other] = await machines(test);
     const path = join(test.dataDir, 'this-machine.json');

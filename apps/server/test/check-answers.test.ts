@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { expect, it } from 'vitest';
 import { takeDifferences } from './check-answers.ts';
 
-it('sees an undocumented status, another content type, a field too many and a missing one', async () => {
+it('the check finds an undocumented status, a wrong content type, an unknown field and a missing one', async () => {
   const app = fastify();
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   const response = { 200: Id, 204: Type.Null(), 404: ErrorBody };

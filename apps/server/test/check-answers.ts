@@ -35,7 +35,7 @@ export function expectAnswersAsDescribed(): void {
   expect(takeDifferences(), 'responses that differ from the description of the API').toEqual([]);
 }
 
-/** Those that were seen since the last call, as sentences. */
+/** Returns the differences that were found since the last call, as sentences. */
 export function takeDifferences(): string[] {
   return differences.splice(0);
 }
@@ -55,7 +55,7 @@ function differenceOf(
   const described = (schema.response as Record<number, Described & AnySchema>)[reply.statusCode];
   if (described === undefined) return 'the status is not documented';
   if ((described as { type?: unknown }).type === 'null') {
-    return payload === 'null' ? undefined : 'a body is not documented'; // Fastify sends none
+    return payload === 'null' ? undefined : 'a body is not documented'; // Fastify sends no body then
   }
   const type = String(reply.getHeader('content-type') ?? '').split(';')[0]!;
   const { content = { 'application/json': { schema: described } } } = described;

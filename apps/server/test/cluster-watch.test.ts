@@ -32,7 +32,7 @@ const frames = (reader: EventReader<ClusterStreamEvent>, count: number) =>
   vi.waitFor(() => expect(reader.events.length).toBeGreaterThanOrEqual(count), waiting);
 
 describe('a stream of the cluster', () => {
-  it('begins with a snapshot and continues with ticks, as the contract has them', async () => {
+  it('begins with a snapshot and continues with ticks, which match the contract', async () => {
     const { watch, call } = await listening();
     await call('POST', '/api/queues', { name: 'q' });
     await call('POST', '/api/queues/q/messages', { messages: [{ payload: 1 }] });
@@ -49,7 +49,7 @@ describe('a stream of the cluster', () => {
     });
   });
 
-  it('sends each event and each load sample once to every client, whenever it connected', {
+  it('sends each event and each load sample once to every client, also to one that connected late', {
     timeout: 60_000,
   }, async () => {
     const { watch, call } = await listening();
@@ -62,19 +62,19 @@ describe('a stream of the cluster', () => {
     await frames(late, 2);
     await call('POST', '/api/cluster/instances/2/kill');
     const hasTakeover = (reader: EventReader<ClusterStreamEvent>) => {
-      const types = toldOf(reader).events.map(({ type }) => type);
+      const types = receivedBy(reader).events.map(({ type }) => type);
       return types.includes('instance:taken-over');
     };
     await vi.waitFor(() => expect(hasTakeover(early) && hasTakeover(late)).toBe(true), waiting);
     await frames(late, late.events.length + 1);
     for (const reader of [early, late]) {
-      const { events, samples } = toldOf(reader);
+      const { events, samples } = receivedBy(reader);
       expect(new Set(events.map((event) => JSON.stringify(event))).size).toBe(events.length);
       const times = samples.map(({ atMs }) => atMs);
       expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
       expect(times[0], 'from the first sample on').toBeLessThan(600);
     }
-    const types = toldOf(early).events.map(({ type }) => type);
+    const types = receivedBy(early).events.map(({ type }) => type);
     expect(types.filter((type) => type === 'process:started')).toHaveLength(2);
     expect(types.indexOf('process:ended')).toBeLessThan(types.indexOf('instance:taken-over'));
   });
@@ -112,7 +112,7 @@ describe('a stream of the cluster', () => {
 });
 
 /** All events and samples that a client received, in snapshots and ticks. */
-function toldOf(reader: EventReader<ClusterStreamEvent>) {
+function receivedBy(reader: EventReader<ClusterStreamEvent>) {
   const data = reader.events.map((event) => event.data);
   return {
     events: data.flatMap((each) => (each.type === 'snapshot' ? each.cluster.events : each.events)),

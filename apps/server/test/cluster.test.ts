@@ -22,7 +22,7 @@ const untilState = (test: TestApp, instance: number, expected: Partial<ClusterIn
     expect(body.instances.find((each) => each.instance === instance)).toMatchObject(expected);
   }, waiting);
 
-/** Each call over a connection of its own, so over a session of its own. */
+/** Enqueues each message in a call of its own, so over a connection and a session of its own. */
 async function enqueue(test: TestApp, payloads: readonly string[]): Promise<void> {
   for (const payload of payloads) {
     const { status, body } = await test.post('/api/queues/q/messages', { messages: [{ payload }] });
@@ -44,7 +44,7 @@ async function takeAll(test: TestApp): Promise<unknown[]> {
 }
 
 describe('with one instance', () => {
-  it('it is in the server’s process, and has none to kill', async () => {
+  it('the instance is in the server’s process, and has no process that could be killed', async () => {
     const test = await startApp();
     const { body } = await test.get<Cluster>('/api/cluster');
     expect(body).toMatchObject({
@@ -71,7 +71,7 @@ describe('with one instance', () => {
 });
 
 describe('with several instances', () => {
-  it('each has a process, and messages enqueued before are kept', { timeout: 60_000 }, async () => {
+  it('each instance has a process, and messages enqueued before are kept', { timeout: 60_000 }, async () => {
     const test = await startApp();
     await test.post('/api/queues', { name: 'q' });
     await enqueue(test, ['before']);
@@ -93,7 +93,9 @@ describe('with several instances', () => {
     expect((await takeAll(test)).sort()).toEqual(['before', ...payloads].sort());
   });
 
-  it('a manual dequeue is finished by one call, and a page goes over all', { timeout: 60_000 }, async () => {
+  it('one call acknowledges messages of several instances, and a page of messages covers all instances', {
+    timeout: 60_000,
+  }, async () => {
     const test = await startApp();
     await resize(test, 2);
     await test.post('/api/queues', { name: 'q' });
@@ -108,7 +110,7 @@ describe('with several instances', () => {
     expect(page.body.messages.length + rest.body.messages.length).toBe(4);
     let finished = 0;
     while (finished < 4) {
-      // Waits: messages may be on their way from one instance to the other, where no call finds them.
+      // The dequeue waits, since messages that are being forwarded between instances are found by no call.
       const { body } = await test.post<Dequeued>('/api/queues/q/dequeue', { max: 10, waitMs: 5_000 });
       const receipts = body.messages.map(({ receipt }) => receipt);
       expect((await test.post('/api/queues/q/ack', { receipts })).status).toBe(204);
@@ -136,7 +138,7 @@ describe('with several instances', () => {
       body: { code: 'PROCESS_RUNNING' },
     });
     expect((await test.post('/api/cluster/instances/2/kill')).status).toBe(200);
-    await enqueue(test, ['e', 'f', 'g', 'h']); // whoever serves what, when
+    await enqueue(test, ['e', 'f', 'g', 'h']); // any instance may serve these calls
     await untilState(test, 2, { state: 'failed-over', process: null });
     expect((await test.get<Health>('/api/health')).body).toMatchObject({ status: 'ok' });
     expect(await test.post('/api/cluster/instances/2/stop')).toMatchObject({
@@ -156,7 +158,7 @@ describe('with several instances', () => {
     expect((await takeAll(test)).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
   });
 
-  it('with all of them stopped on purpose the metrics say what is down', async () => {
+  it('the metrics show which instances are down after all were stopped', async () => {
     const test = await startApp();
     await resize(test, 2);
     for (const instance of [1, 2])
@@ -170,7 +172,7 @@ describe('with several instances', () => {
     expect(await test.get('/api/health')).toMatchObject({ status: 503, body: { status: 'failed' } });
   });
 
-  it('processes that nobody asked to end are back by themselves', { timeout: 60_000 }, async () => {
+  it('processes that end without a request are restarted', { timeout: 60_000 }, async () => {
     const test = await startApp();
     await resize(test, 2);
     await test.post('/api/queues', { name: 'q' });
@@ -186,7 +188,7 @@ describe('with several instances', () => {
       }, waiting);
     }
     await enqueue(test, ['after']);
-    const taken: unknown[] = []; // a message that is being forwarded is found by no call
+    const taken: unknown[] = []; // found in several calls, since none finds a message that is being forwarded
     await vi.waitFor(async () => {
       taken.push(...(await takeAll(test)));
       expect(taken.toSorted()).toEqual(['after', 'before']);
@@ -201,7 +203,7 @@ describe('with several instances', () => {
     });
   });
 
-  it('a removed one is served until it is empty; a restart keeps the others', {
+  it('a removed instance is served until it is empty, and a restart keeps the others', {
     timeout: 60_000,
   }, async () => {
     const dataDir = makeDataDir();
@@ -228,7 +230,7 @@ describe('with several instances', () => {
       expect(body.instances).toMatchObject([{ instance: 1, state: 'up' }]);
     }, waiting);
     const { events } = (await second.get<Cluster>('/api/cluster')).body;
-    expect(events.filter(({ type }) => type === 'instance:unhealthy')).toEqual([]); // it was closed in order
+    expect(events.filter(({ type }) => type === 'instance:unhealthy')).toEqual([]); // the server was closed in an orderly way
     await second.close();
     const third = await startApp({ dataDir });
     expect((await third.get<Cluster>('/api/cluster')).body).toMatchObject({ placement: 'local' });

@@ -9,7 +9,7 @@ import { sendRaw } from './raw-client.ts';
 import { makeDataDir, startApp } from './start-app.ts';
 
 describe('many callers at once', () => {
-  it('never meet a busy session, and every message is committed once', async () => {
+  it('never get an error from a busy session, and every message is committed once', async () => {
     const { post, get } = await startApp();
     await post('/api/queues', { name: 'q', shards: 4, durability: 'relaxed' });
     const calls = Array.from({ length: 200 }, (_, payload) =>
@@ -26,7 +26,7 @@ describe('many callers at once', () => {
     expect(ready + consumed).toBe(400);
   });
 
-  it('that pipeline on one connection keep their order on one shard', async () => {
+  it('keep their order on one shard if they pipeline requests on one connection', async () => {
     const { app, post } = await startApp();
     await post('/api/queues', { name: 'q', shards: 8, durability: 'relaxed' });
     await app.listen({ host: '127.0.0.1', port: 0 });
@@ -65,7 +65,7 @@ describe('the sessions of connections', () => {
     expect(all.size).toBe(2);
   });
 
-  it('make room by ending the one idle longest, and refuse while all are at work', async () => {
+  it('end the one that was idle longest to make room, and refuse calls while all are busy', async () => {
     const all = await sessions(2);
     const work = Promise.withResolvers<void>();
     const busy = ['a', 'b'].map((queue) => all.run(new EventEmitter(), queue, () => work.promise));
@@ -76,7 +76,7 @@ describe('the sessions of connections', () => {
     expect(all.size).toBe(2);
   });
 
-  it('let a call finish whose connection has closed, and the next call fail by itself only', async () => {
+  it('let a call finish after its connection has closed, and a failed call does not affect the next', async () => {
     const all = await sessions(2);
     const connection = new EventEmitter();
     const work = Promise.withResolvers<string>();
@@ -92,7 +92,7 @@ describe('the sessions of connections', () => {
 });
 
 describe('what is not HTTP', () => {
-  it('gets a typed answer too, and a request without a Host none of the data', async () => {
+  it('gets a typed error too, and a request without a Host gets no data', async () => {
     const { app } = await startApp();
     await app.listen({ host: '127.0.0.1', port: 0 });
     const port = listeningPort(app)!;

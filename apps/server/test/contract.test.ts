@@ -1,4 +1,4 @@
-/** What routes answer is what the contract says, and the API's description lists every route. */
+/** Answers of routes match the contract, and the API's description lists every route. */
 
 import { Validator } from '@seriousme/openapi-schema-validator';
 import * as contract from '@shardlab/contract';
@@ -106,14 +106,14 @@ describe('the description of the API', () => {
   it('has schemas of JSON Schema 2020-12 only', async () => {
     const { get } = await startApp();
     const { body } = await get<object>('/openapi.json');
-    // `strictTypes` and `strictRequired` are about style; unknown keywords and formats are faults.
+    // `strictTypes` and `strictRequired` concern style only; unknown keywords and formats must be found.
     const strict = ajvFor(body, { strict: true, strictTypes: false, strictRequired: false });
     const schemas = schemasOf(body);
     expect(schemas.length).toBeGreaterThan(300);
     for (const schema of schemas) expectCompiles(strict, schema);
   });
 
-  it('has schemas of requests that compile, which the server does at their first use only', async () => {
+  it('has schemas of requests that compile, which the server would notice only at their first use', async () => {
     const { get } = await startApp();
     const { body } = await get<{ paths: Described }>('/openapi.json');
     const strict = ajvFor(body, { strict: true });
@@ -126,7 +126,7 @@ describe('the description of the API', () => {
     for (const schema of schemas) expectCompiles(strict, schema);
   });
 
-  it('names the refusals of each kind of route', async () => {
+  it('lists the error statuses of each kind of route', async () => {
     const { get } = await startApp();
     const { body } = await get<{ paths: Described }>('/openapi.json');
     const statuses = (path: string, method: string) => Object.keys(body.paths[path]![method]!.responses);
@@ -245,7 +245,7 @@ interface Operation {
 
 type Described = Record<string, Record<string, Operation>>;
 
-/** Whatever stands under a key `schema`. */
+/** The values of all keys `schema`, at any depth. */
 function schemasOf(value: unknown): object[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => (key === 'schema' ? [inner] : schemasOf(inner)));
@@ -253,7 +253,7 @@ function schemasOf(value: unknown): object[] {
 
 function ajvFor(description: object, options: Options): Ajv2020 {
   const strict = new Ajv2020(options);
-  // Formats of OpenAPI.
+  // These formats are defined by OpenAPI, not by JSON Schema.
   for (const format of ['binary', 'byte']) strict.addFormat(format, true);
   strict.addVocabulary(['components']);
   const { components } = description as { components: object };

@@ -1,4 +1,4 @@
-/** The conversion of a queue over the API: begun, watched, resumed after a restart, cancelled. */
+/** The conversion of a queue over the API: how it is started, watched, resumed after a restart, and cancelled. */
 import type {
   Cluster,
   Conversion,
@@ -58,7 +58,7 @@ describe('the conversion of a queue', () => {
     });
     expect((await put(test, 'late')).status).toBe(201);
     expect(await take(test)).toEqual(['late']);
-    // Asked for again it is what it is.
+    // A repeated request finds the conversion finished.
     expect((await test.post<Conversion>(url)).body).toMatchObject({ stage: 'done' });
   });
 
@@ -92,7 +92,7 @@ describe('the conversion of a queue', () => {
     await until(second, { stage: 'done' });
   });
 
-  it('is refused with what is wrong', async () => {
+  it('is refused with the reason', async () => {
     const test = await startApp();
     await withQueue(test);
     await test.post('/api/queues', { name: 'sharded' });
@@ -116,7 +116,7 @@ describe('the conversion of a queue', () => {
     expect(await take(test)).toEqual(['a']);
     await until(test, { stage: 'done', running: false });
     for (const payload of ['b', 'c']) expect((await put(test, payload)).status).toBe(201);
-    // An instance whose lease has just lapsed is passed over: asked again it has its message.
+    // A dequeue skips an instance whose lease has just lapsed, so it is repeated until that instance delivers its message.
     const taken: unknown[] = [];
     await vi.waitFor(async () => {
       taken.push(...(await take(test)));

@@ -4,7 +4,7 @@ import type { ErrorBody } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
 import { makeDataDir, startApp } from './start-app.ts';
 
-/** What a build leaves: a page, and files whose names have a hash. */
+/** A folder like that of a build: a page, and files whose names have a hash. */
 function builtDashboard(): string {
   const webDir = join(makeDataDir(), 'dist');
   mkdirSync(join(webDir, 'assets'), { recursive: true });
@@ -31,7 +31,7 @@ describe('the dashboard', () => {
     expect(body).toContain('<title>Shardlab</title>');
   });
 
-  it('has files that may be kept for good if their name has a hash', async () => {
+  it('has files that may be cached for ever if their name has a hash', async () => {
     const { get } = await startApp({ webDir: builtDashboard() });
     const script = await get('/assets/index-a1b2c3.js');
     expect(script.headers['cache-control']).toBe('public, max-age=31536000, immutable');
@@ -39,7 +39,7 @@ describe('the dashboard', () => {
     expect((await get('/favicon.svg')).headers['cache-control']).toBe('no-cache');
   });
 
-  it('is not served for what is missing, for the API, or outside of its folder', async () => {
+  it('is not served for missing files, for addresses of the API, or outside of its folder', async () => {
     const webDir = builtDashboard();
     writeFileSync(join(webDir, '..', 'outside.txt'), 'secret');
     const { get, post, app } = await startApp({ webDir });
@@ -73,7 +73,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('that is not built yet says how to get it, while the API serves', async () => {
+  it('that is not built yet says how to build it, while the API serves', async () => {
     const { get } = await startApp({ webDir: join(makeDataDir(), 'missing') });
     expect(await get('/')).toMatchObject({ status: 503, body: { code: 'DASHBOARD_NOT_BUILT' } });
     expect((await get('/api/health')).status).toBe(200);

@@ -19,7 +19,7 @@ const nack = (test: TestApp, receipt: string | undefined) =>
 const info = async (test: TestApp) => (await test.get<QueueInfo>('/api/queues/q')).body;
 
 describe('priorities', () => {
-  it('let the more urgent overtake, and are shown with the message', async () => {
+  it('let more urgent messages overtake others, and are shown with the message', async () => {
     const test = await withQueue({ priorities: true });
     await enqueue(test, { payload: 'a' }, { payload: 'b', priority: 9 }, { payload: 'c', priority: 4 });
     const page = (await test.get<Browsed>('/api/queues/q/messages')).body.messages;
@@ -52,7 +52,7 @@ describe('a delay', () => {
     expect(await info(test)).toMatchObject({ ready: 0, delayed: 0, held: 1 });
   });
 
-  it('is browsed with its end, as a hold is', async () => {
+  it('is shown with its end when browsed, like a hold', async () => {
     const test = await withQueue({});
     await enqueue(test, { payload: 'held' }, { payload: 'later', delayMs: 3_600_000 });
     await dequeue(test, { holdMs: 3_600_000 });
@@ -88,7 +88,7 @@ describe('attempts', () => {
     expect(await info(test)).toMatchObject({ ready: 0, held: 0 });
   });
 
-  it('pause a message that came back', async () => {
+  it('delay a message that was returned', async () => {
     const test = await withQueue({ retryDelayMs: 3_600_000 });
     await enqueue(test, { payload: 1 });
     const [message] = await dequeue(test);
@@ -148,7 +148,7 @@ describe('bad input', () => {
     expect((await get('/api/queues')).body).toEqual({ queues: [] });
   });
 
-  it('where there is no place for a delay it is refused', async () => {
+  it('a delay is refused by queues that do not support it', async () => {
     for (const spec of [{ durability: 'memory' }, { kind: 'unsharded' }]) {
       const test = await withQueue(spec);
       expect(await enqueue(test, { payload: 1, delayMs: 5 })).toMatchObject({

@@ -9,7 +9,7 @@ import { makeDataDir } from './start-app.ts';
 
 const never = new AbortController().signal;
 
-/** A real failure of the writer that passes: while `work` runs, another connection has the file locked. */
+/** Makes the writer fail for a while: another connection has the file locked while `work` runs. */
 async function whileLocked(path: string, work: () => Promise<void>): Promise<void> {
   const other = new Database(path);
   other.exec('BEGIN IMMEDIATE');
@@ -21,7 +21,7 @@ async function whileLocked(path: string, work: () => Promise<void>): Promise<voi
 }
 
 describe('an automatic dequeue whose commit fails', () => {
-  it('reports an error that is worth a retry, and the messages are ready for it at once', async () => {
+  it('reports a retryable error, and its messages are ready again at once', async () => {
     const dir = join(makeDataDir(), 'cluster');
     const instance = await openInstance({ dir });
     onTestFinished(() => instance.close());

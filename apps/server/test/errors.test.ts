@@ -47,7 +47,7 @@ describe('docs/errors.md', () => {
     expect([...docs.keys()].sort()).toEqual([...registries.keys()].sort());
   });
 
-  it.each([...registries])('says of %s what its registry says, and what to do', (code, entry) => {
+  it.each([...registries])('has the entry of the registry for %s, and says what to do', (code, entry) => {
     const { action, ...row } = docs.get(code)!;
     expect(row).toEqual(entry);
     expect(action).not.toBe('');

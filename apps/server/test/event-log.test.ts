@@ -10,7 +10,7 @@ const idsOf = (frames: string[] | undefined) =>
   frames?.map((frame) => Number(/^id: (\d+)$/m.exec(frame)![1]));
 
 describe('the event log', () => {
-  it('gives all that came after an id, as frames', () => {
+  it('returns all events after an id, as frames', () => {
     const log = new EventLog({ countMax: 10, bytesMax: 10_000, idBefore: 0 });
     for (let done = 0; done < 3; done++) log.append(progress(done));
     expect(log.lastId).toBe(3);
@@ -20,7 +20,7 @@ describe('the event log', () => {
     expect(log.since(2)).toEqual([`id: 3\nevent: progress\ndata: ${JSON.stringify(progress(2))}\n\n`]);
   });
 
-  it('knows what it no longer has, and what never was', () => {
+  it('returns nothing for an id whose next events are gone, or that was never used', () => {
     const log = new EventLog({ countMax: 3, bytesMax: 10_000, idBefore: 0 });
     for (let done = 0; done < 10; done++) log.append(progress(done));
     expect(log.since(6)).toBeUndefined();
@@ -29,7 +29,7 @@ describe('the event log', () => {
     expect(log.since(Number.MAX_SAFE_INTEGER)).toBeUndefined();
   });
 
-  it('does not take an id of an earlier log for one of its own', () => {
+  it('does not mistake an id of an earlier log for one of its own', () => {
     const log = new EventLog({ countMax: 10, bytesMax: 10_000, idBefore: 1_000 });
     for (let done = 0; done < 5; done++) log.append(progress(done));
     expect(log.since(3)).toBeUndefined();

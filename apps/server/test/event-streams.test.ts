@@ -5,7 +5,7 @@ import { EventStreams } from '../src/http/event-streams.ts';
 import { waiting } from './start-app.ts';
 
 describe('a reader that does not read', () => {
-  it('is cut off at the bound, and the server forgets it', async () => {
+  it('is disconnected at the bound, and its stream is removed', async () => {
     const unreadBytesMax = 256 * 1024;
     const streams = new EventStreams({ max: 1, unreadBytesMax, heartbeatMs: 60_000 });
     const app = Fastify();
@@ -21,15 +21,15 @@ describe('a reader that does not read', () => {
     });
     const { port } = app.server.address() as { port: number };
     const socket = connect(port, '127.0.0.1').pause();
-    socket.on('error', () => {}); // being cut off is what it is here for
+    socket.on('error', () => {}); // the test disconnects it on purpose
     socket.write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await vi.waitFor(() => expect(streams.size).toBe(1), waiting);
 
     const frame = `data: ${'x'.repeat(64 * 1024)}\n\n`;
-    // The system's own buffers take some megabytes before anything stays unread here.
+    // The buffers of the operating system hold some megabytes, so more than the bound must be sent.
     for (let sent = 0; sent < 64 * 1024 * 1024; sent += frame.length) send(frame);
     await vi.waitFor(() => expect(streams.size).toBe(0), waiting);
-    send(frame); // after the end: nothing happens
+    send(frame); // has no effect after the end of the stream
     socket.destroy();
   });
 });

@@ -1,4 +1,4 @@
-/** JSON that comes back as it came in, and JSON that is refused because it could not. */
+/** JSON that is returned exactly as it was sent, and JSON that is refused because that is impossible. */
 import type { ErrorBody } from '@shardlab/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ const payloads = [
 ];
 const messages = payloads.map((payload) => `{ "payload" : ${payload} , "correlationId":"c"}`).join(',');
 
-/** The texts of the payloads in the text of an answer, which holds nothing else of that kind. */
+/** The texts of the payloads in an answer. All messages of these tests have the correlation id `c`, which ends a payload here. */
 const textsIn = (answer: string) =>
   [...answer.matchAll(/"payload":(.*?)(?=,"correlationId":"c")/gs)].map(([, text]) => text);
 
@@ -95,7 +95,7 @@ describe('a lone surrogate', () => {
     expect([status, body.code]).toEqual([422, 'MESSAGE_INVALID']);
   });
 
-  it('leaves no subscriber behind', async () => {
+  it('in the name of a subscriber creates no subscriber', async () => {
     const { get, post, postText } = await startApp();
     await post('/api/queues', { name: 't', type: 'topic' });
     expect((await postText('/api/queues/t/subscribers', '{"name":"a\\ud800"}')).status).toBe(400);
@@ -143,7 +143,7 @@ describe('a body', () => {
     }
   });
 
-  it('of bytes that are no text is refused, not changed', async () => {
+  it('of bytes that are not UTF-8 is refused, not changed', async () => {
     const { app } = sharedApp();
     const payload = Buffer.concat([
       Buffer.from('{"messages":[{"payload":"'),
@@ -155,7 +155,7 @@ describe('a body', () => {
     expect([answer.statusCode, answer.json<ErrorBody>().code]).toEqual([400, 'REQUEST_INVALID']);
   });
 
-  it('that is null is refused where an object may be left out', async () => {
+  it('that is null is refused if an optional object is expected', async () => {
     const { postText } = sharedApp();
     for (const url of [
       '/api/queues/q/dequeue',

@@ -13,7 +13,7 @@ function takeAll(shares: FairShares<Party>, queue: string, clientOfCall: (call: 
 const manyClients = (call: number) => `client ${call}`;
 
 describe('fair shares', () => {
-  it('leave a lone queue half of the places, two greedy queues a third each, and others room', () => {
+  it('limit a queue to half of the places that others have left, so that each further queue still gets some', () => {
     const shares = new FairShares<Party>(2_000, shareWeights);
     expect(takeAll(shares, 'a', manyClients)).toBe(1_000);
     expect(takeAll(shares, 'b', manyClients)).toBe(500);
@@ -21,7 +21,7 @@ describe('fair shares', () => {
     expect(typeof shares.take({ queue: 'd', client: 'new' })).toBe('function');
   });
 
-  it('bound a client over all of its queues', () => {
+  it('limit a client over all of its queues', () => {
     const shares = new FairShares<Party>(100, shareWeights);
     const taken = Array.from({ length: 100 }, (_, index) =>
       shares.take({ queue: `q${index}`, client: 'greedy' }),
@@ -31,7 +31,7 @@ describe('fair shares', () => {
     expect(typeof shares.take({ queue: 'q', client: 'another' })).toBe('function');
   });
 
-  it('never exceed their maximum, whoever asks', () => {
+  it('never exceed their maximum in total', () => {
     const shares = new FairShares<Party>(10, shareWeights);
     const places = Array.from({ length: 50 }, (_, index) =>
       shares.take({ queue: `q${index}`, client: `c${index}` }),
@@ -41,7 +41,7 @@ describe('fair shares', () => {
     expect(shares.used).toBe(10);
   });
 
-  it('come back once, however often they are given back', () => {
+  it('are released once, even if the release is called again', () => {
     const shares = new FairShares<Party>(4, shareWeights);
     const first = shares.take({ queue: 'a', client: 'x' }) as () => void;
     const second = shares.take({ queue: 'a', client: 'x' }) as () => void;
@@ -54,7 +54,7 @@ describe('fair shares', () => {
     expect(shares.used).toBe(1);
   });
 
-  it('leave room for the other queues of a client of which one queue has its share', () => {
+  it('leave room for other queues of a client if one of its queues has its full share', () => {
     const shares = new FairShares<Party>(2_000, shareWeights);
     expect(takeAll(shares, 'a', () => 'proxy')).toBe(1_000);
     expect(takeAll(shares, 'b', () => 'proxy')).toBe(500);

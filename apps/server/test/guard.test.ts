@@ -26,7 +26,7 @@ describe('Host and Origin', () => {
     }
   });
 
-  it('takes a page of its own origin and refuses others', async () => {
+  it('accepts a page of the server’s own origin and refuses others', async () => {
     const { post } = await startApp();
     const from = (origin: string) =>
       post<ErrorBody>('/api/queues', { name: 'q' }, { host: 'localhost:7070', origin });
@@ -37,7 +37,7 @@ describe('Host and Origin', () => {
     }
   });
 
-  it('changes nothing for a page of another site, by whatever method it asks', async () => {
+  it('lets a page of another site change nothing, with any method', async () => {
     const { app, get, post } = await startApp();
     await post('/api/queues', { name: 'q' });
     const { body } = await get<{ paths: Record<string, Record<string, unknown>> }>('/openapi.json');
@@ -65,7 +65,7 @@ describe('Host and Origin', () => {
     expect((await get('/api/queues/q', { 'sec-fetch-site': 'cross-site' })).status).toBe(200);
   });
 
-  it('checks the port once it listens', async () => {
+  it('checks the port once the server listens', async () => {
     const { app } = await startApp();
     const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
     const get = (host: string) => app.inject({ url: '/api/health', headers: { host } });
@@ -76,7 +76,7 @@ describe('Host and Origin', () => {
 });
 
 describe('a key', () => {
-  it('must come with every request, under whatever name the server is reached', async () => {
+  it('must be sent with every request, whichever name the server is addressed by', async () => {
     const { get } = await startApp({ key: 'open sesame' });
     for (const url of ['/api/health', '/', '/docs/', '/metrics']) {
       const { status, body, headers } = await get<ErrorBody>(url);

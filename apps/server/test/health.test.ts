@@ -1,4 +1,4 @@
-/** Health that is true: from a commit on a real disk and a real writer, not from what the server believes. */
+/** Health is derived from commits: these tests fill a real disk and block a real writer. */
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ async function readHealth(url: string): Promise<{ status: number; body: Health }
 const post = (url: string, body: unknown) =>
   fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
 
-/** A command that runs the rest of its line with a file system of so many MiB in memory at `dir`. */
+/** A command that runs its last arguments with a file system of this size, in memory, mounted at `dir`. */
 const onSmallDisk = (dir: string, mib: number) => [
   'unshare',
   '--mount',
@@ -46,7 +46,7 @@ function whyNoSmallDisk(): string | undefined {
 const noSmallDisk = whyNoSmallDisk();
 
 describe('the health of a server', () => {
-  it('is ready once its instance has committed, and live as long as it answers', async () => {
+  it('is ready once its instance has committed, and is live as long as it answers', async () => {
     const test = await startApp();
     for (const path of ['/api/health', '/api/health/ready']) {
       const { status, body } = await test.get<Health>(path);
@@ -66,7 +66,7 @@ describe('the health of a server', () => {
       const server = new ServerProcess({ DATA_DIR }, { through: onSmallDisk(DATA_DIR, 64) });
       const url = await server.ready();
       expect(await readHealth(url)).toMatchObject({ status: 200, body: { status: 'ok' } });
-      // The file system exists in the mount namespace of the server alone.
+      // Only the mount namespace of the server has this file system.
       const ballast = join(`/proc/${server.child.pid}/root`, DATA_DIR, 'ballast');
       try {
         writeFileSync(ballast, Buffer.alloc(64 * 1024 * 1024));
@@ -93,7 +93,7 @@ describe('the health of a server', () => {
     },
   );
 
-  it('fails while its writer is stuck, and the server ends with a code, though the thread cannot be ended', async () => {
+  it('fails while its writer is stuck, and the server ends with an exit code even though the thread cannot be ended', async () => {
     const dir = makeDataDir();
     const [flag, fifo] = [join(dir, 'flag'), join(dir, 'fifo')];
     expect(spawnSync('mkfifo', [fifo]).status).toBe(0);
@@ -107,7 +107,7 @@ describe('the health of a server', () => {
     expect((await readHealth(url)).status).toBe(200);
     await post(`${url}/api/queues`, { name: 'q' });
     writeFileSync(flag, '');
-    post(`${url}/api/queues/q/messages`, { messages: [{ payload: 1 }] }).catch(() => undefined); // never answered
+    post(`${url}/api/queues/q/messages`, { messages: [{ payload: 1 }] }).catch(() => undefined); // this call is never answered
     await vi.waitFor(async () => {
       expect(await readHealth(url)).toMatchObject({
         status: 503,
@@ -119,11 +119,11 @@ describe('the health of a server', () => {
   });
 });
 
-describe('a server whose folder another one has taken', () => {
-  /** What another server does which holds this one for dead, as one in another pid namespace would. */
+describe('a server whose data folder another server has taken over', () => {
+  /** Does what another server would do that takes this one for dead, for example because it is in another pid namespace. */
   const takeOver = (dataDir: string, sql: string) => editCatalog(join(dataDir, 'cluster'), sql);
 
-  it('ends with a code if it hosts the instance itself', async () => {
+  it('ends with an exit code if it hosts the instance itself', async () => {
     const DATA_DIR = makeDataDir();
     const server = new ServerProcess({ DATA_DIR });
     await server.ready();
@@ -135,7 +135,7 @@ describe('a server whose folder another one has taken', () => {
     expect((await readHealth(url)).status).toBe(200);
   });
 
-  it('ends with a code if it supervises processes, which end too', async () => {
+  it('ends with an exit code if it supervises processes, which end too', async () => {
     const DATA_DIR = makeDataDir();
     const server = new ServerProcess({ DATA_DIR });
     await fetch(`${await server.ready()}/api/cluster/topology`, {

@@ -8,7 +8,7 @@ import { RunStore } from '../src/store/run-store.ts';
 import { makeDataDir, runToEnd, smallScenario, startApp } from './start-app.ts';
 
 describe('the history', () => {
-  it('survives a restart: the run, its points, its ticks, its place in the list', async () => {
+  it('keeps a run over a restart, with its points, its ticks and its place in the list', async () => {
     const test = await startApp();
     const phases = { warmupMs: 0, measureMs: 900, drainMs: 300 };
     const run = await runToEnd(test, smallScenario({ phases }));
@@ -39,7 +39,7 @@ describe('the history', () => {
     });
   });
 
-  it('of a newer format is refused, and left as it is', async () => {
+  it('of a newer format is refused and not changed', async () => {
     const dataDir = makeDataDir();
     const path = join(dataDir, 'lab.db');
     const file = new Database(path);
@@ -54,7 +54,7 @@ describe('the history', () => {
     after.close();
   });
 
-  it('of the format before, without the history of queues, is kept and gets it', async () => {
+  it('of the previous format is kept, and the table for the history of queues is added', async () => {
     const dataDir = makeDataDir();
     const path = join(dataDir, 'lab.db');
     const before = openLabDatabase(path);
@@ -68,14 +68,14 @@ describe('the history', () => {
     after.close();
   });
 
-  it('that is no database is refused in one sentence', async () => {
+  it('that is not a database is refused with a typed error', async () => {
     const dataDir = makeDataDir();
     const { writeFileSync } = await import('node:fs');
     writeFileSync(join(dataDir, 'lab.db'), 'not a database, but long enough to look like one'.repeat(40));
     await expect(createApp({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_UNUSABLE' });
   });
 
-  it('keeps so many runs, and drops the oldest that have ended', async () => {
+  it('keeps a maximum number of runs, and drops the oldest that have ended', async () => {
     const dataDir = makeDataDir();
     const test = await startApp({ dataDir });
     const done = await runToEnd(test, smallScenario());

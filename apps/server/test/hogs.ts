@@ -1,5 +1,5 @@
 /**
- * Greedy and slow clients against a server of its own, while others must be served: 2,000 waiting dequeues of one queue, 200
+ * Runs greedy and slow clients against a server of its own, while others must be served: 2,000 waiting dequeues of one queue, 200
  * clients that drip uploads, bodies and headers, and a document of nothing but faults. Exits with 1 if anybody is refused
  * who should not be, or the other way round. Takes half a minute.
  */
@@ -161,10 +161,10 @@ function dripped(url: URL, count: number, path: string, type: string) {
   return Array.from({ length: count }, () => drip(url, head));
 }
 
-/** A connection that sends `text`, then a byte now and then. `answer` is all that came back when it was closed. */
+/** A connection that sends `text`, then a byte now and then. `answer` is all that was received until it was closed. */
 function drip(url: URL, text: string): { answer: Promise<string> } {
   const socket = connect(Number(url.port), url.hostname);
-  socket.on('error', () => {}); // being cut off is what it is here for
+  socket.on('error', () => {}); // the server disconnects it on purpose
   socket.write(text);
   const timer = setInterval(() => socket.write(' '), dripMs);
   const answer = new Promise<string>((resolve) => {

@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: what is sent twice is done once, whatever became of the first answer. */
+/** `Idempotency-Key`: a request that is sent twice is done once, even if the first answer was lost. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Committed, Dequeued, Enqueued, ErrorBody, QueueInfo } from '@shardlab/contract';
@@ -21,7 +21,7 @@ const enqueue = ({ post }: TestApp, key: string, payload: unknown) =>
 const info = async ({ get }: TestApp) => (await get<QueueInfo>('/api/queues/q')).body;
 
 describe('an enqueue with an idempotency key', () => {
-  it('is done once; a repeat has the ids of the first, and says so', async () => {
+  it('is done once; a repeat is answered with the ids of the first and marked as replayed', async () => {
     const test = await withQueue();
     const first = await enqueue(test, 'k', 1);
     expect(first).toMatchObject({
@@ -47,7 +47,7 @@ describe('an enqueue with an idempotency key', () => {
     expect((await info(test)).enqueued).toBe(1);
   });
 
-  it('answers 422 where a key promises nothing: unsharded and memory queues', async () => {
+  it('answers 422 for unsharded and memory queues, for which a key could promise nothing', async () => {
     const test = await withQueue();
     await test.post('/api/queues', { name: 'unsharded', kind: 'unsharded' });
     await test.post('/api/queues', { name: 'memory', durability: 'memory' });
@@ -82,7 +82,7 @@ describe('an enqueue with an idempotency key', () => {
     expect((await info(test)).enqueued).toBe(2);
   });
 
-  it('whose answers are lost is repeated until there is one: each message is there once', async () => {
+  it('is repeated until an answer arrives, and each message is there once', async () => {
     const test = await withQueue();
     await test.app.listen({ host: '127.0.0.1', port: 0 });
     const port = listeningPort(test.app)!;
@@ -93,7 +93,7 @@ describe('an enqueue with an idempotency key', () => {
     };
     for (let number = 0; number < 20; number += 1) {
       await sendAndHangUp(port, `key ${number}`, JSON.stringify(messages(number)));
-      // Every second one is certain to have been done by then; of the others nobody knows.
+      // Every second enqueue is known to be done before it is repeated; the others may or may not be.
       if (number % 2 === 0) await expect.poll(() => isThere(number), waiting).toBe(true);
       const headers = { ...local, ...withKey(`key ${number}`) };
       const answer = await test.post(url, messages(number), headers);
@@ -104,7 +104,7 @@ describe('an enqueue with an idempotency key', () => {
     expect(body.enqueued).toBe(20);
   });
 
-  it('is known after the cluster got a second instance', { timeout: 60_000 }, async () => {
+  it('is still known after the cluster got a second instance', { timeout: 60_000 }, async () => {
     const test = await withQueue();
     const first = await enqueue(test, 'k', 1);
     expect((await test.put('/api/cluster/topology', { instances: 2 })).status).toBe(200);
@@ -154,7 +154,7 @@ describe('a transaction with an idempotency key', () => {
   });
 });
 
-it('the description has the header of the request and that of the answer', async () => {
+it('the description of the API has the header of the request and that of the answer', async () => {
   const { get } = await startApp();
   const { body } = await get<{ paths: Record<string, { post: Operation }> }>('/openapi.json');
   for (const [path, status] of [

@@ -5,7 +5,7 @@ import { LoadLedger, type LoadMessage } from '../src/load/load-ledger.ts';
 const message = { enqueuer: 1, sequence: 5 };
 
 describe('the ledger of a load', () => {
-  it('knows what waits: acknowledged, and not consumed', () => {
+  it('counts messages as waiting that were acknowledged and not consumed', () => {
     const ledger = new LoadLedger(2);
     ledger.recordAcknowledged(message);
     expect(ledger.counts).toMatchObject({ acknowledged: 1, consumed: 0, waiting: 1 });
@@ -20,7 +20,7 @@ describe('the ledger of a load', () => {
     });
   });
 
-  it('takes a consumption that is known before its enqueue is', () => {
+  it('accepts a consumption that is recorded before its enqueue', () => {
     const ledger = new LoadLedger(2);
     ledger.recordDelivery(message);
     ledger.recordConsumed(message, true);
@@ -28,10 +28,10 @@ describe('the ledger of a load', () => {
     expect(ledger.counts).toMatchObject({ acknowledged: 1, consumed: 1, waiting: 0, duplicated: 0 });
   });
 
-  it('calls a message duplicated that is delivered after its consumption, not before', () => {
+  it('counts a message as duplicated if it is delivered after its consumption, but not before', () => {
     const ledger = new LoadLedger(2);
     ledger.recordAcknowledged(message);
-    for (let i = 0; i < 3; i++) ledger.recordDelivery(message); // its consumers died
+    for (let i = 0; i < 3; i++) ledger.recordDelivery(message); // its consumers ended without consuming it
     ledger.recordConsumed(message, true);
     expect(ledger.counts.duplicated).toBe(0);
     ledger.recordDelivery(message);
@@ -40,18 +40,18 @@ describe('the ledger of a load', () => {
     expect(ledger.counts).toMatchObject({ consumed: 1, duplicated: 1, waiting: 0 });
   });
 
-  it('neither misses nor doubts a message whose consumption has an unknown outcome', () => {
+  it('counts a message whose consumption has an unknown outcome neither as waiting nor as duplicated', () => {
     const ledger = new LoadLedger(2);
     ledger.recordAcknowledged(message);
     ledger.recordDelivery(message);
     ledger.recordConsumed(message, false);
     expect(ledger.counts).toMatchObject({ consumed: 0, waiting: 0 });
-    ledger.recordDelivery(message); // it was not
+    ledger.recordDelivery(message); // it was not consumed
     ledger.recordConsumed(message, true);
     expect(ledger.counts).toMatchObject({ consumed: 1, waiting: 0, duplicated: 0 });
   });
 
-  it('does not miss a message whose enqueue has an unknown outcome', () => {
+  it('does not count a message as waiting whose enqueue has an unknown outcome', () => {
     const ledger = new LoadLedger(2);
     ledger.recordUnknown(message);
     expect(ledger.counts).toMatchObject({ acknowledged: 0, outcomeUnknown: 1, waiting: 0 });
@@ -60,7 +60,7 @@ describe('the ledger of a load', () => {
     expect(ledger.counts).toMatchObject({ consumed: 1, waiting: 0, duplicated: 0 });
   });
 
-  it('adds up whatever the order, as a plain list does', () => {
+  it('has the counts of a plain list, in any order of events', () => {
     const messages = fc.record({ enqueuer: fc.nat(2), sequence: fc.nat(3_000) });
     const step = fc.tuple(fc.constantFrom('acknowledge', 'deliver', 'consume'), messages);
     fc.assert(

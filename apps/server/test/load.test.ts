@@ -1,4 +1,4 @@
-/** The load of the cluster page: bounded, one at a time, and exact about what became of every message. */
+/** The load of the cluster page: it is bounded, only one runs at a time, and it accounts for every message. */
 import type { Cluster, ErrorBody, LoadAnswer, QueueList } from '@shardlab/contract';
 import * as contract from '@shardlab/contract';
 import { Ajv } from 'ajv';
@@ -36,13 +36,13 @@ describe('a load', () => {
     expect(load.consumed).toBe(load.acknowledged);
     expect(load.acknowledged).toBeGreaterThan(20);
     expect(load.acknowledged, 'at its rate').toBeLessThanOrEqual(640);
-    // Of twelve: a busy machine skips some.
+    // There should be twelve samples, but a busy machine skips some.
     expect(load.samples.length).toBeGreaterThanOrEqual(3);
     expect(load.slowestCommitMs).toBeGreaterThan(0);
     expect(await queuesOf(test)).toEqual([]);
   });
 
-  it('is stopped, and then consumes what it enqueued; another one may follow, but not run concurrently', async () => {
+  it('consumes what it enqueued when it is stopped; another load may follow, but not run at the same time', async () => {
     const test = await startApp();
     await test.post(url, { durationMs: 120_000 });
     expect(await test.post<ErrorBody>(url, {})).toMatchObject({
@@ -56,7 +56,7 @@ describe('a load', () => {
     await untilLoad(test, { state: 'running', acknowledged: expect.any(Number) });
   });
 
-  it('ends with the server, whatever it was at', async () => {
+  it('ends with the server, even in the middle of its work', async () => {
     const test = await startApp();
     await test.post(url, { durationMs: 120_000 });
     await test.close();

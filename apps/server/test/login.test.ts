@@ -1,4 +1,4 @@
-/** The key of a server: a session for browsers, and guesses that are slowed. */
+/** The key of a server: how browsers log in with it, and how guesses are slowed down. */
 import type { BrowserSession, ErrorBody } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
 import { KeyCheck } from '../src/http/key-check.ts';
@@ -8,7 +8,7 @@ import { startApp, type TestApp } from './start-app.ts';
 const key = 'open sesame';
 const url = '/api/session';
 
-/** An app with a key, whose clock stands still until it is moved. */
+/** An app with a key, and a clock that only the test moves. */
 async function startWithKey() {
   const clock = { ms: 1_000 };
   const test = await startApp({ key, monotonicMs: () => clock.ms });
@@ -33,19 +33,19 @@ describe('a browser', () => {
     expect(await login(test)).not.toBe(cookie);
   });
 
-  it('uses everything with its session: pages, the API, event streams', async () => {
+  it('has access to pages, the API and event streams with its session', async () => {
     const { test } = await startWithKey();
     const cookie = await login(test);
     for (const path of ['/api/health', '/api/queues', '/metrics', '/openapi.json', url]) {
       expect([path, (await test.get(path, { cookie })).status]).toEqual([path, 200]);
     }
     expect((await test.post('/api/queues', { name: 'q' }, { cookie })).status).toBe(201);
-    // A run that ended answers with a stream that ends.
+    // The stream of an unknown run answers 404, and so does not keep the request open; without access it would be 401.
     const missing = await test.get<ErrorBody>('/api/runs/none/events', { cookie: `other=1; ${cookie}` });
     expect([missing.status, missing.body.code]).toEqual([404, 'RUN_NOT_FOUND']);
   });
 
-  it('is led to the login by every page, and not by the API', async () => {
+  it('is redirected to the login by every page, but not by the API', async () => {
     const { test } = await startWithKey();
     const accept = 'text/html,application/xhtml+xml';
     for (const page of ['/', '/queues?queue=a', '/docs/', '/no/such/page']) {
@@ -86,7 +86,7 @@ describe('a browser', () => {
     expect((await test.get('/api/health', { cookie: second })).status).toBe(401);
   });
 
-  it('is told apart from a page of another site, cookie or not', async () => {
+  it('is refused on behalf of a page of another site, with a cookie or without', async () => {
     const { test } = await startWithKey();
     const cookie = await login(test);
     for (const headers of [{ origin: 'http://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
@@ -100,7 +100,7 @@ describe('a browser', () => {
     }
   });
 
-  it('needs no session where there is no key', async () => {
+  it('needs no session if the server has no key', async () => {
     const test = await startApp();
     for (const answer of [await test.get(url), await test.post(url, { key: 'any' })]) {
       expect(answer).toMatchObject({ status: 200, body: { keyRequired: false, expiresAtMs: null } });
@@ -112,7 +112,7 @@ describe('a browser', () => {
 describe('guesses of the key', () => {
   const wrong = (index: number) => `wrong ${index}`;
 
-  it('cost an address more and more time, the right key too, in logins and headers together', async () => {
+  it('delay an address more and more, for the right key too, counting logins and headers together', async () => {
     const { test, clock } = await startWithKey();
     const byLogin = (guess: string) => test.post<ErrorBody>(url, { key: guess });
     const byHeader = (guess: string) =>
@@ -142,7 +142,7 @@ describe('guesses of the key', () => {
     expect((await test.get('/api/health', { cookie })).status).toBe(200);
   });
 
-  it('that repeat one wrong key slow nobody down', async () => {
+  it('that repeat the same wrong key delay nobody', async () => {
     const { test } = await startWithKey();
     for (let index = 0; index < 50; index += 1) {
       const { status } = await test.get('/api/health', { authorization: 'Bearer of last year' });
@@ -151,7 +151,7 @@ describe('guesses of the key', () => {
     expect((await test.get('/api/health', { authorization: `Bearer ${key}` })).status).toBe(200);
   });
 
-  it('have a common budget for all addresses that never knew the key', () => {
+  it('have a common budget for all addresses that have never sent the right key', () => {
     const clock = { ms: 0 };
     const check = new KeyCheck({ key, nowMs: () => clock.ms });
     check.assertRight('10.0.0.1', key);
@@ -173,7 +173,7 @@ describe('guesses of the key', () => {
     expect(codeOf('10.2.0.1', key)).toBe('right');
   });
 
-  it('of one IPv6 network are those of one guesser', () => {
+  it('of one IPv6 network count as those of one address', () => {
     const check = new KeyCheck({ key, nowMs: () => 0 });
     for (const host of ['1', '2:3', 'ffff:1:2:3']) {
       expect(() =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { coresBusy, readCpu } from '../src/machine-cpu.ts';
 import { endlessScenario, smallScenario, startApp } from './start-app.ts';
 
-/** A clock of cores that are always as busy: 1.5 of 2. */
+/** CPU readings of a machine on which 1.5 of 2 cores are always busy. */
 function busyCores() {
   let readings = 0;
   return () => {
@@ -13,7 +13,7 @@ function busyCores() {
 }
 
 describe('the state of the machine', () => {
-  it('says how many cores are busy, and that nothing of ours is under way', async () => {
+  it('has the number of busy cores, and no load or run if none is under way', async () => {
     const test = await startApp({ cpu: busyCores() });
     const { status, body } = await test.get<MachineState>('/api/machine');
     expect(status).toBe(200);
@@ -26,7 +26,7 @@ describe('the state of the machine', () => {
     });
   });
 
-  it('tells the load of the cluster page and the runs that have not ended', async () => {
+  it('has the load of the cluster page and the runs that have not ended', async () => {
     const test = await startApp({ cpu: busyCores() });
     await test.post('/api/cluster/load', { durationMs: 60_000, ratePerSec: 10 });
     const { id } = (await test.post<{ id: string }>('/api/runs', { scenario: endlessScenario() })).body;
@@ -38,7 +38,7 @@ describe('the state of the machine', () => {
     await test.remove('/api/cluster/load');
   });
 
-  it('counts real cores', () => {
+  it('reads the cores of the real machine', () => {
     const before = readCpu();
     expect(before.cores).toBeGreaterThan(0);
     expect(before.busyMs).toBeLessThanOrEqual(before.allMs);

@@ -2,12 +2,12 @@ import type { MeasuredWorkloadList, Run } from '@shardlab/contract';
 import { expect, it } from 'vitest';
 import { runToEnd, smallScenario, startApp } from './start-app.ts';
 
-it('lists what finished runs of this machine measured, not what was imported', async () => {
+it('lists the workloads that finished runs of this machine measured, but not imported ones', async () => {
   const test = await startApp();
   const read = async () => (await test.get<MeasuredWorkloadList>('/api/measured-workloads')).body.workloads;
   expect(await read()).toEqual([]);
   let run = await runToEnd(test, smallScenario());
-  // A busy machine may dequeue nothing in so short a window, and so have no rate to compare.
+  // A busy machine may dequeue nothing in this short window. Such a run has no rate and is repeated.
   while (run.points[0]!.figures.dequeuePerSec!.value === 0) run = await runToEnd(test, smallScenario());
   const workloads = await read();
   expect(workloads).toMatchObject([

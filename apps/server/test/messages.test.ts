@@ -22,7 +22,7 @@ const counts = async ({ get }: TestApp) => {
 };
 
 describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
-  it('are delivered as they were sent, whatever JSON value or bytes', async () => {
+  it('are delivered exactly as they were sent, as any JSON value or bytes', async () => {
     const test = await withQueue({ kind });
     const payloads = [
       { a: [1, 'ü', null, { b: 1e-7 }] },
@@ -53,7 +53,7 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     );
   });
 
-  it('keep their correlation id, group key and properties, and show none of the server’s own', async () => {
+  it('keep their correlation id, group key and properties, without properties of the server’s own', async () => {
     const test = await withQueue({ kind });
     const marks = { correlationId: 'c-1', groupKey: 'g', properties: { colour: 'red', __proto: 'x' } };
     await enqueue(test, { payload: 1, ...marks }, { payload: 2 });
@@ -69,7 +69,7 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     ]);
   });
 
-  it('are browsed by correlation id, whether there is an index or not', async () => {
+  it('are browsed by correlation id, with an index or without', async () => {
     const indexed = kind === 'sharded' ? { correlationIndex: true } : {};
     const test = await withQueue({ kind, ...indexed });
     expect((await test.get<QueueInfo>('/api/queues/q')).body).toMatchObject({
@@ -81,7 +81,7 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     expect(body).toMatchObject({ messages: [{ payload: 0 }, { payload: 2 }], next: null });
   });
 
-  it('are found by their state', async () => {
+  it('are browsed by state', async () => {
     const test = await withQueue({ kind });
     await enqueue(test, { payload: 'a' }, { payload: 'b' }, { payload: 'c' });
     await dequeue(test);
@@ -95,7 +95,7 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     expect(await inState('delayed')).toEqual({ messages: [], next: null });
   });
 
-  it('are kept and shown when they were consumed, if their queue has a retention', async () => {
+  it('are kept and browsed after they were consumed, if their queue has a retention', async () => {
     const retention = kind === 'sharded' ? { retentionMs: 3_600_000 } : {};
     const test = await withQueue({ kind, ...retention });
     await enqueue(test, { payload: 'a' }, { payload: 'b' });
@@ -123,7 +123,7 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     }
   });
 
-  it('return at once when refused, and count their deliveries', async () => {
+  it('become ready again at once after a nack, and count their deliveries', async () => {
     const test = await withQueue({ kind });
     await enqueue(test, { payload: 'a' });
     const [first] = (await dequeue(test)).body.messages;
@@ -133,7 +133,7 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     expect(second!.receipt).not.toBe(first!.receipt);
   });
 
-  it('return when their hold expires, and its receipt is stale then', async () => {
+  it('become ready again when their hold expires, and its receipt is stale then', async () => {
     const test = await withQueue({ kind });
     await enqueue(test, { payload: 'a' });
     const [first] = (await dequeue(test, { holdMs: 100 })).body.messages;
@@ -144,7 +144,7 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     expect((await finish(test, 'ack', [second!.receipt])).status).toBe(204);
   });
 
-  it('are all or none of an acknowledgement', async () => {
+  it('are acknowledged all or not at all', async () => {
     const test = await withQueue({ kind });
     await enqueue(test, { payload: 1 }, { payload: 2 });
     const { messages } = (await dequeue(test, { max: 2 })).body;
@@ -189,7 +189,7 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     expect((await first).body.messages).toMatchObject([{ payload: 'late' }]);
   });
 
-  it('of a call with one bad message are all refused', async () => {
+  it('of a call are all refused if one of them is invalid', async () => {
     const test = await withQueue({ kind });
     const tooLarge = 'k'.repeat(513);
     expect(await enqueue(test, { payload: 1 }, { payload: 2, correlationId: tooLarge })).toMatchObject({
@@ -207,19 +207,19 @@ describe('a dequeue', () => {
     expect(await dequeue(test, { waitMs: 20 })).toMatchObject({ status: 200, body: { messages: [] } });
   });
 
-  it('of large messages carries only as many as an answer may', async () => {
+  it('of large messages returns only as many as fit into an answer', async () => {
     const test = await withQueue();
     const large = { payloadBase64: Buffer.alloc(700_000, 1).toString('base64') };
     for (let index = 0; index < 30; index++) await enqueue(test, large);
     const { messages } = (await dequeue(test, { max: 1000 })).body;
-    expect(messages).toHaveLength(23); // the next message might be of 1 MiB, and is not taken
+    expect(messages).toHaveLength(23); // one more is not dequeued, since it might be as large as 1 MiB
     expect(await counts(test)).toMatchObject({ ready: 7, held: 23 });
     const page = (await test.get<Browsed>('/api/queues/q/messages?limit=500')).body;
     expect(page.messages).toHaveLength(23);
     expect(page.next).not.toBeNull();
   });
 
-  it('that waits is answered when the server shuts down, and takes nothing', async () => {
+  it('that waits is answered without messages when the server shuts down', async () => {
     const test = await withQueue();
     const waitingCall = dequeue(test, { waitMs: 30_000 });
     await untilDequeuesUnderWay(test, 1);
@@ -227,7 +227,7 @@ describe('a dequeue', () => {
     expect(await waitingCall).toMatchObject({ status: 200, body: { messages: [] } });
   });
 
-  it('whose client hangs up stops waiting, and takes nothing that comes later', async () => {
+  it('whose client disconnects stops waiting, and takes no message that is enqueued later', async () => {
     const test = await withQueue();
     const url = await test.app.listen({ host: '127.0.0.1', port: 0 });
     const headers = { 'content-type': 'application/json' };
@@ -253,7 +253,7 @@ describe('a dequeue', () => {
     }
   });
 
-  it('is refused past the share of its queue, while other queues are served, and served again after it', async () => {
+  it('is refused past the share of its queue and served again later, while other queues are served throughout', async () => {
     const test = await withQueue();
     const calls = Array.from({ length: 1000 }, () => dequeue(test, { waitMs: 30_000 }));
     await untilDequeuesUnderWay(test, 1000);
@@ -275,7 +275,7 @@ describe('a dequeue', () => {
     await vi.waitFor(async () => expect((await dequeue(test)).status).toBe(200), waiting);
   });
 
-  it('whose answer does not get through returns its messages at once', async () => {
+  it('whose answer cannot be sent makes its messages ready again at once', async () => {
     const test = await withQueue();
     const large = { payloadBase64: Buffer.alloc(700_000, 1).toString('base64') };
     for (let index = 0; index < 16; index++) await enqueue(test, large);
@@ -287,7 +287,7 @@ describe('a dequeue', () => {
         const { body } = await test.get<QueueInfo>('/api/queues/q', { host });
         expect(body).toMatchObject({ ready: 16 - held, held, consumed: 0 });
       }, waiting);
-    // It never reads, so that most of the answer cannot leave the server.
+    // The client never reads, so that most of the answer cannot leave the server.
     const socket = connect(port, '127.0.0.1').pause();
     const body = JSON.stringify({ max: 100, holdMs: 3_600_000 });
     socket.write(

@@ -1,4 +1,4 @@
-/** Payloads by themselves, over real connections: larger than any JSON answer, in and out. */
+/** Payloads that are the whole body of a request or an answer, over real connections; they may be larger than any JSON body. */
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -12,7 +12,7 @@ const piece = Buffer.alloc(MiB, 'payload.');
 
 interface Served {
   port: number;
-  /** Of the queue. */
+  /** The address of the queue. */
   url: string;
   post<T>(path: string, body: unknown, contentType?: string): Promise<{ status: number; body: T }>;
   info(): Promise<QueueInfo>;
@@ -56,7 +56,7 @@ async function sha256(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 describe('a payload that is the body of its request', () => {
-  it('comes back as the body of an answer, with all that the address said of it', async () => {
+  it('is returned as the body of an answer, and its message has all attributes of the address', async () => {
     const test = await served({ priorities: true });
     const properties = encodeURIComponent(JSON.stringify({ a: 'b' }));
     const answer = await upload(test.url, 20, `?correlationId=c&priority=3&properties=${properties}`);
@@ -94,7 +94,7 @@ describe('a payload that is the body of its request', () => {
     expect([stale.status, ((await stale.json()) as ErrorBody).code]).toEqual([409, 'RECEIPT_STALE']);
   });
 
-  it('cannot be consumed by a GET: a page of another site can send one, and sent is not received', async () => {
+  it('cannot be consumed by a GET, which a page of another site could send and which may not arrive', async () => {
     const test = await served();
     await test.post('/api/queues/files/messages', { messages: [{ payload: 'small' }] });
     const { receipt } = await dequeue(test);
@@ -105,7 +105,7 @@ describe('a payload that is the body of its request', () => {
     expect(await test.info()).toMatchObject({ held: 1, consumed: 0 });
   });
 
-  it('is not consumed by a download that the client broke off', async () => {
+  it('is not consumed by a download that the client aborted', async () => {
     const test = await served();
     await upload(test.url, 50);
     const { receipt } = await dequeue(test);
@@ -121,7 +121,7 @@ describe('a payload that is the body of its request', () => {
     expect(await test.info()).toMatchObject({ ready: 1, consumed: 0 });
   });
 
-  it('of a small message is fetched in the same way', async () => {
+  it('of a small message is downloaded in the same way', async () => {
     const test = await served();
     await test.post('/api/queues/files/messages', { messages: [{ payload: { a: 1 } }] });
     const { receipt } = await dequeue(test);
@@ -130,7 +130,7 @@ describe('a payload that is the body of its request', () => {
     expect(await download.json()).toEqual({ a: 1 });
   });
 
-  it('stays, and keeps its message, when that is dequeued at most once: there is a receipt to fetch it by', async () => {
+  it('is kept with its message after a dequeue at most once, which gives a receipt to download it', async () => {
     const test = await served();
     await test.post('/api/queues/files/messages', { messages: [{ payload: 'small' }] });
     await upload(test.url, 2);
@@ -146,7 +146,7 @@ describe('a payload that is the body of its request', () => {
     expect(await sha256(download.body!)).toBe(await sha256(pieces(2)));
   });
 
-  it('shows in a browse by its length', async () => {
+  it('is shown by its length in a browse', async () => {
     const test = await served();
     await upload(test.url, 2);
     const browsed = await fetch(`${test.url}/messages`);
@@ -155,7 +155,7 @@ describe('a payload that is the body of its request', () => {
   });
 });
 
-it('is described as bytes, both ways', async () => {
+it('the description of the API has payloads as bytes, in requests and answers', async () => {
   const { app } = await startApp();
   const answer = await app.inject({ url: '/openapi.json', headers: { host: '127.0.0.1' } });
   const { paths } = answer.json();
@@ -168,7 +168,7 @@ it('is described as bytes, both ways', async () => {
 });
 
 describe('a body that cannot be a payload', () => {
-  it('leaves nothing when the client hangs up before its end', async () => {
+  it('leaves nothing if the client disconnects before its end', async () => {
     const test = await served();
     const socket = connect(test.port, '127.0.0.1');
     socket.write(
@@ -217,13 +217,13 @@ describe('a body that cannot be a payload', () => {
     expect([found, body.code]).toEqual([status, code]);
   });
 
-  it('is refused by a queue that streams nothing', async () => {
+  it('is refused by a queue that does not support streams', async () => {
     const test = await served({ durability: 'memory' });
     const answer = await upload(test.url, 1);
     expect([answer.status, ((await answer.json()) as ErrorBody).code]).toEqual([422, 'STREAM_UNSUPPORTED']);
   });
 
-  it('is still JSON where it is not a payload', async () => {
+  it('is refused as bytes by routes that expect JSON', async () => {
     const test = await served();
     const type = 'application/octet-stream';
     const { status, body } = await test.post<ErrorBody>('/api/queues/files/messages', 'x', type);

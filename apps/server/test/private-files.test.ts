@@ -1,4 +1,4 @@
-/** What is on the disk is its owner's alone, and no answer tells where it is. */
+/** Files on the disk are readable by their owner only, and no answer names their folder. */
 import { chmodSync, globSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ErrorBody } from '@shardlab/contract';
@@ -8,7 +8,7 @@ import { makeDataDir, startApp, type TestApp, waiting } from './start-app.ts';
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-/** Everything in the folder with what others may do with it. */
+/** The files in the folder that others than the owner may access, with their modes. */
 function openToOthers(dir: string): string[] {
   return globSync('**', { cwd: dir }).flatMap((name) => {
     const mode = modeOf(join(dir, name));
@@ -55,7 +55,7 @@ describe('the data folder', () => {
           await useEverything(await again.ready());
           return true;
         } catch {
-          return again.stderr; // processes of the first server are still ending
+          return again.stderr; // it is tried again, since processes of the first server are still ending
         }
       }, waiting)
       .toBe(true);
@@ -63,7 +63,7 @@ describe('the data folder', () => {
   });
 });
 
-/** None of an instance that is not there: with several instances each such call waits seconds for it. */
+/** Receipts that are wrong. None names a missing instance, since a cluster waits seconds for such an instance. */
 const receipts = ['1/100.1.1.1', '1.1.1', '../../etc/passwd', '0/0'];
 
 async function provoke({ app, post, postText, get, put }: TestApp): Promise<string[]> {
@@ -112,7 +112,7 @@ async function provoke({ app, post, postText, get, put }: TestApp): Promise<stri
 }
 
 describe('an answer', () => {
-  it('never names the data folder, whatever goes wrong', async () => {
+  it('never names the data folder, even in an error', async () => {
     const test = await startApp();
     await test.post('/api/queues', { name: 'q' });
     await test.post('/api/queues', { name: 'u', kind: 'unsharded' });

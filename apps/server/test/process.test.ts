@@ -15,7 +15,7 @@ const post = (url: string, body?: unknown) =>
   );
 const show = async (url: string, id: string) => (await (await fetch(`${url}/api/runs/${id}`)).json()) as Run;
 
-/** Points of moments first, so that some are done, then on for longer than any test. */
+/** A run of many short points: some are soon done, and all together take longer than any test. */
 function manyPoints() {
   const sweep = { ...smallScenario().sweep, threads: Array.from({ length: 16 }, (_, index) => index + 1) };
   return smallScenario({ id: 'many', sweep, repeats: 20 });
@@ -26,7 +26,7 @@ async function startedRun(url: string, scenario: unknown): Promise<string> {
 }
 
 describe('SIGTERM', () => {
-  it('ends the server cleanly: calls answered, the run under way kept as cancelled, messages kept', async () => {
+  it('ends the server cleanly: it answers calls, and keeps messages and the run under way as cancelled', async () => {
     const DATA_DIR = makeDataDir();
     const first = new ServerProcess({ DATA_DIR });
     const url = await first.ready();
@@ -60,7 +60,7 @@ describe('SIGTERM', () => {
     expect(left.messages.map(({ payload }) => payload).sort()).toEqual(['held', 'ready']);
   });
 
-  it.each(['SIGINT', 'SIGHUP'] as const)('is what %s is', async (signal) => {
+  it.each(['SIGINT', 'SIGHUP'] as const)('has the same effect as %s', async (signal) => {
     const server = new ServerProcess({ DATA_DIR: makeDataDir() });
     const url = await server.ready();
     await post(`${url}/api/queues`, { name: 'q' });
@@ -71,7 +71,7 @@ describe('SIGTERM', () => {
 });
 
 describe('SIGKILL', () => {
-  it('leaves the run under way as cancelled with its points; resumed, what was measured is not measured again', {
+  it('leaves the run under way as cancelled with its points, and a resume does not measure these again', {
     timeout: 90_000,
   }, async () => {
     const DATA_DIR = makeDataDir();
@@ -113,10 +113,10 @@ describe('SIGKILL', () => {
     });
     const snapshot = resumed.events[0]!.data;
     expect(snapshot.type === 'snapshot' && snapshot.ticks.length, 'the ticks from before').toBeGreaterThan(0);
-    // An id of the first server's events, of which the second one has had as many.
+    // This is the id of an event of the first server; the second server has sent as many events itself.
     const returned = new EventReader(`${again}/api/runs/${id}/events`, 1);
     await vi.waitFor(() => expect(returned.events[0]?.type).toBe('snapshot'), waiting);
-    expect(times, 'its time goes on').toEqual([...times].sort((a, b) => a - b));
+    expect(times, 'times of the ticks increase').toEqual([...times].sort((a, b) => a - b));
     expect((await post(`${again}/api/runs/${id}/resume`)).status, 'while it is under way').toBe(409);
     expect((await post(`${again}/api/runs/${id}/cancel`)).status).toBe(202);
     await vi.waitFor(async () => expect((await show(again, id)).status).toBe('cancelled'), waiting);
@@ -174,7 +174,7 @@ describe('a server that cannot serve says why in one sentence and fails', () => 
     expect(await refused({ DATA_DIR })).toContain('newer version');
   });
 
-  it('because its data folder is a file, its port is none, or its host needs a key', async () => {
+  it('because its data folder is a file, its port is invalid, or its host needs a key', async () => {
     expect(await refused({ DATA_DIR: '/dev/null' })).toContain('/dev/null');
     expect(await refused({ DATA_DIR: makeDataDir(), PORT: 'http' })).toContain('PORT=http');
     expect(await refused({ DATA_DIR: makeDataDir(), HOST: '0.0.0.0' })).toContain('SHARDLAB_KEY');
@@ -182,7 +182,7 @@ describe('a server that cannot serve says why in one sentence and fails', () => 
 });
 
 describe('a server with a key', () => {
-  it('listens more widely, and answers only those who have the key', async () => {
+  it('may listen on other addresses, and answers only clients with the key', async () => {
     const server = new ServerProcess({
       DATA_DIR: makeDataDir(),
       HOST: '0.0.0.0',

@@ -1,4 +1,4 @@
-/** What queues held and moved over time, and messages that are moved back from an exception queue. */
+/** The depth and the rates of queues over time, and messages that are moved back from an exception queue. */
 import type {
   Browsed,
   Dequeued,
@@ -17,7 +17,7 @@ import { startApp, waiting } from './start-app.ts';
 
 type Counts = Pick<QueueInfo, 'ready' | 'enqueued' | 'consumed'>;
 
-/** Counts of dequeue calls by latency, as the engine has them. */
+/** Counts of dequeue calls by latency, in the engine's buckets. */
 const calls = (byMs: Record<number, number>) => {
   const counts = Array.from({ length: 121 }, () => 0);
   for (const [ms, count] of Object.entries(byMs)) counts[latencyBucketOf(Number(ms))] = count;
@@ -81,7 +81,7 @@ describe('the history of queues', () => {
     await histories.close();
   });
 
-  it('has the latency of what was delivered since the sample before', async () => {
+  it('has the latency of the messages that were delivered since the previous sample', async () => {
     let count: Counts = { ready: 0, enqueued: 0, consumed: 0 };
     let deliveryLatency = calls({ 4: 1_000 });
     const statistics = vi.fn(async () => ({ lagMs: 0, deliveryLatency }));
@@ -94,20 +94,20 @@ describe('the history of queues', () => {
     await sampleAfter(2_000);
     expect(statistics, 'not asked for while nothing happens').toHaveBeenCalledTimes(2);
     count = { ready: 0, enqueued: 200, consumed: 200 };
-    deliveryLatency = calls({ 16: 1 }); // the instance was opened anew
+    deliveryLatency = calls({ 16: 1 }); // the instance was reopened, so that its counts began again
     await sampleAfter(2_000);
     expect(latencies()).toEqual([{ p50: 4, p99: 512 }, null, null]);
     await histories.close();
   });
 
-  it('keeps so many samples of each range, and forgets queues that were dropped', async () => {
+  it('keeps a maximum number of samples of each range, and none of dropped queues', async () => {
     let names = ['q', 'r'];
     const { histories, sampleAfter } = historiesOf(() =>
       Object.fromEntries(names.map((name) => [name, { ready: 0, enqueued: 0, consumed: 0 }])),
     );
     for (let sample = 0; sample < 320; sample += 1) await sampleAfter(2_000);
     expect(histories.history('q', '10m').samples).toHaveLength(300);
-    // Every eighth: 15 s are reached with the eighth sample of 2 s.
+    // A sample of this range takes 15 s, which are reached at every eighth sample of 2 s.
     expect(histories.history('q', '1h').samples).toHaveLength(Math.floor(319 / 7));
     expect(histories.all('24h').map(({ queue, samples }) => [queue, samples.length])).toEqual([
       ['q', 2],
@@ -119,7 +119,7 @@ describe('the history of queues', () => {
     await histories.close();
   });
 
-  it('passes over a moment in which counters are lower, as while an instance does not respond', async () => {
+  it('skips a sample whose counters are lower, as while an instance does not respond', async () => {
     let count: Counts = { ready: 0, enqueued: 500, consumed: 500 };
     const { histories, sampleAfter } = historiesOf(() => ({ q: count }));
     const spans = () =>
@@ -140,13 +140,13 @@ describe('the history of queues', () => {
       [0, 2, 0],
       [2, 6, 10],
     ]);
-    count = { ready: 0, enqueued: 1, consumed: 1 }; // the queue was created anew
+    count = { ready: 0, enqueued: 1, consumed: 1 }; // the queue was created again
     for (let reading = 0; reading < 5; reading += 1) await sampleAfter(2_000);
     expect(spans().at(-1), 'after a gap').toEqual([14, 16, 0]);
     await histories.close();
   });
 
-  it('asks for the lag of queues with ready messages, and counts as without samples what was not read for long', async () => {
+  it('reads the lag of queues with ready messages only, and has a gap after a long time without samples', async () => {
     let count: Counts = { ready: 0, enqueued: 1, consumed: 1 };
     const { histories, sampleAfter, statistics } = historiesOf(() => ({ q: count }));
     await sampleAfter(0);
@@ -193,7 +193,7 @@ describe('a redrive', () => {
     }, waiting);
   };
 
-  it('says what it would move, and then moves it with all but the reason', async () => {
+  it('shows what it would move, and then moves it without the reason property', async () => {
     const app = await startApp();
     await failTwice(app);
     const url = '/api/queues/orders.exceptions/redrive';

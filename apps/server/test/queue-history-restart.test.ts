@@ -1,4 +1,4 @@
-/** The history of a queue over restarts of a real server: one that is killed, and one that ends in order. */
+/** The history of a queue over restarts of a real server: one that is killed, and one that is stopped. */
 import { join } from 'node:path';
 import type { QueueHistory, QueueSample } from '@shardlab/contract';
 import Database from 'better-sqlite3';
@@ -31,7 +31,7 @@ class HistoryServer {
     return ((await answer.json()) as QueueHistory).samples;
   }
 
-  /** Waits until there are samples that are not among those. */
+  /** Waits until there are more samples than these. */
   samplesBeyond(known: readonly QueueSample[]): Promise<QueueSample[]> {
     return vi.waitFor(async () => {
       const samples = await this.samples();
@@ -57,7 +57,7 @@ function savedRows(dataDir: string): number {
   }
 }
 
-it('a killed server finds the history again but for the last moments, one that was stopped all of it', {
+it('after a kill the history is complete except for the last seconds; after a stop it is complete', {
   timeout: 120_000,
 }, async () => {
   const dataDir = makeDataDir();

@@ -1,4 +1,4 @@
-/** The history of queues in the server's own file: what is found again, and how much of it is kept. */
+/** The history of queues in the server's own file: what a restart finds, and how much is kept. */
 import type { HistoryRange, QueueInfo, QueueSample } from '@shardlab/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ interface Counters {
   consumed: number;
 }
 
-/** Queues, a clock, and servers that follow one another on one file. */
+/** Queues, a clock, and a server that can be restarted on the same file. */
 class World {
   readonly file = openLabDatabase(':memory:');
   readonly store = new QueueHistoryStore(this.file);
@@ -120,7 +120,7 @@ async function run(world: World, step: Command): Promise<void> {
   }
 }
 
-/** Of a killed server all is found again but the last moments; of one that was stopped, all. */
+/** Restarts the server and checks that it finds all samples; after a kill those of the last seconds may be missing. */
 async function restart(world: World, { isKilled, downMs }: { isKilled: boolean; downMs: number }) {
   const before = new Map(
     names.flatMap((queue) => ranges.map(([range]) => [`${queue} ${range}`, world.samples(queue, range)])),
@@ -133,7 +133,7 @@ async function restart(world: World, { isKilled, downMs }: { isKilled: boolean; 
       const had = before.get(`${queue} ${range}`)!;
       const found = world.samples(queue, range);
       const lost = isKilled ? had.filter(({ atMs }) => !found.some((sample) => sample.atMs === atMs)) : [];
-      // Samples that had expired are in their range again if the clock was set back since.
+      // If the clock was set back, samples that had expired are in their range again.
       const again =
         world.isClockSetBack && world.queues.has(queue) ? found.length - had.length + lost.length : 0;
       expect(found.slice(Math.max(0, again)), `${queue} ${range}`).toEqual(
@@ -146,7 +146,7 @@ async function restart(world: World, { isKilled, downMs }: { isKilled: boolean; 
   world.nowMs += downMs;
 }
 
-/** A killed server writes nothing any more; its timer has to end all the same. */
+/** Ends the timer of a killed server without letting it write. */
 async function silence(killed: QueueHistories): Promise<void> {
   const save = QueueHistoryStore.prototype.save;
   QueueHistoryStore.prototype.save = () => {};
@@ -175,7 +175,7 @@ function checkBounds(world: World): void {
 }
 
 describe('the saved history of queues', () => {
-  it('is found again after a restart, within its bounds, whatever happens to queues, instances and clocks', async () => {
+  it('is found again after a restart, within its bounds, after any changes of queues, instances and clocks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 12 }), async (commands) => {
         const world = new World();
@@ -191,7 +191,7 @@ describe('the saved history of queues', () => {
     );
   });
 
-  it('is written about every ten seconds, with one row for what a range got since', async () => {
+  it('is written about every ten seconds, with one row for all new samples of a range', async () => {
     const world = new World();
     world.queues.set('orders', { enqueued: 0, consumed: 0 });
     await run(world, { kind: 'read', afterMs: 2_000, enqueued: 1, consumed: 0, times: 2 });
@@ -203,7 +203,7 @@ describe('the saved history of queues', () => {
     await world.histories.close();
   });
 
-  it('that cannot be written is kept, reported, and written the next time', async () => {
+  it('that cannot be written is kept in memory, reported, and written the next time', async () => {
     const world = new World();
     world.queues.set('orders', { enqueued: 0, consumed: 0 });
     world.file.exec('ALTER TABLE queue_sample RENAME TO elsewhere');

@@ -19,15 +19,15 @@ async function serviceWith(payloads: unknown[]) {
   return { instance, service };
 }
 
-/** What the service answers for payloads that were enqueued as these values. */
+/** The JSON texts with which the service answers for payloads that were enqueued as these values. */
 const texts = (values: unknown[]) => values.map((value) => new JsonText(JSON.stringify(value)));
 
 const never = new AbortController().signal;
 
 describe.each(['at-most-once', 'manual'] as const)(
-  'a client that is gone before its %s dequeue is done',
+  'a client that disconnects before its %s dequeue is done',
   (mode) => {
-    it('takes nothing: what was delivered is ready again', async () => {
+    it('takes no messages: those that were delivered are ready again', async () => {
       const { instance, service } = await serviceWith([1, 2, 3]);
       const { messages } = await service.dequeue('q', { max: 3, mode }, AbortSignal.abort());
       expect(messages).toEqual([]);
@@ -39,7 +39,7 @@ describe.each(['at-most-once', 'manual'] as const)(
 );
 
 describe('a nack', () => {
-  it('returns manual messages at once, and does nothing to those that are finished', async () => {
+  it('makes held messages ready at once, and does nothing to acknowledged ones', async () => {
     const { instance, service } = await serviceWith([1, 2]);
     const first = await service.dequeue('q', { max: 1 }, never);
     const second = await service.dequeue('q', { max: 1 }, never);
@@ -51,7 +51,7 @@ describe('a nack', () => {
     expect(instance.queue('q')).toMatchObject({ held: 1, consumed: 1 });
   });
 
-  it('is not for messages that were consumed before the answer', async () => {
+  it('does nothing to messages that were consumed before the answer', async () => {
     const { instance, service } = await serviceWith([1]);
     const { nack } = await service.dequeue('q', { mode: 'at-most-once' }, never);
     nack();
@@ -60,7 +60,7 @@ describe('a nack', () => {
 });
 
 describe('a dequeue of many', () => {
-  it('gives as many as are ready, up to the maximum, in order', async () => {
+  it('returns as many messages as are ready, up to the maximum, in order', async () => {
     const { service } = await serviceWith(Array.from({ length: 100 }, (_, index) => index));
     const { messages } = await service.dequeue('q', { max: 70, mode: 'at-most-once' }, never);
     expect(messages.map(({ payload }) => payload)).toEqual(

@@ -1,4 +1,4 @@
-/** A queue's settings are declared once, in the engine's table: the API's schemas and the refusals follow from it. */
+/** A queue's settings are declared once, in a table of the engine, from which the API's schemas and its refusals are derived. */
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { CreateQueue, QueueInfo } from '@shardlab/contract';
@@ -23,21 +23,21 @@ interface SettingSchema {
 
 const schemas = CreateQueue.properties as unknown as Record<string, SettingSchema>;
 
-/** Of an unsharded queue the engine's own row says 0 shards; nobody can ask for them. */
+/** Lower bounds of stored values where requests have another: an unsharded queue is stored with 0 shards. */
 const leastOnlyInRows: Partial<Record<QueueSettingName, number>> = { shards: 0 };
 
-test('the schema of a new queue describes every setting of the engine, and nothing else beside the name', () => {
+test('the schema of a new queue has every setting of the engine, the name, and nothing else', () => {
   expect(Object.keys(schemas).sort()).toEqual(['name', ...queueSettingNames].sort());
   expect(Object.keys(QueueInfo.properties)).toEqual(expect.arrayContaining(queueSettingNames));
 });
 
-/** `Store.capabilities` names features, some of them as the settings that ask for them. */
+/** All sources except capabilities, where some features have the names of settings. */
 const sources = globSync(['packages/*/src/**/*.ts', 'apps/server/src/**/*.ts'], {
   cwd: fileURLToPath(new URL('../../..', import.meta.url)),
   exclude: (path) => path.endsWith('capabilities.ts'),
 });
 
-/** Settings whose names mean nothing else, so that every property of the name is a declaration. */
+/** These two settings have names that nothing else has, so that every property of such a name declares the setting. */
 test.each(['correlationIndex', 'temporarySubscribers'])('%s is declared in one file, once', (name) => {
   const declaration = new RegExp(`^\\s+(?:readonly )?${name}\\??: .*`, 'gm');
   const declared = sources.flatMap((path) => {
@@ -47,7 +47,7 @@ test.each(['correlationIndex', 'temporarySubscribers'])('%s is declared in one f
   expect(declared).toEqual(['packages/engine/src/api/queue-settings.ts']);
 });
 
-/** Combinations of all that settings need of each other. */
+/** Queues with all combinations of the settings that other settings depend on. */
 const queues: GivenQueueSettings[] = (['sharded', 'unsharded'] as const).flatMap((kind) =>
   (['queue', 'topic'] as const).flatMap((type) =>
     (['durable', 'memory'] as const).flatMap((durability) =>
@@ -76,11 +76,11 @@ describe.each(
     queueSettings[name].needs.map((need) => ({ name, rule: describeNeed(name, need), need })),
   ),
 )('$rule', ({ name, rule, need }) => {
-  test('is in the description of a new queue', () => {
+  test('is in the API’s description of a new queue', () => {
     expect((CreateQueue as { description?: string }).description).toContain(rule);
   });
 
-  test('is why the engine refuses some queues, and keeps none that meet it from having the setting', () => {
+  test('makes the engine refuse queues that violate it, and no others', () => {
     const [met, unmet] = [true, false].map((isMet) =>
       queues
         .map((queue) => using(name, queue))
@@ -96,7 +96,7 @@ describe.each(queueSettingNames)('%s', (name) => {
   const setting: QueueSetting<unknown> = queueSettings[name];
   const schema = schemas[name]!;
 
-  test('has the same values in both', () => {
+  test('has the same values in the engine and in the API', () => {
     if (schema.anyOf !== undefined) {
       expect(setting.column.values).toEqual(schema.anyOf.map(({ const: value }) => value));
     } else if (schema.type === 'boolean') {

@@ -39,7 +39,7 @@ describe('the metrics of a queue', () => {
     });
   });
 
-  it('of one that is not there are not found', async () => {
+  it('of an unknown queue are not found', async () => {
     const { get } = await startApp();
     const { status, body } = await get<ErrorBody>('/api/queues/nope/stats');
     expect([status, body.code]).toEqual([404, 'QUEUE_NOT_FOUND']);
@@ -79,7 +79,7 @@ describe('the sum over instances', () => {
     partitions: [],
   });
 
-  it('estimates the time to drain from the sums, though one instance drains and the other grows', () => {
+  it('estimates the time to drain from the sums, even if one instance drains and the other grows', () => {
     const stats = sumQueueStats([
       part(2, { depth: 500, ready: 500, enqueued: 600, consumed: 100, enqueuePerSec: 20, dequeuePerSec: 0 }),
       part(1, { depth: 100, held: 100, enqueued: 300, consumed: 200, dequeuePerSec: 80, windowMs: 8_000 }),

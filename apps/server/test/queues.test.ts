@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startApp, type TestApp, untilDequeuesUnderWay } from './start-app.ts';
 
 describe('queues', () => {
-  it('are made, listed, shown and dropped', async () => {
+  it('are created, listed, shown and dropped', async () => {
     const { get, post, remove } = await startApp();
     const made = await post<QueueInfo>('/api/queues', { name: 'orders', shards: 2, durability: 'relaxed' });
     expect(made).toMatchObject({
@@ -22,7 +22,7 @@ describe('queues', () => {
     expect((await get<ErrorBody>('/api/queues/orders')).body.code).toBe('QUEUE_NOT_FOUND');
   });
 
-  it('of a name that is taken are a conflict', async () => {
+  it('cannot be created twice with the same name', async () => {
     const { post } = await startApp();
     await post('/api/queues', { name: 'orders' });
     expect(await post('/api/queues', { name: 'orders' })).toMatchObject({
@@ -44,7 +44,7 @@ describe('queues', () => {
     expect(await enabled('/api/queues/q/start', {})).toEqual([true, true]);
   });
 
-  it('that are stopped refuse the stopped half, and keep what they hold', async () => {
+  it('refuse the calls for which they were stopped, and keep their messages', async () => {
     const { post, get } = await startApp();
     await post('/api/queues', { name: 'q' });
     await post('/api/queues/q/messages', { messages: [{ payload: 1 }] });
@@ -89,13 +89,13 @@ describe('queues', () => {
       /shardlab_waits_total\{instance="1",event="log file sync",class="commit"\} [1-9]/,
     );
     expect(metrics).toMatch(/shardlab_counters_total\{instance="1",counter="log writes"\} [1-9]/);
-    // A second scrape reads the same totals again rather than adding to them.
+    // A second scrape returns the same totals, rather than adding to them.
     expect(String((await get('/metrics')).body)).toContain(
       'shardlab_queue_enqueued_messages_total{queue="q"} 2',
     );
   });
 
-  it('name wait events and counters whose meaning the server tells', async () => {
+  it('have wait events and counters that the server describes', async () => {
     const { get } = await startApp();
     const { status, body } = await get<WaitRegistry>('/api/waits');
     expect(status).toBe(200);

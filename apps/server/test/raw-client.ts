@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import type { RunEvent } from '@shardlab/contract';
 
 export interface SseEvent<Data> {
-  /** NaN where the stream does not number its events. */
+  /** NaN if the stream does not number its events. */
   id: number;
   type: string;
   data: Data;
@@ -14,7 +14,7 @@ export class EventReader<Data = RunEvent> {
   readonly events: SseEvent<Data>[] = [];
   readonly comments: string[] = [];
   status = 0;
-  /** Resolves when the stream has ended, however it did. */
+  /** Resolves when the stream has ended, also after an error. */
   readonly closed: Promise<void>;
   readonly #request: ClientRequest;
   #rest = '';
@@ -56,7 +56,7 @@ function parse<Data>(block: string): SseEvent<Data> {
   return { id: Number(field('id')), type: field('event')!, data: JSON.parse(field('data')!) };
 }
 
-/** Sends bytes over one connection and resolves with all that came back when the server closed it. */
+/** Sends bytes over one connection, and resolves with all bytes received once the server has closed it. */
 export function sendRaw(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text));

@@ -1,4 +1,4 @@
-/** A client that does not read its response is disconnected, and its place and its messages are free again. */
+/** A client that does not read its response is disconnected, and its share and its messages are free again. */
 import { connect } from 'node:net';
 import type { MessageOut, QueueInfo } from '@shardlab/contract';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -23,7 +23,7 @@ async function listening() {
     onTestFinished(() => void socket.destroy());
     socket.write(request.replace('HOST', new URL(url).host));
     socket.on('error', () => {}); // a reset is one way to be closed
-    // A paused socket does not see its end. Writing to a closed connection is refused.
+    // A paused socket is not notified of its end, but a write to a closed connection fails.
     await vi.waitFor(() => {
       socket.write('\r\n');
       expect(socket.destroyed).toBe(true);

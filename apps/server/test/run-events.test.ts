@@ -50,12 +50,12 @@ describe('a stream of a run', () => {
     const ids = reader.events.map((event) => event.id);
     expect(ids.slice(1, -1)).toEqual(ids.slice(1, -1).map((_, index) => ids[0]! + 1 + index));
     expect(ids.at(-1)).toBeGreaterThan(ids.at(-2)!);
-    // Whoever applies the events has the run as the history has it.
+    // A client that applies all events has the same run as the history.
     const run = reader.events.reduce<Run>((state, { data }) => applyRunEvent(state, data), {} as Run);
     expect(run).toEqual(await show(id));
   });
 
-  it('continues where it broke off, with nothing missing and nothing twice', async () => {
+  it('continues after a disconnection with no event missing and none twice', async () => {
     const { start, follow } = await listening();
     const id = await start(threePoints());
     const whole = follow(id);
@@ -101,7 +101,7 @@ describe('a stream of a run', () => {
     await cancel(active);
   });
 
-  it('shows a run as watched only if somebody followed it', async () => {
+  it('marks a run as watched only if a client followed it', async () => {
     const { start, follow, show } = await listening();
     const unwatched = await start(smallScenario());
     await vi.waitFor(async () => expect((await show(unwatched)).status).toBe('done'), waiting);
@@ -119,10 +119,10 @@ describe('a stream of a run', () => {
     await cancel(active);
   });
 
-  it('is refused past the bound, and given again when one has ended', async () => {
+  it('is refused past the bound, and accepted again when another stream has ended', async () => {
     const { test, url, start, follow } = await listening({ streamsMax: 4 });
     const id = await start(endlessScenario());
-    const readers = [follow(id), follow(id), follow(id)]; // the share of one client
+    const readers = [follow(id), follow(id), follow(id)]; // as many as one client may have
     await until(() => readers.every(({ events }) => events.length > 0));
     const refused = await fetch(`${url}/api/runs/${id}/events`);
     expect([refused.status, await refused.json()]).toMatchObject([

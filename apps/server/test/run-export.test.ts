@@ -1,4 +1,4 @@
-/** The export of a large run: exact, and in pieces between which the server does other work. */
+/** The export of a large run is exact, and written in pieces between which the server can do other work. */
 import type { Point, Run, Tick } from '@shardlab/contract';
 import { newRun } from '@shardlab/lab';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ const head: Run = newRun({ id: 'r', scenario: smallScenario(), scale: 'full', cr
 const pointsOf = (count: number): Point[] =>
   Array.from({ length: count }, (_, index) => point({ threads: index + 1, deq: 100 + index, waits: [{}] }));
 
-/** The text, and the most points that were read between two turns of the event loop. */
+/** The exported text, and the largest number of points that were read in one turn of the event loop. */
 async function exported(write: typeof runToJson, points: readonly Point[], ticks: readonly Tick[] = []) {
   let [inTurn, inTurnMax] = [0, 0];
   let running = true;
@@ -38,7 +38,7 @@ async function exported(write: typeof runToJson, points: readonly Point[], ticks
 }
 
 describe('an exported run', () => {
-  it.each([0, 1, 20])('of %s points is the same JSON as written at once', async (count) => {
+  it.each([0, 1, 20])('of %s points is the same JSON as if written at once', async (count) => {
     const points = pointsOf(count);
     const { text } = await exported(runToJson, points);
     expect(JSON.parse(text)).toEqual({ ...head, points });

@@ -10,7 +10,7 @@ const exported = (id: string, change: Partial<Run> = {}): Run => ({
   points: [point({ threads: 1, deq: 100, waits: [{}] }), point({ threads: 2, deq: 150, waits: [{}] })],
   ...change,
 });
-/** Samples of the first point, four a second. */
+/** Ticks of the first point, four a second. */
 const ticksOf = (run: Run, count: number): Tick[] =>
   Array.from({ length: count }, (_, index) => {
     const { program, system, params } = run.points[0]!;
@@ -57,14 +57,14 @@ describe('an imported run', () => {
     expect(ticks).toEqual(ticksOf(run, 2_500).filter((_, index) => index % 2 === 0));
   });
 
-  it('gets an id of its own if its id is taken, or is none of ours', async () => {
+  it('gets a new id if its id is taken or has another format', async () => {
     const twice = (await add(exported(idOf(1)))).body.id;
     const strange = (await add(exported('../../etc'))).body.id;
     for (const id of [twice, strange]) expect(id).toMatch(/^[0-9a-f-]{36}$/);
     expect(new Set([idOf(1), twice, strange]).size).toBe(3);
   });
 
-  it('has verdicts of another machine, which are none of this one', async () => {
+  it('has verdicts of another machine, which do not count as verdicts of this one', async () => {
     const claim = {
       id: 'A3',
       title: 't',
@@ -88,7 +88,7 @@ describe('an imported run', () => {
     expect(body.claims.find(({ id }) => id === 'A3')!.judged).toBe(0);
   });
 
-  it('is refused if it has not ended, if its scenario cannot be read, if it is no run, or if its points or ticks have wrong parameters', async () => {
+  it('is refused if it has not ended, if its scenario cannot be read, if it is not a run, or if its points or ticks have wrong parameters', async () => {
     const running = await add(exported(idOf(3), { status: 'running' }));
     expect([running.status, running.body.code]).toEqual([409, 'RUN_ACTIVE']);
     const unknown = await add(
@@ -128,7 +128,7 @@ describe('labels', () => {
     expect(await list('no such text')).toEqual([]);
   });
 
-  it('name one baseline for a scenario: a new one takes the place of the other', async () => {
+  it('mark at most one run of a scenario as its baseline, the last one that was marked', async () => {
     await add(exported(idOf(5)));
     await label(idOf(4), { name: '', note: '', baseline: true });
     await label(idOf(5), { name: '', note: '', baseline: true });
@@ -136,7 +136,7 @@ describe('labels', () => {
     expect((await show(idOf(4))).labels).toBeUndefined();
   });
 
-  it('are refused of an unknown run, and beyond their limits', async () => {
+  it('are refused for an unknown run, and beyond their limits', async () => {
     const none = { name: '', note: '', baseline: false };
     expect((await label(idOf(9), none)).body.code).toBe('RUN_NOT_FOUND');
     expect((await label(idOf(4), { ...none, name: 'x'.repeat(121) })).status).toBe(400);

@@ -8,7 +8,7 @@ import { shareApp, smallScenario } from './start-app.ts';
 const app = shareApp();
 const idOf = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
 
-/** Added in this order. The second has no duration, the fourth and the fifth are equal in everything but their names. */
+/** The runs, in the order in which they are added. The second has no duration; the fourth and the fifth differ only in their names. */
 const runs: { title: string; change: Partial<Run>; name?: string }[] = [
   { title: 'Pears', change: { startedAtMs: 5_000, endedAtMs: 6_000 } },
   { title: 'apples', change: { status: 'cancelled', createdAtMs: 9_000, startedAtMs: null } },
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 
 const get = (query: string) => app().get<RunList>(`/api/runs?${query}`);
-/** The last digits of the ids. */
+/** The last digit of each run's id. */
 const digits = ({ runs: listed }: RunList) => listed.map(({ id }) => Number(id.at(-1)));
 const order = async (query: string) => digits((await get(query)).body);
 
@@ -66,7 +66,7 @@ describe('the list of runs', () => {
     expect(await order(query)).toEqual(expected);
   });
 
-  it('has the same runs in pages as in one piece, in every order', async () => {
+  it('has the same runs in pages as in one answer, in every order', async () => {
     for (const sort of runSorts) {
       for (const direction of ['asc', 'desc']) {
         const query = `sort=${sort}&order=${direction}`;
@@ -85,7 +85,7 @@ describe('the list of runs', () => {
     }
   });
 
-  it('goes on behind a run that was deleted meanwhile', async () => {
+  it('continues after a run that was deleted between two pages', async () => {
     const id = idOf(6);
     const scenario = smallScenario({ id: 'list-quinces', title: 'Quinces' });
     const run = { ...newRun({ id, scenario, scale: 'quick', createdAtMs: 1 }), status: 'done' };
@@ -96,7 +96,7 @@ describe('the list of runs', () => {
     expect(await order(`sort=title&order=asc&after=${first.body.next}`)).toEqual([5]);
   });
 
-  it('refuses an order, a filter or a page that there is not', async () => {
+  it('refuses an unknown order, filter or page', async () => {
     for (const query of ['sort=size', 'order=up', 'status=lost', 'scale=half', 'origin=there', 'after=x.y'])
       expect([query, (await get(query)).status]).toEqual([query, 400]);
   });

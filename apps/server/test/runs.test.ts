@@ -54,9 +54,9 @@ const ticksOf = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'snapshot' ? event.ticks : []));
 
 describe('a run', () => {
-  it('of an inline scenario ends with its points, checked, and its environment', async () => {
+  it('of an inline scenario ends with points without violations, and with its environment', async () => {
     const test = await startApp();
-    // Long enough for a disk that is busy with something else to sync a commit.
+    // The window is long enough for at least one commit on a busy disk.
     const run = await runToEnd(
       test,
       smallScenario({
@@ -106,7 +106,7 @@ describe('a run', () => {
     expect(await show(test, second)).toMatchObject({ status: 'cancelled', startedAtMs: null, error: null });
   });
 
-  it('that fails says why without the paths of this machine, which are in the log', async () => {
+  it('that fails has a reason without paths of this machine, which are in the log only', async () => {
     const dataDir = makeDataDir();
     const log: string[] = [];
     const stream = { write: (line: string) => void log.push(line) };
@@ -122,9 +122,9 @@ describe('a run', () => {
     expect(log.join('')).toContain(join(dataDir, 'runs'));
   });
 
-  it('keeps the points that it has when it is cancelled', async () => {
+  it('keeps its finished points when it is cancelled', async () => {
     const test = await startApp();
-    // Sixteen points of moments: some are measured by the time the first is told.
+    // There are sixteen short points, of which some are finished when the first one is shown.
     const sweep = { ...smallScenario().sweep, threads: Array.from({ length: 16 }, (_, index) => index + 1) };
     const { id } = (await start(test, smallScenario({ sweep }))).body;
     await vi.waitFor(async () => expect((await show(test, id)).points.length).toBeGreaterThan(0), waiting);
@@ -136,7 +136,7 @@ describe('a run', () => {
     expect(run.endedAtMs).not.toBeNull();
   });
 
-  it('is refused past the bound of waiting ones', async () => {
+  it('is refused past the maximum number of waiting runs', async () => {
     const test = await startApp();
     for (let count = 0; count < 21; count++) expect((await start(test, endlessScenario())).status).toBe(202);
     expect(await start(test, endlessScenario())).toMatchObject({
@@ -156,7 +156,7 @@ describe('a run', () => {
     expect((await test.get(`/api/runs/${id}`)).status).toBe(404);
   });
 
-  it('lets the queues serve meanwhile', async () => {
+  it('does not keep queues from being served', async () => {
     const test = await startApp();
     const { id } = (await start(test, endlessScenario())).body;
     await untilStatus(test, id, 'running');
@@ -184,7 +184,7 @@ describe('the history', () => {
     expect(seen).toEqual(ids);
   });
 
-  it('is the ledger of claims: the last verdict of each, from a finished run', async () => {
+  it('has the last verdict of each claim, from a finished run', async () => {
     const test = await startApp();
     const before = (await test.get<ClaimLedger>('/api/claims')).body.claims;
     expect(before.map(({ id }) => id)).toEqual(bundledStudies.claims.map(({ id }) => id));
@@ -202,7 +202,7 @@ describe('the history', () => {
     expect(a3.history.map(({ runId }) => runId)).toEqual([newest.id, last('A2')!.runId]);
   });
 
-  it('has the verdicts of recorded runs, marked as such, until there is one of this machine', async () => {
+  it('has the verdicts of recorded runs, marked as such, until this machine has its own', async () => {
     const test = await startApp();
     const { id } = await runToEnd(test, smallScenario({ claims: ['A2', 'A3'] }));
     const run = (await test.get<Run>(`/api/runs/${id}`)).body;
@@ -249,10 +249,10 @@ describe('the history', () => {
     expect(cancelled).toMatchObject({ status: 409, body: { code: 'RUN_NOT_ACTIVE' } });
   });
 
-  it('shares the ledger with the command line on the same data folder, both ways, and outlives its runs', async () => {
+  it('shares its verdicts with the command line on the same data folder, and keeps them longer than their runs', async () => {
     const first = await startApp();
     const run = await runToEnd(first, smallScenario());
-    // As `lab run` keeps it.
+    // `lab run` stores its verdicts in this way.
     const elsewhere = { ...run, id: 'of-the-command-line', endedAtMs: run.endedAtMs! + 1 };
     await appendVerdicts(first.dataDir, elsewhere);
     const a3 = async (test: TestApp) =>
@@ -260,7 +260,7 @@ describe('the history', () => {
     expect(await a3(first)).toMatchObject({ last: { runId: elsewhere.id, runKept: false }, judged: 2 });
     await first.remove(`/api/runs/${run.id}`);
     await first.close();
-    // What `lab claims` reads.
+    // `lab claims` reads its verdicts from here.
     const kept = await readVerdicts(first.dataDir);
     expect(kept.map(({ id, runId }) => [id, runId]).toSorted()).toEqual(
       [
@@ -277,12 +277,12 @@ describe('a run that has ended', () => {
   const app = shareApp();
   let run: Run;
   beforeAll(async () => {
-    // Long enough for commits and dequeues of both on a busy machine.
+    // The window is long enough for commits and dequeues of both systems on a busy machine.
     const phases = { warmupMs: 0, measureMs: 900, drainMs: 500 };
     run = await runToEnd(app(), smallScenario({ systems: ['sharded', 'unsharded'], phases }));
   });
 
-  it('is exported as a file of JSON, as it is with its ticks, and is the same where it is imported', async () => {
+  it('is exported as a JSON file with its ticks, and is the same after an import', async () => {
     const { status, headers, body } = await app().get(`/api/runs/${run.id}/export`);
     expect(status).toBe(200);
     expect(headers['content-disposition']).toMatch(/^attachment; filename="small-[0-9a-f]{8}\.json"$/);
@@ -314,7 +314,7 @@ describe('a run that has ended', () => {
     }
   });
 
-  it('has as events a snapshot with its ticks, then the end', async () => {
+  it('has a stream of two events: a snapshot with its ticks, and the end', async () => {
     const test = app();
     const events = await follow(test, run.id);
     expect(events.map(({ type }) => type)).toEqual(['snapshot', 'end']);
@@ -331,7 +331,7 @@ describe('a run that has ended', () => {
     expect((await test.get(`/api/runs/${run.id}/events`, { 'last-event-id': '1' })).status).toBe(200);
   });
 
-  it('is exported in no other format', async () => {
+  it('is not exported in any other format', async () => {
     for (const format of ['html', 'hgrm', 'xml']) {
       expect(await app().get(`/api/runs/${run.id}/export?format=${format}`)).toMatchObject({
         status: 400,

@@ -18,13 +18,13 @@ const figure3 = readFileSync(
 );
 
 describe('scenarios', () => {
-  it('have a schema, which is that of the files of the repository', async () => {
+  it('have the same schema as the scenario files of the repository', async () => {
     const { get } = await startApp();
     const file = new URL('../../../scenarios/scenario.schema.json', import.meta.url);
     expect((await get('/api/scenario-schema')).body).toEqual(JSON.parse(readFileSync(file, 'utf8')));
   });
 
-  it('of the repository are listed with what a run of them would do', async () => {
+  it('of the repository are listed with the plan of a run', async () => {
     const { get } = await startApp();
     const { body } = await get<ScenarioList>('/api/scenarios');
     const ids = body.scenarios.map(({ scenario }) => scenario.id);
@@ -36,7 +36,7 @@ describe('scenarios', () => {
     }
   });
 
-  it('of lessons are found by their id and are in no list', async () => {
+  it('of lessons are found by their id but not listed', async () => {
     const { get, post, postText, remove } = await startApp();
     const { lessons } = (await get<LessonList>('/api/lessons')).body;
     const ids = lessons.map(({ lesson }) => lesson.scenario.id);
@@ -113,14 +113,14 @@ describe('scenarios', () => {
     expect((await get('/api/scenarios/small')).status).toBe(404);
   });
 
-  it('that are no JSON are refused with line and column', async () => {
+  it('that are not JSON are refused with line and column', async () => {
     const { postText } = await startApp();
     const { status, body } = await postText<Refused>('/api/scenarios', '{\n  "version": 1,\n  "id" "x"\n}');
     expect([status, body.code]).toEqual([422, 'SCENARIO_INVALID']);
     expect(body.details).toMatchObject({ line: 3, column: 8 });
   });
 
-  it('over their limit are refused, whether by a little or by far', async () => {
+  it('over their limit are refused with the same error, by a little or by far', async () => {
     const { postText } = await startApp();
     const ofBytes = (bytes: number) => JSON.stringify({ ...smallScenario(), question: 'x'.repeat(bytes) });
     expect(await postText('/api/scenarios', ofBytes(257 * 1024))).toMatchObject({
@@ -141,7 +141,7 @@ describe('scenarios', () => {
 });
 
 describe('a check of a scenario', () => {
-  it('tells what a run would do at the scale asked for', async () => {
+  it('has the plan of a run at the requested scale', async () => {
     const { postText } = await startApp();
     const check = (query: string) => postText<ScenarioValidation>(`/api/scenarios/validate${query}`, figure3);
     const [quick, full, byDefault] = [
@@ -161,7 +161,7 @@ describe('a check of a scenario', () => {
     expect((await check('?scale=huge')).status).toBe(400);
   });
 
-  it('names faults and the place where a text is no JSON, with status 200', async () => {
+  it('has status 200 with the faults, or with the place at which a text is not JSON', async () => {
     const { postText } = await startApp();
     const check = (text: string) => postText<ScenarioValidation>('/api/scenarios/validate', text);
     expect(await check('{"version": 1,}')).toMatchObject({

@@ -30,7 +30,7 @@ export class ServerProcess {
     });
   }
 
-  /** Resolves with the address when it serves; rejects if it ends before. */
+  /** Resolves with the address once the server is ready; rejects if it ends before. */
   async ready(): Promise<string> {
     while (!/https?:\S+/.test(this.stdout)) {
       const what = await Promise.race([once(this.child.stdout!, 'data'), this.ended]);

@@ -59,7 +59,7 @@ describe('singleton services', () => {
     );
   });
 
-  it('refuse what cannot be called, each with its status', async () => {
+  it('refuse invalid calls, each kind with its status', async () => {
     const test = await startApp({ services: [counter] });
     await activeService(test);
     const refused = async (url: string, body: object) => {
@@ -77,14 +77,14 @@ describe('singleton services', () => {
     expect(await refused(url, { argument: 1 })).toEqual([400, 'REQUEST_INVALID']);
   });
 
-  it('cannot be added while the server runs, and the answer says where they are named', async () => {
+  it('cannot be added while the server runs, and the answer says where they are configured', async () => {
     const test = await startApp();
     const answer = await test.post<{ code: string; message: string }>('/api/services', counter);
     expect([answer.status, answer.body.code]).toEqual([422, 'FEATURE_UNSUPPORTED']);
     expect(answer.body.message).toContain('SERVICES');
   });
 
-  it('there are none by default', async () => {
+  it('do not exist by default', async () => {
     const test = await startApp();
     expect((await test.get('/api/services')).body).toEqual({ services: [] });
   });

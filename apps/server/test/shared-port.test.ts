@@ -1,4 +1,4 @@
-/** Connections of the server's port that the processes of instances answer. */
+/** Connections to the server's port that processes of instances have accepted. */
 import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -14,7 +14,7 @@ interface Answer<Body> {
   body: Body;
 }
 
-/** One connection of a client, by which all its calls go. */
+/** A client that makes all its calls over one connection. */
 class Connection {
   readonly #port: number;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -25,7 +25,7 @@ class Connection {
     onTestFinished(() => this.#agent.destroy());
   }
 
-  /** How often it was made anew. */
+  /** How many connections were made so far: more than one if it was broken. */
   get made(): number {
     return this.#sockets.size;
   }
@@ -44,7 +44,7 @@ class Connection {
     return this.call<Body>('POST', path, body, headers);
   }
 
-  /** Resolves when the process that answers has begun to. */
+  /** Sends a request, and resolves once the process that answers has read its headers. */
   async beginPost<Body>(path: string, body: unknown): Promise<{ answer: Promise<Answer<Body>> }> {
     const { sent, answer } = this.#begin<Body>('POST', path, { ...json, expect: '100-continue' });
     sent.flushHeaders();
@@ -94,7 +94,7 @@ const dequeue = '/api/queues/q/dequeue';
 const timeout = 60_000;
 
 describe('with several instances', () => {
-  it('what one process enqueued another one delivers, and acknowledges', { timeout }, async () => {
+  it('one process delivers and acknowledges messages that another one enqueued', { timeout }, async () => {
     const test = await startTwo();
     const [a, b] = [new Connection(test), new Connection(test)];
     const ids = new Set<string>();
@@ -106,7 +106,7 @@ describe('with several instances', () => {
     expect(ids.size).toBe(4);
     const { instances } = (await test.get<QueueStats>('/api/queues/q/stats')).body;
     expect(instances.map(({ total }) => total.depth)).toEqual([2, 2]);
-    // Each connection gets the messages of both instances, and finishes what the other one got.
+    // Each connection dequeues messages of both instances, and the other one acknowledges them.
     const got = new Set<string>();
     while (got.size < 4) {
       const [taker, finisher] = got.size % 2 === 0 ? [a, b] : [b, a];
@@ -127,7 +127,9 @@ describe('with several instances', () => {
     expect([a.made, b.made]).toEqual([1, 1]);
   });
 
-  it('the server answers the other calls of such a connection', { timeout }, async () => {
+  it('the server answers those calls of such a connection that the process cannot answer itself', {
+    timeout,
+  }, async () => {
     const test = await startTwo();
     const connection = new Connection(test);
     const key = { 'idempotency-key': 'once' };
@@ -155,7 +157,7 @@ describe('with several instances', () => {
     expect(connection.made).toBe(1);
   });
 
-  it('they let in whom the server lets in', { timeout }, async () => {
+  it('the processes accept the same keys and sessions as the server', { timeout }, async () => {
     const test = await startTwo({ key: 'right key', monotonicMs: () => 1_000 });
     const connection = new Connection(test);
     const body = { messages: [{ payload: 1 }] };
@@ -173,7 +175,7 @@ describe('with several instances', () => {
       204,
     );
     expect((await enqueue({ cookie: cookie! })).status).toBe(401);
-    // Guesses over several processes are counted as one client's; then not even the right key is looked at.
+    // Wrong keys sent to several processes count together for one client; after too many even the right key is refused.
     const other = new Connection(test);
     const statuses = new Set<number>();
     for (let guess = 0; guess < 12; guess += 1) {
@@ -189,7 +191,7 @@ describe('with several instances', () => {
     const test = await startTwo();
     const [a, b] = [new Connection(test), new Connection(test)];
     for (const connection of [a, b, a, b]) await connection.post(messages, { messages: [{ payload: 1 }] });
-    // So each is with another process by now.
+    // Each connection is now with another process.
     expect((await test.post('/api/queues', { name: 'empty' })).status).toBe(201);
     const ends = [a, b].map((connection, at) =>
       connection.post('/api/queues/empty/dequeue', { waitMs: 30_000 }).then(
@@ -202,7 +204,7 @@ describe('with several instances', () => {
     process.kill(body.processes.find(({ instance }) => instance === 1)!.pid, 'SIGKILL');
     const broken = await Promise.race(ends);
     expect(broken.status).toBe('broken');
-    // The port is still served, at once, and what was acknowledged is there.
+    // The port is served again at once, and acknowledged messages are there.
     const later = new Connection(test);
     await vi.waitFor(async () => {
       const { status } = await later.post('/api/queues/empty/messages', { messages: [{ payload: 2 }] });
@@ -216,7 +218,7 @@ describe('with several instances', () => {
     }
   });
 
-  it('closing the server ends their waits, with an answer', { timeout }, async () => {
+  it('closing the server ends waiting calls with an answer', { timeout }, async () => {
     const test = await startTwo();
     const connection = new Connection(test);
     await connection.post(messages, { messages: [{ payload: 1 }] });

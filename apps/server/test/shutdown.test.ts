@@ -1,4 +1,4 @@
-/** SIGTERM ends the server within its bound, whatever its clients are in the middle of. */
+/** SIGTERM ends the server within its time limit, in the middle of any request. */
 import { connect, type Socket } from 'node:net';
 import { setInterval as every } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
@@ -8,7 +8,7 @@ import { makeDataDir } from './start-app.ts';
 /** A connection that sends `text` at once, then a byte of `drip` now and then, and never reads. */
 async function dripper(port: number, text: string, drip: string | undefined): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').pause();
-  socket.on('error', () => {}); // being cut off is what it is here for
+  socket.on('error', () => {}); // the server disconnects it on purpose
   onTestFinished(() => void socket.destroy());
   await new Promise<void>((resolve) => socket.once('connect', resolve));
   socket.write(text);
@@ -43,10 +43,10 @@ it('SIGTERM ends a server whose clients drip uploads, bodies and headers, say no
     ],
   ];
   for (const [text, drip] of clients) await dripper(Number(port), text, drip);
-  expect((await fetch(`${url}/api/health`)).status).toBe(200); // what was sent before has arrived
+  expect((await fetch(`${url}/api/health`)).status).toBe(200); // all bytes sent before have arrived by now
 
   server.child.kill('SIGTERM');
-  // Past its bound the server would end with 1 and a sentence.
+  // After its time limit the server would end with exit code 1 and a message.
   expect(await server.ended).toEqual({ code: 0, signal: null });
   expect(server.stderr).toBe('');
 });

@@ -1,4 +1,4 @@
-/** A statement that SQLite would run for hours ends alone: the queues, the health and the end of the server do not wait for it. */
+/** A statement that would run for hours is ended, and neither queues nor health checks nor a shutdown wait for it. */
 import type { Cluster, Committed, ErrorBody, Health } from '@shardlab/contract';
 import { describe, expect, it, vi } from 'vitest';
 import { ServerProcess } from './server-process.ts';
@@ -18,8 +18,8 @@ async function enqueue(test: TestApp, payload: string): Promise<void> {
   expect(status).toBe(201);
 }
 
-describe('over REST', () => {
-  it('answers 413, and other commits and the health go on', async () => {
+describe('a statement that would run for hours', () => {
+  it('is answered with 413, while other commits and health checks continue', async () => {
     const test = await startApp();
     await test.post('/api/queues', { name: 'q' });
     const slow = runEndless(test);
@@ -34,7 +34,7 @@ describe('over REST', () => {
     expect((await test.get('/api/queues/q')).body).toMatchObject({ ready: 2 });
   });
 
-  it('is killed with the server that is told to end', async () => {
+  it('is ended when the server is told to end', async () => {
     const server = new ServerProcess({ DATA_DIR: makeDataDir() });
     const url = await server.ready();
     const slow = fetch(`${url}/api/transactions`, {
@@ -42,7 +42,7 @@ describe('over REST', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(endless),
     });
-    // The request is in the server once a later one over the same connection pool was answered.
+    // The server has received the request once it has answered a later one over the same connection pool.
     await fetch(`${url}/api/health`);
     server.child.kill('SIGTERM');
     expect((await slow).status).toBe(413);
@@ -51,7 +51,7 @@ describe('over REST', () => {
   });
 });
 
-it('in a cluster the instance with the tables survives it, time and again', {
+it('in a cluster the instance with the tables survives such statements, also several', {
   timeout: 120_000,
 }, async () => {
   const test = await startApp();

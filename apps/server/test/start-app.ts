@@ -1,4 +1,4 @@
-/** An app over a data folder of its own, for injected requests; everything is closed and removed after the test. */
+/** Apps with data folders of their own, for injected requests. Everything is closed and removed after the test. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ export interface TestApp {
   dataDir: string;
   get<T = unknown>(url: string, headers?: Record<string, string>): Promise<Answer<T>>;
   post<T = unknown>(url: string, body?: unknown, headers?: Record<string, string>): Promise<Answer<T>>;
-  /** Sends a body as it is. */
+  /** Sends a text as the body, unchanged. */
   postText<T = ErrorBody>(url: string, text: string, contentType?: string): Promise<Answer<T>>;
   put<T = unknown>(url: string, body: unknown): Promise<Answer<T>>;
   remove<T = unknown>(url: string): Promise<Answer<T>>;
@@ -44,7 +44,7 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
   return test;
 }
 
-/** One app for all tests of a file, with an empty queue `q`: for those that are refused, or leave it as it was. */
+/** One app for all tests of a file, with an empty queue `q`, for tests that change nothing. */
 export function shareApp(): () => TestApp {
   const dataDir = makeFolder();
   let test: TestApp;
@@ -60,10 +60,10 @@ export function shareApp(): () => TestApp {
   return () => test;
 }
 
-/** The caller closes it. */
+/** Opens an app, which the caller must close. */
 export async function openApp(options: AppOptions): Promise<TestApp> {
   const { dataDir } = options;
-  // What the repository has recorded differs from version to version.
+  // The recorded runs of the repository are left out, since they differ between versions.
   const app = await createApp({ recordedDir: join(dataDir, 'recorded'), ...options });
   const close = () => app.close();
   const call = async (
@@ -103,7 +103,7 @@ export async function openApp(options: AppOptions): Promise<TestApp> {
   };
 }
 
-/** One point of a few hundred milliseconds, on the real engine. */
+/** A scenario with one point of a few hundred milliseconds, on the real engine. */
 export function smallScenario(changes: Partial<Scenario> = {}): Scenario {
   return {
     version: 2,
@@ -128,7 +128,7 @@ export function smallScenario(changes: Partial<Scenario> = {}): Scenario {
   };
 }
 
-/** A point that takes longer than any test, under a load that leaves the CPU to what is tested meanwhile. */
+/** A scenario whose only point takes longer than any test, with a load that leaves enough CPU to the test. */
 export function endlessScenario(): Scenario {
   return smallScenario({
     id: 'endless',
@@ -137,15 +137,15 @@ export function endlessScenario(): Scenario {
   });
 }
 
-/** Resolves when the run has ended, told by its events. */
+/** Starts a run, and resolves with it when it has ended. */
 export async function runToEnd(test: TestApp, scenario: Scenario): Promise<Run> {
   const { body } = await test.post<{ id: string }>('/api/runs', { scenario });
-  // The stream of a run closes when the run has ended.
+  // This resolves when the run has ended, since its event stream closes then.
   await test.app.inject({ url: `/api/runs/${body.id}/events`, headers: { host: 'localhost' } });
   return (await test.get<Run>(`/api/runs/${body.id}`)).body;
 }
 
-/** Resolves when so many dequeue calls wait. */
+/** Resolves when this number of dequeue calls is waiting. */
 export async function untilDequeuesUnderWay({ get }: TestApp, count: number): Promise<void> {
   await vi.waitFor(async () => {
     const metrics = String((await get('/metrics')).body);
@@ -153,5 +153,5 @@ export async function untilDequeuesUnderWay({ get }: TestApp, count: number): Pr
   }, waiting);
 }
 
-/** For states that come by themselves; generous, since the machine may be busy. */
+/** Options to wait for a state; the timeout is long, since the machine may be busy. */
 export const waiting = { timeout: 20_000, interval: 10 } as const;

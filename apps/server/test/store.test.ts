@@ -1,4 +1,4 @@
-/** The API on queues of NATS servers: what works, and what is refused. */
+/** The API with queues on NATS servers: the features that work, and those that are refused. */
 import type {
   Dequeued,
   Enqueued,
@@ -15,13 +15,13 @@ import { describeOnServers } from '../../../packages/jetstream/test/servers.ts';
 import { readConfig } from '../src/config.ts';
 import { startApp } from './start-app.ts';
 
-it('serves what the local engine promises', async () => {
+it('has all features with the local engine', async () => {
   const { body } = await (await startApp()).get<StoreInfo>('/api/store');
   expect(body).toMatchObject({ store: 'local', servers: [] });
   expect(body.features.map(({ feature }) => feature)).toEqual(Object.keys(storeFeatures));
 });
 
-it('reads the address of a store, and says what is wrong with one without showing it', () => {
+it('reads the address of a store, and reports errors in it without showing the address', () => {
   expect(readConfig({ STORE: 'nats://ann:secret@a:4222,nats://b:4222?replicas=3&sync=always' }).nats).toEqual(
     {
       nats: ['nats://a:4222', 'nats://b:4222'],
@@ -147,7 +147,7 @@ describeOnServers('a server whose queues are on NATS', { servers: 1 }, (servers)
     await app.remove('/api/queues/limited');
   });
 
-  it('moves messages back from an exception queue if it may consume what it then has enqueued already', async () => {
+  it('moves messages back from an exception queue if it is configured to enqueue before it consumes', async () => {
     const nats = [...servers.cluster.urls];
     const app = await startApp({ nats: { nats, transactions: 'enqueue-first' } });
     const { body } = await app.get<StoreInfo>('/api/store');

@@ -1,4 +1,4 @@
-/** A study that the server was not built with, in a folder of its own, is served as the others are. */
+/** A study in a folder of its own, with which the server was not built, is served like the others. */
 import { readFile } from 'node:fs/promises';
 import type {
   ClaimLedger,
@@ -21,7 +21,7 @@ const scenario = JSON.parse(
 
 const isZ2 = ({ id }: { id: string }) => id === 'Z2';
 
-it('its document, claims, program and systems are told, and its runs are measured, judged and shown', async () => {
+it('its document, claims, program and systems are described, and its runs are measured, judged and shown', async () => {
   const server = await startApp({ studies });
   const { get } = server;
   const told = (await get<StudyList>('/api/studies')).body;
@@ -32,18 +32,18 @@ it('its document, claims, program and systems are told, and its runs are measure
   const claims = ledger.filter((claim) => claim.study === 'toy');
   expect(ledger).toHaveLength(bundledStudies.claims.length + claims.length);
 
-  // The program runs in the thread of the run, which has to find it by itself.
+  // The run has a thread of its own, which must load the program of the study itself.
   const run = await runToEnd(server, scenario);
   expect(run).toMatchObject({ status: 'done', error: null });
   expect(run.claims).toMatchObject([
     { id: 'Z1', verdict: 'holds' },
     { id: 'Z2', value: 0.25 },
   ]);
-  // A run has ended before its verdicts are kept.
+  // The verdicts of a run are stored after its end.
   const measuredClaim = async () => (await get<ClaimLedger>('/api/claims')).body.claims.find(isZ2);
   await expect.poll(measuredClaim).toMatchObject({ study: 'toy', last: { value: 0.25 } });
 
-  // A test of the dashboard reads the same file. What differs from machine to machine is left out.
+  // A test of the dashboard reads the same file, so values that differ between machines are left out.
   const points = run.points.map(({ conditions: _, repeats: _all, ...point }) => ({ ...point, repeats: [] }));
   const fixture = new URL('../../web/test/fixtures/toy-study.json', import.meta.url);
   expect({ study, program, systems, claims, scenario: run.scenario, points }).toEqual(
@@ -73,7 +73,7 @@ it('its program is in the schema of scenarios, its own scenario is listed as bui
   ]);
 });
 
-it('a run of a system that this machine lacks is refused with what it needs, and none is queued', async () => {
+it('a run of a system that is not installed is refused with what it needs, and not queued', async () => {
   const { get, post } = await startApp({ studies });
   const asked = { scenario: { ...scenario, systems: ['wooden-box', 'locked-box'] } };
   const needs = 'locked-box needs its key; ask who locked it';

@@ -14,13 +14,13 @@ const tick = (atMs: number): Tick => ({
 });
 
 describe('the ticks that are kept', () => {
-  it('are all of them while they are few', () => {
+  it('are all ticks while there are few', () => {
     const history = new TickHistory({ countMax: 4, bytesMax: 1000 });
     for (let at = 0; at < 4; at++) expect(history.add(tick(at), 10)).toEqual({ keepAs: at, thinTo: null });
     expect(history.ticks.map(({ atMs }) => atMs)).toEqual([0, 1, 2, 3]);
   });
 
-  it('stay within their bounds, evenly spread, and a copy that follows the advice is the same', () => {
+  it('stay within their bounds and evenly spread, and a copy that follows the returned instructions is the same', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 300 });
     fc.assert(
       fc.property(

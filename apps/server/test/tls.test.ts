@@ -1,4 +1,4 @@
-/** TLS by two files, and settings of it that cannot be. */
+/** TLS, which is configured by two files, and invalid settings. */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +29,7 @@ function call(url: string, method: string, headers: Record<string, string>, body
   });
 }
 
-it('the server speaks TLS, and its cookie travels by nothing else', async () => {
+it('the server speaks TLS, and its cookie is sent over TLS only', async () => {
   const server = new ServerProcess({ DATA_DIR: makeDataDir(), TLS_CERT, TLS_KEY, SHARDLAB_KEY: 'k' });
   const url = await server.ready();
   expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
@@ -64,12 +64,12 @@ describe('TLS_CERT and TLS_KEY', () => {
     ['a file is no PEM', { TLS_CERT: fileURLToPath(import.meta.url), TLS_KEY }, /not a certificate/],
     ['they are swapped', { TLS_CERT: TLS_KEY, TLS_KEY: TLS_CERT }, /not a certificate/],
   ];
-  it.each(faults)('end the start if %s', (_what, env, sentence) => {
+  it.each(faults)('make the start fail if %s', (_what, env, sentence) => {
     expect(() => readConfig(env)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
     expect(() => readConfig(env)).toThrow(sentence);
   });
 
-  it('give the pair as it is in the files', () => {
+  it('provide the certificate of the file', () => {
     expect(readConfig({ TLS_CERT, TLS_KEY }).tls?.cert).toContain('BEGIN CERTIFICATE');
     expect(readConfig({}).tls).toBeNull();
   });

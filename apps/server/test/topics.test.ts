@@ -1,4 +1,4 @@
-/** Topics over HTTP: subscribers, recipients, and what each subscriber still has before it. */
+/** Topics over HTTP: subscribers, recipients, and the backlog of each subscriber. */
 import type {
   Browsed,
   Dequeued,
@@ -88,7 +88,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic
 });
 
 describe('a subscriber', () => {
-  it('gets what is committed after it came, and subscribing twice changes nothing', async () => {
+  it('gets the messages that are committed after it subscribed, and subscribing twice changes nothing', async () => {
     const test = await withTopic('first');
     await publish(test, { payload: 'before' });
     const made = await test.post<SubscriberInfo>(subscribersUrl, { name: 'second', durable: false });
@@ -105,7 +105,7 @@ describe('a subscriber', () => {
     expect(payloads(await take(test, 'second'))).toEqual(['after']);
   });
 
-  it('that is removed leaves its messages behind, and what it held', async () => {
+  it('that is removed loses its messages, including those that it held', async () => {
     const test = await withTopic('a', 'b');
     await publish(test, { payload: 1 });
     const [held] = await take(test, 'a');
@@ -134,10 +134,16 @@ describe('a subscriber', () => {
 
 describe('misuse of a topic', () => {
   it.each<[string, string, unknown, number, string]>([
-    ['a dequeue for nobody', `${url}/dequeue`, {}, 422, 'OPTIONS_INVALID'],
-    ['a dequeue for a stranger', `${url}/dequeue`, { subscriber: 'x' }, 404, 'SUBSCRIBER_NOT_FOUND'],
+    ['a dequeue without a subscriber', `${url}/dequeue`, {}, 422, 'OPTIONS_INVALID'],
     [
-      'a stranger among the recipients',
+      'a dequeue for an unknown subscriber',
+      `${url}/dequeue`,
+      { subscriber: 'x' },
+      404,
+      'SUBSCRIBER_NOT_FOUND',
+    ],
+    [
+      'an unknown subscriber among the recipients',
       `${url}/messages`,
       { messages: [{ payload: 1, recipients: ['a', 'x'] }] },
       404,
@@ -180,7 +186,7 @@ describe('misuse of a topic', () => {
     expect(await subscribersOf(test)).toMatchObject([{ name: 'a', backlog: 0 }]);
   });
 
-  it('in an address is reported too', async () => {
+  it('in the address of a request is reported too', async () => {
     const test = await withTopic('a');
     await test.post('/api/queues', { name: 'q' });
     for (const [address, status, code] of [

@@ -11,7 +11,7 @@ async function withQueue(spec: Record<string, unknown> = {}) {
   return { ...test, enqueue };
 }
 
-it('the next message is traced if somebody asks, and found by its id and in the list', async () => {
+it('the next message is traced on request, and found by its id and in the list', async () => {
   const { get, post, enqueue } = await withQueue();
   expect((await post('/api/queues/q/traces', { next: 1 })).status).toBe(204);
   const [traced, other] = [await enqueue(), await enqueue()];
@@ -35,7 +35,7 @@ it('the next message is traced if somebody asks, and found by its id and in the 
   });
 });
 
-it('what cannot be traced is refused', async () => {
+it('a trace of a message that cannot be traced is refused', async () => {
   const { get, post } = await withQueue({ kind: 'unsharded' });
   const ofUnsharded = await get<ErrorBody>('/api/queues/q/messages/100.1/trace');
   expect(ofUnsharded).toMatchObject({ status: 422, body: { code: 'FEATURE_UNSUPPORTED' } });

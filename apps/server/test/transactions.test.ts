@@ -41,7 +41,7 @@ describe('a transaction', () => {
     expect(await info(test, 'mails')).toMatchObject({ ready: 2 });
   });
 
-  it('changes nothing where one part of it fails', async () => {
+  it('changes nothing if one part of it fails', async () => {
     const test = await withTable();
     const enqueue = [{ queue: 'mails', messages: [{ payload: 1 }] }];
     const insert = { sql: "INSERT INTO customer (name) VALUES ('Ada')" };
@@ -64,7 +64,7 @@ describe('a transaction', () => {
     expect(await info(test, 'mails')).toMatchObject({ enqueued: 0 });
   });
 
-  it('carries integers past 2^53 and bytes without loss, and refuses those that JSON has changed', async () => {
+  it('keeps integers past 2^53 and bytes exact, and refuses JSON numbers that would have lost digits', async () => {
     const test = await withTable();
     const values = [
       { integer: '9223372036854775807' },

@@ -1,4 +1,4 @@
-/** What the server refuses as not supported, and what the page of the white paper lists as not built. */
+/** Every feature that the server refuses as not supported is listed as not built on the page of the white paper. */
 import type { StudyList } from '@shardlab/contract';
 import { expect, it } from 'vitest';
 import { unsupportedByRoute, unsupportedRoutes } from '../src/http/unsupported.ts';
@@ -11,7 +11,7 @@ async function notBuilt(): Promise<string[]> {
   return body.studies.find(({ id }) => id === 'white-paper')!.notBuilt.map(({ feature }) => feature);
 }
 
-/** By what the server refuses: a field, a value of one, or a route. */
+/** The listed feature for everything that the server refuses: a field, a value of a field, or a route. */
 const listedAs: Readonly<Record<string, string>> = {
   dedupKey: 'Deduplication of messages',
   expiresInMs: 'Expiry of messages',
@@ -31,7 +31,7 @@ it('every feature that the server refuses is listed as not built', async () => {
   expect(await notBuilt()).toEqual(expect.arrayContaining(Object.values(listedAs)));
 });
 
-it('what the paper names and the engine does not have is listed as not built', async () => {
+it('features of the paper that the engine does not have are listed as not built', async () => {
   expect(await notBuilt()).toEqual(
     expect.arrayContaining([
       'Selectors',

@@ -1,4 +1,4 @@
-/** Schemathesis in a Python environment of its own, beside what else this machine has made of the sources. */
+/** Installs Schemathesis in a Python environment of its own, in the folder of generated files. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const program = join(environment, 'bin', 'schemathesis');
 
 export type Installed = { program: string } | { missing: string };
 
-/** Installs it at the first call, from PyPI, in at most `msMax`. `missing` is why it is not there, as part of a sentence. */
+/** Installs Schemathesis from PyPI at the first call, in at most `msMax`. `missing` says why it failed, as part of a sentence. */
 export function installSchemathesis({ msMax }: { msMax: number }): Installed {
   if (existsSync(program)) return { program };
   const deadline = Date.now() + msMax;
@@ -21,7 +21,7 @@ export function installSchemathesis({ msMax }: { msMax: number }): Installed {
   if (run('python3', ['-m', 'venv', environment]).status !== 0) {
     return remove('python3 has no module venv (on Debian: apt install python3-venv)');
   }
-  // Python compiles a module when it is first used; most never are.
+  // Compiling all modules takes long, and Python compiles those that are used anyway.
   const options = ['--quiet', '--no-compile', '--disable-pip-version-check', '--retries', '1'];
   const pip = ['-m', 'pip', 'install', ...options];
   const installed = run(join(environment, 'bin', 'python3'), [...pip, `schemathesis==${version}`]);
@@ -30,7 +30,7 @@ export function installSchemathesis({ msMax }: { msMax: number }): Installed {
   return remove(`pip could not install schemathesis ${version} (${reason || 'it took too long'})`);
 }
 
-/** A later call starts anew. */
+/** Removes what was installed in part, so that a later call starts again. */
 function remove(missing: string): Installed {
   rmSync(environment, { recursive: true, force: true });
   return { missing };

@@ -12,13 +12,13 @@ import { fileURLToPath } from 'node:url';
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 export interface ConformanceOptions {
-  /** Of Schemathesis. */
+  /** Path of the program Schemathesis. */
   program: string;
   seed: number;
   phases: readonly ('examples' | 'coverage' | 'fuzzing' | 'stateful')[];
-  /** Generated requests per operation and phase, at most; the coverage phase has as many as the schemas have corners. */
+  /** Most generated requests per operation and phase; the coverage phase has as many as the schemas have boundary cases. */
   casesPerOperation: number;
-  /** Then everything is killed, and the run has failed. */
+  /** Time after which everything is killed and the run fails. */
   msMax: number;
   /** Receives what Schemathesis prints, as it comes. */
   onText?: (text: string) => void;
@@ -44,7 +44,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
       env: {
         ...process.env,
         CONFORMANCE_RUN_ID: runId,
-        // What Python has compiled stays out of this repository, and is there at the next run.
+        // Compiled modules are kept for the next run, outside of the sources.
         PYTHONPYCACHEPREFIX: join(dirname(options.program), '..', 'compiled'),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -116,7 +116,7 @@ function startServer(dataDir: string) {
   return { ready, end, log: () => logged };
 }
 
-/** What `schemathesis.toml` names, so that requests reach more than "not found". Returns the id of a run. */
+/** Adds the queues and runs that `schemathesis.toml` names, so that requests do not only get "not found". Returns the id of a run. */
 async function addTestData(url: string): Promise<string> {
   const post = async (path: string, body: object) => {
     const answer = await fetch(url + path, {
@@ -138,6 +138,6 @@ async function isHealthy(url: string): Promise<boolean> {
   return answer?.status === 200;
 }
 
-/** From the summary of Schemathesis: "  10125 generated, 10125 passed". */
+/** The number of cases in the summary of Schemathesis: "  10125 generated, 10125 passed". */
 const countCases = (output: string) =>
   Number(/([\d,]+) generated/.exec(output)?.[1]?.replaceAll(',', '') ?? 0);
