@@ -62,7 +62,7 @@ const groups = apiGroups(api, 'http://here:7070', false);
 const callOf = (id: string) => groups.flatMap(({ calls }) => calls).find((call) => call.id === id)!;
 
 describe('the reference of the API', () => {
-  test('has the groups that have calls, in the order of the description, then the others', () => {
+  test('has the groups with calls in the order of the description, then groups that it does not list', () => {
     expect(groups.map(({ name, calls }) => [name, calls.length])).toEqual([
       ['queues', 3],
       ['services', 1],
@@ -93,7 +93,7 @@ describe('the reference of the API', () => {
     ]);
   });
 
-  test('has an example for a shell, with the key where the server has one', () => {
+  test('has an example for a shell, with the key if the server has one', () => {
     expect(callOf('get-api-queues-queue-payload').curl).toBe(
       "curl 'http://here:7070/api/queues/parcels/payload?receipt=receipt'",
     );
@@ -133,7 +133,7 @@ test.each([
   expect(typeInWords(schema, () => ({}))).toBe(words);
 });
 
-test('an address of the reference keeps what is searched and the open call', () => {
+test('the address of the reference has the search text and the open call', () => {
   expect(readApiSearch({ text: 'queue', call: 'get-api-queues', other: 1 })).toEqual({
     text: 'queue',
     call: 'get-api-queues',

@@ -108,7 +108,7 @@ test('small multiples on shared axes, with intervals, labels at the lines and th
   );
 });
 
-test('a curve that a document prints, behind our lines', async () => {
+test('a curve of a document, behind our lines', async () => {
   const element = svgElement();
   createScalingChart(element, noEvents).update({
     ...scalingData(560, 320),
@@ -208,7 +208,7 @@ test('the cursor is hidden outside the time range', () => {
   expect(line.getAttribute('visibility')).toBe('hidden');
 });
 
-test('a time chart without values has no axis of them, and says why', () => {
+test('a time chart without values has no value axis, and says why', () => {
   const element = svgElement();
   const chart = createTimeChart(element, { onCursor: () => {} });
   const textsOf = (shown: TimeMarks): string[] => {

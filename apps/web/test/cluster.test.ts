@@ -27,7 +27,7 @@ const metrics = (enqueued: number, consumed: number) => ({
   scrub: { completed: 0, lastCompletedAtMs: null, findings: [] },
 });
 
-/** Instance `id`, hosted by the process of instance `host`. The process of instance n has the pid 100 + n. */
+/** The instance `id`, hosted by the process of instance `host`. The process of instance n has the pid 100 + n. */
 function instance(
   id: number,
   host: number | null = id,
@@ -167,7 +167,7 @@ describe('the processes of instances', () => {
     expect(hostedBy(instance(1, 3), instance(2), instance(3))).toEqual([[], [2], [3, 1]]);
   });
 
-  it('list an instance that nobody hosts under its own process', () => {
+  it('list an instance without a host under its own process', () => {
     expect(hostedBy(instance(1), instance(2, null))).toEqual([[1], [2]]);
     // The catalog still names the killed process.
     const orphan = instance(2, null, { host: { pid: 4711, instance: 2 } });

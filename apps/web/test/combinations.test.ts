@@ -1,4 +1,4 @@
-/** Figures of runs without an axis: a named row for each combination, its bar and what its repeats leave open. */
+/** Figures of runs without an axis: each combination of parameters has a named row, a bar, and the range of its repeats. */
 import type { Params, Point, ProgramInfo, Run, Scenario } from '@shardlab/contract';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ const program: ProgramInfo = {
       over: 'the coupling of the branches',
       names: { loose: 'loosely coupled', tight: 'tightly coupled, a lock from start to end' },
     },
-    // The values of an enumeration without names are words too.
+    // Values of this parameter are words, although they have no names.
     { name: 'fault', title: 'fault', over: 'faults', one: '{}', many: '{}' },
     { name: 'instances', title: 'instances', over: 'instances', one: '{} instance', many: '{} instances' },
     { name: 'syncMs', title: 'sync', over: 'the emulated sync', many: 'sync of {} ms' },
@@ -79,7 +79,7 @@ const run = (change: Partial<Scenario> = {}, scale: Run['scale'] = 'full') => ({
 const view = (metric = gap!) => combinationRows(run(), { program, metric, live: null });
 
 describe('a run has no axis', () => {
-  test('if what varies are words, instances or a parameter that may be zero', () => {
+  test('if its sweep varies words, instances or a parameter that may be zero', () => {
     expect(sweepAxis(sweep, program)).toBeNull();
     expect(sweepAxis({}, program)).toBeNull();
     expect(sweepAxis({ syncMs: [0, 5] }, program)).toBeNull();
@@ -89,7 +89,7 @@ describe('a run has no axis', () => {
     ).toBeNull();
   });
 
-  test('at a scale whose sweep has one value of it', () => {
+  test('at a scale whose sweep has only one value of the axis', () => {
     const change = { sweep: { ...sweep, syncMs: [1, 10] }, quick: { sweep: { syncMs: [1] } } };
     const options = { program, metric: gap!, expectsPoints: true, live: null, tables: [] };
     expect(scalingView(run(change), options)?.axis.id).toBe('syncMs');
@@ -98,7 +98,7 @@ describe('a run has no axis', () => {
 });
 
 describe('the rows of a run', () => {
-  test('are, once it is done, those that it measured', () => {
+  test('are only the measured combinations once it is done', () => {
     const planned = view().rows.length;
     const { rows, leftOut } = combinationRows(
       { ...run(), status: 'done' },
@@ -110,7 +110,7 @@ describe('the rows of a run', () => {
     expect(combinationRows(none, { program, metric: gap!, live: null }).rows).toHaveLength(planned);
   });
 
-  test('are those of its plan, named by what varies, with the value of each measured point', () => {
+  test('are those of its plan, named by the varied parameters, with the value of each measured point', () => {
     expect(view().rows.map(({ name, value, text }) => [name, value, text])).toEqual([
       ['loosely coupled, none, 1 instance', null, 'none'],
       ['loosely coupled, none, 2 instances', null, 'not measured'],
@@ -138,7 +138,7 @@ describe('the rows of a run', () => {
     expect(ranges).toEqual([[2_000, 2_600], [900, 1_100], null]);
   });
 
-  test('name the system where there are several, or nothing else varies', () => {
+  test('name the system if there are several, or nothing else varies', () => {
     const one = combinationRows(run({ sweep: {} }), { program, metric: gap!, live: null });
     expect(one.rows.map(({ name }) => name)).toEqual(['XA embedded']);
     const two = run({ sweep: { fault: ['none', 'kill'] }, systems: ['xa-embedded', 'xa-remote'] });
@@ -164,7 +164,7 @@ describe('the rows of a run', () => {
     ]);
   });
 
-  test('are walked by arrow keys, and stay at their ends', () => {
+  test('are selected with arrow keys, which stop at the ends', () => {
     const { rows } = view();
     const first = moveRow(rows, null, 'ArrowDown');
     expect(first).toBe(rows[0]!.key);
@@ -221,7 +221,7 @@ describe('the chart of combinations', () => {
   });
 });
 
-test('a text breaks between words into lines that fit, and says so where it is cut', () => {
+test('a text breaks between words into lines that fit, and ends with an ellipsis if it is cut', () => {
   expect(wrapText('tightly coupled, 2 instances', 100, 2)).toEqual(['tightly coupled,', '2 instances']);
   expect(wrapText('one two three four five', 60, 2)).toEqual(['one two', 'three fou…']);
   const word = fc.stringMatching(/^[a-z]{1,12}$/);

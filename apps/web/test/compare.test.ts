@@ -54,7 +54,7 @@ const fast = run(
 const noEvents = { onCursor: () => {}, onSelect: () => {} };
 
 describe('a comparison of runs', () => {
-  test('names the settings in which they differ, and no other', () => {
+  test('names exactly the settings in which they differ', () => {
     expect(configDifferences([slow, fast], program)).toEqual([
       { name: 'Payload bytes', values: ['512', '2048'] },
     ]);
@@ -73,7 +73,7 @@ describe('a comparison of runs', () => {
     ]);
   });
 
-  test('matches points by what the runs vary, without the parameter that is examined', () => {
+  test('matches points by the varied parameters, except the one that is examined', () => {
     const rows = comparedPoints([slow, fast], 'dequeuePerSec', program);
     expect(rows.map(({ words }) => words)).toEqual([
       'sharded, 1 thread',
@@ -83,7 +83,7 @@ describe('a comparison of runs', () => {
     expect(rows.map(({ ratios }) => ratios[0])).toEqual([null, null, null]);
   });
 
-  test('has an interval from five repeats on, which says whether a figure changed', () => {
+  test('has an interval from five repeats on, which shows whether a figure changed', () => {
     const rows = comparedPoints([slow, fast], 'dequeuePerSec', program);
     const ratios = rows.map(({ ratios: each }) => each[1]!);
     expect(ratios.map(({ ratio }) => Math.round(ratio * 100) / 100)).toEqual([1.5, 1, 0.5]);
@@ -116,7 +116,7 @@ describe('a comparison of runs', () => {
     await expect(savedFile(element, 'Dequeue rate as a multiple')).toMatchFileSnapshot('__svg__/compare.svg');
   });
 
-  test('has no two labels of ticks that touch, on a phone', () => {
+  test('has no overlapping tick labels on a phone', () => {
     const labelsAt = (width: number) => {
       const far = run('d', [measured(1, 31_000)]);
       const element = svgElement();
@@ -136,7 +136,7 @@ describe('a comparison of runs', () => {
   });
 });
 
-test('links keep what can be shown: at most six different runs, and known words', () => {
+test('keeps only valid parts of a link: at most six different runs, and known values', () => {
   expect(readCompareSearch({ runs: 'a,b,a' })).toEqual({ runs: ['a', 'b'] });
   expect(readCompareSearch({ runs: [1, '', ...'abcdefgh'], metric: 'x' })).toEqual({
     runs: ['a', 'b', 'c', 'd', 'e', 'f'],
@@ -146,14 +146,14 @@ test('links keep what can be shown: at most six different runs, and known words'
   expect(readExplainSearch({ unit: 'miles', point: 'p', against: 3 })).toEqual({ point: 'p' });
 });
 
-test('a percentile file has the form that the plotter of HdrHistogram reads', () => {
+test('has a percentile file in the format of HdrHistogram’s plotter', () => {
   const lines = toHgrm({ p50: 1, p90: 2, p99: 4, p999: 8, max: 16, count: 10_000 }).split('\n');
   expect(lines[0]!.trim().split(/\s+/)).toEqual(['Value', 'Percentile', 'TotalCount', '1/(1-Percentile)']);
   expect(lines[4]!.trim().split(/\s+/)).toEqual(['4.000', '0.990000000000', '9900', '100.00']);
   expect(lines[6]!.trim().split(/\s+/)).toEqual(['16.000', '1.000000000000', '10000', 'inf']);
 });
 
-test('a whole distribution has a row for each tick of HdrHistogram', () => {
+test('has a row of a whole distribution for each tick of HdrHistogram', () => {
   const ticks = percentileTicks(4);
   const ticksUs = ticks.map((share) => Math.round(share * 4_000));
   const latency = { p50: 2, p90: 4, p99: 4, p999: 4, max: 4, count: 4 };

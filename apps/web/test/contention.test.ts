@@ -35,7 +35,7 @@ const unsharded = measured(
 );
 const sharded = measured('sharded', [wait('log file sync', 80_000, 'commit')], [0.4, 0.4, 0.4, 0.4]);
 
-test('sessions of a queue are those on a core or in a wait of the queue, over all repeats', () => {
+test('sessions of a queue are those on CPU or in a wait of the queue, over all repeats', () => {
   const { total, cores, waits } = queueSessions(unsharded);
   expect(cores).toBeCloseTo(0.84);
   expect(total).toBeCloseTo(62);
@@ -45,21 +45,21 @@ test('sessions of a queue are those on a core or in a wait of the queue, over al
   ]);
 });
 
-test('why one queue is slower is told from its waits, at one point of both', () => {
+test('the sentence explains from the waits why one queue is slower, at a point of both', () => {
   expect(whySentence([unsharded, sharded], 2)).toBe(
     'With 4 instances and 32 threads, of 62 sessions working or waiting for the unsharded queue, 55 wait for the write lock; 0.84 of 2 cores are busy. ' +
       'Of 42 for the sharded queue, 40 wait for “log file sync”, in 4 files at once; 1.6 of 2 cores are busy.',
   );
 });
 
-test('where it was recorded, the sentence says for how long the lock is held', () => {
+test('the sentence says for how long the lock is held, if that was recorded', () => {
   const record = { event: 'write lock', instance: null, everyMs: 20, sessions: [], samples: [] };
   expect(whySentence([{ ...unsharded, holders: [{ ...record, holds: 1_000, heldMs: 812 }] }], 2)).toBe(
     'With 4 instances and 32 threads, of 62 sessions working or waiting for the unsharded queue, 55 wait for the write lock, which is held for 812\u202fµs at a time; 0.84 of 2 cores are busy.',
   );
 });
 
-test('a queue whose sessions wait for nothing says so, and one without activity says nothing', () => {
+test('the sentence says if sessions of a queue wait for nothing, and is missing for a queue without activity', () => {
   expect(whySentence([measured('sharded', [], [0.5])], null)).toBe(
     'With 4 instances and 32 threads, of 0.5 sessions working or waiting for the sharded queue, none waits; 0.5 cores are busy.',
   );
@@ -86,14 +86,14 @@ const tick = (system: string, instances: number, waitMs: Record<string, number>)
   })),
 });
 
-test('waits are averaged over the span of their own sample, whatever ticks were left out before it', () => {
+test('waits are averaged over the time span of their sample, even if ticks before it were left out', () => {
   const one = tick('sharded', 1, { commit: 500 });
   const longer = { ...one, instances: one.instances.map((sample) => ({ ...sample, spanMs: 1_000 })) };
   expect(sessionsAt(one).instances[0]!.commit).toBe(2);
   expect(sessionsAt(longer).instances[0]!.commit).toBe(0.5);
 });
 
-test('a wait that is counted when it ends never gives more waiting sessions than there are', () => {
+test('a long wait that is counted when it ends never makes more sessions wait than there are', () => {
   const now = sessionsAt(tick('sharded', 2, { commit: 1_000_000 }));
   expect(now.sessions).toBe(64);
   expect(now.instances.map(({ commit }) => commit)).toEqual([32, 32]);
@@ -134,7 +134,7 @@ test('every session is a dot: waiters in front of the one gate, committers in th
     }
 });
 
-test('many sessions share dots, and a narrow page has the sides one above the other', () => {
+test('a dot stands for several of many sessions, and a narrow page has the queues one above the other', () => {
   const busy = { ...tick('sharded', 2, {}), params: { instances: 2, threads: 256 } };
   const layout = layoutContention([side('sharded', '', busy), side('unsharded', '', null)], 360);
   expect(layout.perDot).toBe(6);
@@ -142,7 +142,7 @@ test('many sessions share dots, and a narrow page has the sides one above the ot
   expect(layout.sides[1]).toMatchObject({ figure: 'not measured', dots: [], counter: null });
 });
 
-test('a rate that has no room beside a long title stands below it', () => {
+test('a rate that does not fit beside a long title is placed below it', () => {
   const long = { ...sides[1]!, title: 'Unsharded, 1 instance, 1 thread, 5 ms round trip' };
   const belowAt = (width: number) =>
     layoutContention([sides[0]!, long], width).sides.map(({ figureIsBelow }) => figureIsBelow);

@@ -1,4 +1,4 @@
-/** Curves that a document prints: which charts have them, and how they are drawn. */
+/** Curves that a document prints: which charts show them, and how they are drawn. */
 import type { DocumentTable, Run } from '@shardlab/contract';
 import { describe, expect, test } from 'vitest';
 import { documentCurves } from '../src/model/document-curves.ts';
@@ -39,7 +39,7 @@ const curvesOf = (of: ReturnType<typeof run>, metric = 'gets', axis = 'pairs') =
     metric: { id: metric },
   });
 
-test('a table that says so is a curve, in order and without what a logarithmic axis has not', () => {
+test('a table that is marked as a curve becomes one, in order and without values that a logarithmic axis cannot show', () => {
   expect(curvesOf(run())).toEqual([
     {
       id: 'pairs',
@@ -54,14 +54,14 @@ test('a table that says so is a curve, in order and without what a logarithmic a
   ]);
 });
 
-test('the axis is that of the run, at its scale', () => {
+test('a curve is restricted to the axis of the run at its scale', () => {
   const shorter = run({ quick: { sweep: { pairs: [1, 16] } } });
   const [curve] = curvesOf({ ...shorter, scale: 'quick' });
   expect(curve?.points.map(({ x }) => x)).toEqual([1, 8]);
   expect(curvesOf(run({ sweep: { pairs: [8, 16] } })), 'one point is no curve').toEqual([]);
 });
 
-test('only runs that repeat it have it', () => {
+test('a curve is shown only with runs that repeat its measurement', () => {
   expect(curvesOf(run({ program: 'queue' }))).toEqual([]);
   expect(curvesOf(run(), 'rate')).toEqual([]);
   expect(curvesOf(run(), 'gets', 'copies')).toEqual([]);
@@ -69,7 +69,7 @@ test('only runs that repeat it have it', () => {
   expect(curvesOf(run({ sweep: { pairs: [1, 8], method: ['subscriber', 'listen'] } }))).toHaveLength(1);
 });
 
-describe('its label', () => {
+describe('the label of a curve', () => {
   const frame = { width: 600, height: 300, margin: { top: 10, right: 10, bottom: 10, left: 40 } };
   const geometry = scalingGeometry([], { frame, xs: [1, 64], references: [], domain: [10, 1_000] });
   const text = 'The document, its table';
@@ -86,7 +86,7 @@ describe('its label', () => {
     expect(atTop.x).toBeGreaterThanOrEqual(geometry.left);
   });
 
-  test('is clear of the curve that it stands over', () => {
+  test('does not cover the curve below it', () => {
     const falling = [
       { x: 16, value: 300 },
       { x: 32, value: 200 },
@@ -95,7 +95,7 @@ describe('its label', () => {
     expect(placed(falling).y).toBeLessThan(geometry.y(200));
   });
 
-  test('is clear of measured lines: below if one runs above, elsewhere if the end is taken on both sides', () => {
+  test('does not cover measured lines: it is below the curve if a line is above, and moves along it if both sides are taken', () => {
     const curve = [
       { x: 1, value: 100 },
       { x: 64, value: 100 },

@@ -1,4 +1,4 @@
-/** Who had a lock and who waited: the lanes, words and table of what a trial sampled. */
+/** Holders and waiters that a trial sampled: their lanes, their description in words, and their table. */
 import { describe, expect, test } from 'vitest';
 import {
   holderLanes,
@@ -38,7 +38,7 @@ describe('holders and waiters of an event', () => {
     ]);
   });
 
-  test('have one more lane for holders that are no sessions, such as groups', () => {
+  test('have one more lane for holders that are not sessions, such as groups', () => {
     const [holder, ...sessions] = holderLanes(group);
     expect(holder).toMatchObject({ label: 'holder' });
     expect(holder!.spans.map(({ name, from, to }) => [name, from, to])).toEqual([
@@ -48,13 +48,13 @@ describe('holders and waiters of an event', () => {
     expect(sessions).toHaveLength(3);
   });
 
-  test('are at most 16 lanes: those that had it most often, in their order', () => {
+  test('are at most 16 lanes: those of the most frequent holders, in their order', () => {
     const lanes = holderLanes(crowd(40));
     expect(lanes).toHaveLength(16);
     for (const { spans } of lanes) expect(spans.some(({ tone }) => tone === 'holds')).toBe(true);
   });
 
-  test('are told in words, as a whole and at a moment', () => {
+  test('are described in words, as a whole and at a moment', () => {
     expect(holdersInWords(lock)).toBe(
       'In 75 % of 4 samples a holder was seen. A median of 2 sessions waited, at most 2. It was held 40 times, for 1.5\u202fms on average.',
     );
@@ -75,7 +75,7 @@ describe('holders and waiters of an event', () => {
     expect(rows[3]).toEqual([60, null, 0, '']);
   });
 
-  test('of a point are its records of that event; an older point has none', () => {
+  test('of a point are its records of the event; a point from before they were recorded has none', () => {
     expect(holdersOf({ ...point(), holders: [lock, group] }, 'log file sync')).toEqual([group]);
     expect(holdersOf(point(), 'write lock')).toEqual([]);
   });

@@ -9,7 +9,7 @@ const pair = (options: PointOptions, sharded: number, unsharded: number): Point[
   point({ ...options, system: 'unsharded', dequeuePerSec: unsharded }),
 ];
 
-test('the headline compares at the most loaded common point, not at the most impressive one', () => {
+test('the headline compares systems at the most loaded common point, not at the largest ratio', () => {
   const found = comparableEvidence([
     ...pair({ instances: 1, threads: 1 }, 9_000, 100),
     ...pair({ instances: 4, threads: 32 }, 20_000, 4_000),
@@ -29,7 +29,7 @@ test('points of different workloads are never compared', () => {
   expect(comparableEvidence([...pair({}, 5_000, 0)])).toBeNull();
 });
 
-test('the highlights of a run say beside the ratio who commits', () => {
+test('the highlights of a run name who commits, next to the ratio', () => {
   const at = { instances: 4, threads: 32 };
   const points = pair(at, 20_000, 4_000);
   const comparedAt = (all: Point[]) =>
@@ -70,7 +70,7 @@ const environment = {
 };
 const conditions = (notSteady: number, disturbed: number) => ({ notSteady, disturbed, measuredAgain: 0 });
 
-test('a quiet run of five repeats is trusted, in words', () => {
+test('an undisturbed run of five repeats has no doubts, and says why in words', () => {
   const points = [{ ...point(), conditions: conditions(0, 0) }];
   expect(trustOf({ environment, points, watched: false }, 5)).toEqual({
     doubt: null,
@@ -106,7 +106,7 @@ test.each([
   expect(trust.repeats).toContain('provisional');
 });
 
-test('the run of a headline is done, at full scale before quick, then the newest', () => {
+test('the headline is of a finished run: the newest one at full scale, or else at quick scale', () => {
   const run = (
     id: string,
     status: RunSummary['status'],
@@ -131,7 +131,7 @@ test('the run of a headline is done, at full scale before quick, then the newest
   expect(chosenRun([])).toBeNull();
 });
 
-test('a load before the run is no noise where each repeat was watched and nothing disturbed it', () => {
+test('a load before the run raises no doubt if every repeat was checked and none was disturbed', () => {
   const points = [{ ...point(), conditions: conditions(0, 0) }];
   const run = { environment: { ...environment, loadAverage: 1.8 }, points, watched: false };
   expect(trustOf(run, 5)).toMatchObject({ doubt: null, load: 'load 1.8 before the run, on 2 cores' });

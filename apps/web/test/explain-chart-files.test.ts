@@ -95,7 +95,7 @@ test('the waterfall from one point to another', async () => {
   await expect(savedFile(element, 'Time of a message')).toMatchFileSnapshot('__svg__/waterfall.svg');
 });
 
-test('a histogram of ours beside one of a document', async () => {
+test('a measured histogram beside one of a document', async () => {
   const { first, count, shares } = sharesOf([
     [0, 0, 0, 0, 0, 0, 0, 0, 40, 220, 300, 180, 60, 12, 3],
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 941, 422, 173, 11, 2],
@@ -115,7 +115,7 @@ test('a histogram of ours beside one of a document', async () => {
   await expect(savedFile(element, 'Nanoseconds of a get')).toMatchFileSnapshot('__svg__/histogram.svg');
 });
 
-/** One post, one session that gets the message, five that wake for nothing, one after the other through the mutex. */
+/** One post, one session that gets the message, and five that wake for nothing; they get the mutex one after the other. */
 const herd: Swimlane[] = [
   {
     session: 7,

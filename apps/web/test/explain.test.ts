@@ -20,7 +20,7 @@ import { program } from './fixtures/program.ts';
 const groups = activityGroups(contended, { sweep: overThreads, program });
 
 describe('active sessions of a point', () => {
-  test('are the waits over the measured time, and the CPU and ready shares of as many sessions as there are', () => {
+  test('are the waits divided by the measured time, and the shares on CPU and runnable times the number of sessions', () => {
     const at = activityOf(pointWithWaits({ lock: 14, sync: 2, idle: 4, onCpu: 1, ready: 3 }));
     expect(at.activities.map(({ name, sessions }) => [name, Math.round(sessions * 100) / 100])).toEqual([
       ['write lock', 14],
@@ -32,7 +32,7 @@ describe('active sessions of a point', () => {
     expect(at.idleSessions).toBeCloseTo(4);
   });
 
-  test('without a time book are its waits and the cores that its processes kept busy', () => {
+  test('are its waits and the busy cores of its processes if there is no time book', () => {
     const point = pointWithWaits({ lock: 3 });
     const { timeWaiting: _a, timeIdle: _b, timeOnCpu: _c, timeRunnable: _d, ...figures } = point.figures;
     const at = activityOf({ ...point, figures });
@@ -40,20 +40,20 @@ describe('active sessions of a point', () => {
     expect(at.activities[1]!.sessions).toBe(0.5);
   });
 
-  test('are without a number of busy cores where the program measures none', () => {
+  test('have no number of busy cores if the program does not measure it', () => {
     const point = pointWithWaits({ lock: 3, onCpu: 1 });
     const at = activityOf({ ...point, byInstance: {} });
     expect(at.coresBusy).toBeNull();
     expect(activityOf(point).coresBusy).toBe(0.5);
   });
 
-  test('are microseconds of a message by the rate', () => {
+  test('can be converted to microseconds per message with the rate', () => {
     expect(inUnit(10, 'us', 5_000)).toBe(2_000);
     expect(inUnit(10, 'us', 0)).toBe(0);
     expect(inUnit(10, 'sessions', 5_000)).toBe(10);
   });
 
-  test('are as many as there are sessions, also where repeats differ: shares are means over them, as the waits are', () => {
+  test('add up to the number of sessions also if repeats differ, since shares and waits are both averaged over repeats', () => {
     const made = pointWithWaits({ lock: 18, onCpu: 4, ready: 10 });
     const share = (name: string, repeats: number[]) => ({ ...made.figures[name]!, value: 0.9, repeats });
     const at = activityOf({
@@ -76,7 +76,7 @@ describe('active sessions of a point', () => {
     expect(at.activities.find(({ name }) => name === 'on CPU')?.sessions).toBeCloseTo(4);
   });
 
-  test('are grouped by what varies besides the axis, in the order of the axis', () => {
+  test('are grouped by the varied parameters other than the axis, in the order of the axis', () => {
     expect(groups.map(({ title, points }) => [title, points.map(({ label }) => label)])).toEqual([
       ['sharded', ['1', '8', '32']],
       ['unsharded', ['1', '8', '32']],
@@ -97,7 +97,7 @@ describe('active sessions of a point', () => {
     ).toEqual(['on CPU', 'runnable', 'write lock']);
   });
 
-  test('in a sentence: where most sessions wait, and how busy the cores are', () => {
+  test('are described in a sentence: where most sessions wait, and how busy the cores are', () => {
     const at = busiestPoint(groups)!;
     expect(whyInWords('unsharded', at, 2)).toBe(
       'unsharded, 32 threads: 62.00 of 64.00 active sessions are in write lock. 0.50 of 2 cores are busy.',
@@ -105,7 +105,7 @@ describe('active sessions of a point', () => {
   });
 });
 
-test('the change between two points adds up, largest first, and says so with signs', () => {
+test('the steps of the change between two points add up, are sorted by size, and are described with signs', () => {
   const [, unsharded] = groups;
   const [one, , many] = unsharded!.points;
   const change = activityChange(one!, many!)!;
@@ -127,7 +127,7 @@ test('differences carry their sign', () => {
   expect([1.12, 0.966, 1].map(formatRatioChange)).toEqual(['+12\u202f%', '−3.4\u202f%', '±0.0\u202f%']);
 });
 
-test('advice names changes of the point only where the model knows the program', () => {
+test('advice includes changes of the point only if the model knows the program', () => {
   const point = contended[0]!;
   const at = { point, coresBusy: 1.9 };
   expect(adviceFor('log file sync', at, 2).map(({ change }) => change)).toEqual([
@@ -146,7 +146,7 @@ test('advice names changes of the point only where the model knows the program',
   expect(offered(0.5)).toEqual(['Twice as many instances: 2']);
 });
 
-test('advice opens the model at its point: its workload, its threads, and the change', () => {
+test('advice opens the model with the workload and the threads of its point, and the change', () => {
   const point = contended[0]!;
   const preset = presetOf(point, { operations: 100 });
   expect(preset.threads).toBe(point.params.threads);
@@ -196,7 +196,7 @@ describe('histograms by powers of two', () => {
     expect(sharesOf([[0]])).toEqual({ first: 0, count: 0, shares: [[]] });
   });
 
-  test("take a document's counts from the value of their bucket", () => {
+  test("place a document's counts by the lower bound of their bucket", () => {
     expect(
       bucketsFrom([
         { from: 4, count: 7 },

@@ -12,7 +12,7 @@ interface Trial {
   perSec: number;
 }
 
-/** Five ticks: one of the warm-up, three measured, one of the drain. */
+/** Five ticks of a trial: one of the warm-up, three measured, one of the drain. */
 const ticksOf = ({ trial, system, threads, fromMs, perSec }: Trial): Tick[] =>
   (['warmup', 'measure', 'measure', 'measure', 'drain'] as const).map((phase, index) => ({
     atMs: fromMs + index * 250,
@@ -68,7 +68,7 @@ test('positions and times are each other’s inverse within frames', () => {
   expect(positionOf(frames, 2_000), 'between two trials').toBeCloseTo(1 / 3);
 });
 
-test('at a time the other system is shown with the same parameters, as far after its own start', () => {
+test('the other system is shown with the same parameters, at the same time after the start of its own trial', () => {
   const [sharded, unsharded] = momentsAt(frames, {
     atMs: 3_500,
     isUnderWay: false,
@@ -79,13 +79,13 @@ test('at a time the other system is shown with the same parameters, as far after
   expect(sharded).toMatchObject({ tick: { atMs: 500, params: { threads: 1 } } });
 });
 
-test('a run under way shows the present, and a system that was not measured there is missing', () => {
+test('a run under way shows the present, without a system that is not measured yet with these parameters', () => {
   const [sharded, unsharded] = momentsAt(frames, { atMs: null, isUnderWay: true, systems, fallback: null });
   expect(sharded).toMatchObject({ tick: { atMs: 7_000 }, isNow: true });
   expect(unsharded).toBeNull();
 });
 
-test('a finished run shows the measured middle of the named point', () => {
+test('a finished run shows the middle of the measured phase of the named point', () => {
   const fallback = { program: 'queue', params: { instances: 1, threads: 1 } };
   const [sharded, unsharded] = momentsAt(frames, { atMs: null, isUnderWay: false, systems, fallback });
   expect(unsharded).toMatchObject({ tick: { atMs: 3_500, phase: 'measure' }, isNow: false });
@@ -100,7 +100,7 @@ test('a finished run without frames of the named point shows the last one that b
   expect(sharded).toMatchObject({ tick: { atMs: 500 } });
 });
 
-test('a trial of whose measured phase no tick was kept has the rate of what was kept', () => {
+test('a trial without ticks of its measured phase has the rate of its other ticks', () => {
   const [warmup] = ticksOf(trials[0]!);
   const kept = { ...warmup!, instances: warmup!.instances.map((of) => ({ ...of, dequeuePerSec: 700 })) };
   expect(framesOf([kept])).toMatchObject([{ perSec: 700 }]);
@@ -120,7 +120,7 @@ test('the filmstrip of a run under way, with trials to come', async () => {
   await expect(savedFile(element, 'Trials')).toMatchFileSnapshot('__svg__/filmstrip.svg');
 });
 
-test('steps from trial to trial, to the measured middle of each, and stays at the ends', () => {
+test('keys step from trial to trial, to the middle of each measured phase, and stop at the ends', () => {
   const frames = framesOf(trials.flatMap(ticksOf));
   const middles = trials.map(({ fromMs }) => fromMs + 500);
   expect(stepFrame(frames, null, 1)).toBe(middles[0]);

@@ -57,12 +57,12 @@ test.each([
   expect(plain(formatEstimate(ms))).toBe(text);
 });
 
-test('a duration stands on one line', () => {
+test('a duration has no line break', () => {
   expect(formatDuration(88_000)).not.toContain(' ');
   expect(formatDuration(3_899_000)).not.toContain(' ');
 });
 
-test('numbers below each other have one decimal each, and no zero has a sign', () => {
+test('numbers in a column have one decimal each, and zero has no sign', () => {
   expect([2, 1.54, 15, -0.04, -0.2].map(formatTenths)).toEqual(['2.0', '1.5', '15.0', '0.0', '-0.2']);
 });
 
@@ -89,7 +89,7 @@ test('a clock shows hours only from one hour on', () => {
   expect(clocks).toEqual(['0:00', '1:07', '1:02:03']);
 });
 
-test('a clock is never ahead of the axis that it is read from', () => {
+test('a clock rounds down, so that it is never ahead of its axis', () => {
   expect(formatClock(1_500)).toBe('0:01');
   expect([1_200, 1_599, 59_999].map((ms) => formatClock(ms, 'tenth'))).toEqual([
     '0:01.2',

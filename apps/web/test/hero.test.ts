@@ -1,4 +1,4 @@
-/** Which chart a run is about, and of which point. */
+/** Which chart is shown first for a run, and for which point. */
 import type { Point, Scenario, StudyInfo } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { heroOf, tracedPoint } from '../src/model/hero.ts';
@@ -12,7 +12,7 @@ const study: Pick<StudyInfo, 'heroes'> = {
 };
 const scenario = (change: Partial<Scenario>) => ({ program: 'queue', ...change }) as Scenario;
 
-test('a run is about what its study names, else about what happens in it, else about its figure', () => {
+test('the first chart of a run is the one that its study names, or else of its events, or else its figure', () => {
   expect(heroOf(scenario({}), study)).toBe('figure');
   expect(heroOf(scenario({ figure: 'Figure 10' }), study)).toBe('cpu over time');
   expect(heroOf(scenario({ program: 'listen-herd' }), study)).toBe('lanes');
@@ -23,7 +23,7 @@ test('a run is about what its study names, else about what happens in it, else a
   expect(heroOf(scenario({ figure: 'Figure 10' }), undefined)).toBe('figure');
 });
 
-test('a trace is that of the chosen point, else of the last that has one', () => {
+test('the trace is that of the chosen point, or else of the last point with one', () => {
   const lane = { session: 1, outcome: 'posted' as const, spans: [] };
   const [bare, first, last]: Point[] = [
     point(),

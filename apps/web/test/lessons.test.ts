@@ -1,4 +1,4 @@
-/** What the lessons say of stored runs, one of each lesson, as the lab measured them. */
+/** The texts of the lessons for stored runs, one for each lesson, as the lab measured them. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Lesson, Run } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ const readStored = (name: string): Pick<Run, 'points' | 'environment'> =>
 
 const middleOf = ({ guess }: Lesson): number => (guess.kind === 'choice' ? 1 : (guess.min + guess.max) / 2);
 
-/** The run with the figure multiplied at the points of a system and parameters. */
+/** The run with a figure multiplied at the points with the given system and parameters. */
 function scaled(
   run: Pick<Run, 'points' | 'environment'>,
   figure: string,
@@ -63,7 +63,7 @@ describe.each(names)('the lesson %s', (name) => {
 });
 
 describe('what happened', () => {
-  it('follows the figures: a slower sharded queue is told as slower', () => {
+  it('follows the figures, also if the sharded queue is slower', () => {
     const lesson = readLesson('sharding');
     const run = readStored('sharding');
     const factor = (each: typeof run) => measuredQuantities(lesson, each.points).get('factor')!;
@@ -77,7 +77,7 @@ describe('what happened', () => {
     expect(lessonResult(lesson, slower, null).happened[0]).toMatch(/: 0\.5 times as many\.$/);
   });
 
-  it('takes the case whose bound the value is under, and the last for any other', () => {
+  it('has the text of the first case with a bound above the value, or else of the last case', () => {
     const lesson = readLesson('group-commit');
     const run = readStored('group-commit');
     const withSyncs = (times: number) => {
@@ -94,7 +94,7 @@ describe('what happened', () => {
     expect(withSyncs(40)).toMatch(/40 times as often/);
   });
 
-  it('tells a lost message', () => {
+  it('mentions a lost message', () => {
     const lesson = readLesson('failover');
     const run = readStored('failover');
     const points = run.points.map((point) => ({ ...point, integrity: { ...point.integrity, lost: 3 } }));
@@ -120,19 +120,19 @@ describe('the guess', () => {
     expect(compared?.isClose).toBe(isClose);
   });
 
-  it('and the result are bars on one scale from zero', () => {
+  it('is drawn with the result as bars on one scale from zero', () => {
     expect(lessonResult(lesson, run, factor * 4).compared?.bars).toEqual({ guess: 1, result: 0.25 });
     expect(lessonResult(lesson, run, factor / 2).compared?.bars).toEqual({ guess: 0.5, result: 1 });
   });
 
-  it('of an option is right if the value is in its case', () => {
+  it('is right if the value is in the case of the chosen option', () => {
     const xa = readLesson('xa');
     const stored = readStored('xa');
     const right = [0, 1, 2, 3].filter((option) => lessonResult(xa, stored, option).compared?.isClose);
     expect(right).toHaveLength(1);
   });
 
-  it('must be one that the slider or the options have', () => {
+  it('must be a value of the slider or one of the options', () => {
     const { guess } = lesson;
     expect(guess.kind === 'slider' && [guess.min, guess.max].every((end) => isGuess(guess, end))).toBe(true);
     expect(isGuess(guess, 1_000)).toBe(false);
@@ -142,7 +142,7 @@ describe('the guess', () => {
 });
 
 describe('a text', () => {
-  it('is nothing if one of its quantities was not measured', () => {
+  it('is missing if one of its quantities was not measured', () => {
     const lesson = readLesson('xa');
     expect(fillIn('{local} and {two}', lesson, new Map([['local', 1]]))).toBeNull();
     expect(fillIn('{local}', lesson, new Map([['local', 1]]))).toBe('1\u202fms');

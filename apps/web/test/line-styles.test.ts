@@ -1,4 +1,4 @@
-/** Lines of one chart: names that tell them apart, and a style of its own for each. */
+/** Each line of a chart has a name and a style that no other line has. */
 import type { Params, Scenario } from '@shardlab/contract';
 import { describe, expect, test } from 'vitest';
 import { lineStyles } from '../src/charts/line-styles.ts';
@@ -9,7 +9,7 @@ import { textWidth } from '../src/model/text-lines.ts';
 import { point } from './fixtures/points.ts';
 import { metric, program } from './fixtures/program.ts';
 
-/** The view of a scenario of which every point is measured. */
+/** The view of a scenario with all points measured. */
 function viewOf(systems: string[], sweep: Scenario['sweep']) {
   const scenario = { systems, sweep, parameters: { instances: 1, threads: 4 } } as unknown as Scenario;
   const all = Object.entries(sweep).reduce<Params[]>(
@@ -68,7 +68,7 @@ describe.each(Object.entries(shapes))('the lines of %s', (_, [systems, sweep]) =
     }
   });
 
-  test('have labels that fit into the room that is kept for them', () => {
+  test('have labels that fit into the space that is reserved for them', () => {
     const room = labelRoom(view.names);
     for (const { series } of view.panels) {
       const frame = {
@@ -91,7 +91,7 @@ describe.each(Object.entries(shapes))('the lines of %s', (_, [systems, sweep]) =
   });
 });
 
-test('a line is named by what differs, and by a number alone only where the hint explains it', () => {
+test('a line is named by the parameters that differ, and by a number alone only if a hint explains it', () => {
   expect(namesIn(['sharded', 'unsharded'], { threads: [1, 4], instances: [1, 2] })).toEqual([
     'sharded, 1',
     'sharded, 2',
@@ -113,7 +113,7 @@ test('a line is named by what differs, and by a number alone only where the hint
   expect(lineLabelHint(viewOf(['sharded'], { threads: [1, 4] }).panels[0]!.series)).toBe('');
 });
 
-test('systems keep their colours wherever they have one, and no other line takes it from them', () => {
+test('a system has the same colour in every chart, and no other line has that colour', () => {
   const styles = lineStyles(
     ['null', 'sharded', 'redis', 'unsharded'].map((system) => ({ system, otherParams: [] })),
   );
@@ -124,7 +124,7 @@ test('systems keep their colours wherever they have one, and no other line takes
     expect(['var(--sharded)', 'var(--unsharded)']).not.toContain(styles.ofSystem(system));
 });
 
-test('with few values of one more parameter a colour still is a system, and the dash the parameter', () => {
+test('with few values of one more parameter, colours mean systems and dashes mean the parameter', () => {
   const lines = ['sharded', 'unsharded'].flatMap((system) =>
     ['1 thread', '8 threads'].map((threads) => ({ system, otherParams: [threads] })),
   );

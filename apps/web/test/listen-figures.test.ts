@@ -1,4 +1,4 @@
-/** What the page of a run about listening computes of its points and of the document's tables. */
+/** The figures that the page of a run about listening computes from its points and from the document's tables. */
 import type { DocumentTable, Point } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
 import { wakeUpRows } from '../src/model/gets-model.ts';
@@ -11,7 +11,7 @@ const tableOf = (id: string, names: readonly string[], rows: DocumentTable['rows
   columns: names.map((name) => ({ name, title: name })),
   rows,
 });
-/** Of the document's tables the columns that are read. */
+/** The columns of the document's tables that the page reads. */
 const tables = {
   pairs: tableOf(
     'pairs',
@@ -59,7 +59,7 @@ function pointOf(method: string, figures: Record<string, number>, waits: Point['
 }
 
 describe('wake-ups for nothing', () => {
-  it('of the document are those that its gets beyond case 2 stand for, by mutex and by latch', () => {
+  it('of the document are derived from its gets beyond case 2, by mutex and by latch', () => {
     const rows = wakeUpRows([], tables);
     const rounded = (guard: 'mutex' | 'latch') =>
       rows.slice(1).map(({ document }) => Number(document![guard].toFixed(1)));
@@ -68,7 +68,7 @@ describe('wake-ups for nothing', () => {
     expect(rounded('latch')).toEqual([0.6, 1.3, 4.7, 8.3, 14.5, 21.9]);
   });
 
-  it('of a point are shown beside those that its sessions counted', () => {
+  it('of a point are shown with those that its sessions counted', () => {
     const point = pointOf('listen', {
       mutexGetsPerDequeue: 54,
       latchGetsPerDequeue: 23,
@@ -97,7 +97,7 @@ describe('the reports of both methods', () => {
     wait('wait for unread message on broadcast channel', 'idle', 0.5),
   ];
 
-  it('divide by all time that is not idle, of the sessions whose waits they are', () => {
+  it('have shares of all time that the same sessions were not idle', () => {
     const points = [pointOf('listen', shares, waits), pointOf('subscriber', shares, waits)];
     const report = methodReports(points, points[0]!, undefined)!;
     const events = Object.fromEntries(

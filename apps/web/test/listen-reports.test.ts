@@ -1,4 +1,4 @@
-/** What the pages of the listen study compute of its points: reports of the two methods, and gets beside formula and document. */
+/** What the pages of the study of listening compute: reports of the two methods, and gets next to the formula and the document. */
 import type { DocumentTable, Figure, Point, WaitSummary } from '@shardlab/contract';
 import { describe, expect, test } from 'vitest';
 import { deviationInWords, getsRows, getsSeries } from '../src/model/gets-model.ts';
@@ -75,7 +75,7 @@ describe('the top events of both methods', () => {
       measuredMs: 20_000,
     });
     expect(subscriber!.point).toBe(chosen);
-    // Two repeats of ten seconds: 30 s of waits are 1.5 sessions of the 2 (mutex and sync) that are active.
+    // In two repeats of ten seconds, 30 s of waits are 1.5 sessions, of 2 that are active in waits for the mutex and for syncs.
     expect(listen!.events.find(({ event }) => event === 'library cache: mutex X')).toMatchObject({
       waits: 40,
       seconds: 30,
@@ -136,7 +136,7 @@ describe('gets over the pairs of sessions', () => {
     listenPoint({ pairs: 16, method: 'subscriber' }, { mutexGetsPerDequeue: 2 }),
   ];
 
-  test('have a row for each number of pairs of the document and of ours, on one copy and by listening', () => {
+  test('have a row for each number of pairs in the document or in our points, on one copy and with listen', () => {
     const rows = getsRows(points, 'mutex', tables);
     expect(rows.map(({ pairs, formula, document, ours }) => [pairs, formula, document, ours])).toEqual([
       [1, 12, 12, null],
@@ -154,7 +154,7 @@ describe('gets over the pairs of sessions', () => {
     ]);
   });
 
-  test('are lines of what there is, and no line without a point', () => {
+  test('are drawn as lines, except those without a point', () => {
     const lines = (all: readonly Point[]) =>
       getsSeries(getsRows(all, 'mutex', tables), 'mutex').map(({ system, points: drawn }) => [
         system,
@@ -170,7 +170,7 @@ describe('gets over the pairs of sessions', () => {
     expect(lines([]).map(([system]) => system)).toEqual(['the formula', 'the document']);
   });
 
-  test('differ from the formula in words: how much at the most pairs, and why', () => {
+  test('are compared with the formula in words: how much they differ at the most pairs, and why', () => {
     expect(deviationInWords(getsRows(points, 'mutex', tables))).toBe(
       'At 16 pairs we count 50 % of the formula: 8.0 wake-ups a dequeue instead of 16, because posts fall together (2.5 in a wake-up); 30 misses and 4 sleeps.',
     );

@@ -23,7 +23,7 @@ const event = (
 const plain = (text: string) => text.replaceAll('\u202f', ' ');
 
 describe('the life of a message', () => {
-  it('tells each event, its place where that changes, and what the message waited for in between', () => {
+  it('has each event, its place if that changes, and what the message waited for in between', () => {
     const steps = lifeSteps([
       event('enqueued', 0, { session: '1.7' }),
       event('grouped', 2, { group: 812, others: 31 }),
@@ -117,7 +117,7 @@ describe('why a message waits', () => {
   });
 });
 
-describe('what the trace does not know', () => {
+describe('the coverage of a trace', () => {
   const recorder = {
     instance: 1,
     traceEvery: 128,
@@ -127,7 +127,7 @@ describe('what the trace does not know', () => {
     pending: 0,
   };
 
-  it('is said with the reasons that there can be', () => {
+  it('is described with the possible reasons for missing events', () => {
     expect(coverageSentence({ coverage: 'complete', recorders: [recorder] })).toBe(
       'Recorded from its enqueue on.',
     );
@@ -140,7 +140,7 @@ describe('what the trace does not know', () => {
     );
   });
 
-  it('is bounded, which is said too', () => {
+  it('is described with the bounds of the recorders', () => {
     expect(recorderSentence([recorder])).toBe(
       'One message in 128 is traced, and others on request; the last 32,768 events of each instance are kept, in memory only. A restart forgets them.',
     );

@@ -44,7 +44,7 @@ const claim = (id: string, changes: Partial<ClaimLedgerEntry> = {}): ClaimLedger
   ...changes,
 });
 
-test('each state of a claim has a mark of its own, and says itself in words', () => {
+test('each state of a claim has a mark of its own and a description in words', () => {
   const marks = Object.values(cellMarks);
   expect(new Set(marks).size).toBe(marks.length);
   expect(describeCell(cellOf(claim('A1')))).toBe('A1, not judged yet: Title of A1');
@@ -76,13 +76,13 @@ test('the mosaic has a row for each document with claims, and counts its cells',
   ]);
 });
 
-test('arrow keys move within a row and stay at its ends', () => {
+test('arrow keys move within a row and stop at its ends', () => {
   expect([moveInRow(0, 'ArrowRight', 3), moveInRow(2, 'ArrowRight', 3)]).toEqual([1, 2]);
   expect([moveInRow(1, 'ArrowLeft', 3), moveInRow(0, 'ArrowLeft', 3)]).toEqual([0, 0]);
   expect([moveInRow(1, 'Home', 3), moveInRow(1, 'End', 3), moveInRow(1, 'a', 3)]).toEqual([0, 2, null]);
 });
 
-test('the claims of a document are a range for each of its letters', () => {
+test('the claims of a document are abbreviated to a range for each letter', () => {
   expect(claimRanges(['A1', 'A2', 'A19', 'W1', 'W10'])).toBe('A1 to A19 and W1 to W10');
   expect([claimRanges(['S1']), claimRanges([])]).toEqual(['S1', '']);
 });
@@ -90,7 +90,7 @@ test('the claims of a document are a range for each of its letters', () => {
 const scenario = (changes: object, source: ScenarioEntry['source'] = 'built-in') =>
   ({ source, scenario: { id: 'x', program: 'queue', ...changes } }) as unknown as ScenarioEntry;
 
-test('a document’s number is what it states itself, with the place, beside ours', () => {
+test('a number of a document is quoted with its place, next to the measured one', () => {
   const stated = (id: string) => ({ claim: id, where: `page of ${id}`, stated: `words of ${id}` });
   const claims = [claim('A1'), claim('A2', { last }), claim('A3')];
   const rows = documentNumbers([stated('A2'), stated('A1')], claims);
@@ -100,7 +100,7 @@ test('a document’s number is what it states itself, with the place, beside our
   ]);
 });
 
-test('figures, faults and uploads are the three tracks', () => {
+test('scenarios are divided into three groups: figures, faults and uploads', () => {
   const entries = [
     scenario({ id: 'plan-1', study: 'redis', figure: 'Plan 1' }),
     scenario({ id: 'figure-10', study: 'white-paper', figure: 'Figure 10' }),
@@ -128,7 +128,7 @@ const idle: MachineState = {
   calibrating: false,
 };
 
-test('a busy machine and a load are reasons to ask; a run under way is not, since the next one waits', () => {
+test('a busy machine and a load need a confirmation before a run; a run under way does not, since the next one waits', () => {
   expect(reasonsToAsk(idle)).toEqual([]);
   expect(reasonsToAsk({ ...idle, coresBusy: 1.4 })).toEqual(['Other work keeps 1.4 of 2 cores busy.']);
   expect(reasonsToAsk({ ...idle, loadRunning: true })).toHaveLength(1);
@@ -139,7 +139,7 @@ test('a busy machine and a load are reasons to ask; a run under way is not, sinc
   ]);
 });
 
-test('a calibration waits for nothing, so that a run under way is a reason to ask', () => {
+test('a calibration starts at once, so that a run under way needs a confirmation too', () => {
   expect(reasonsNotToCalibrate(idle)).toEqual([]);
   expect(reasonsNotToCalibrate({ ...idle, coresBusy: 1.4, loadRunning: true })).toHaveLength(2);
   expect(reasonsNotToCalibrate({ ...idle, coresBusy: 1.4, runsUnderWay: 2 })).toEqual([
@@ -147,7 +147,7 @@ test('a calibration waits for nothing, so that a run under way is a reason to as
   ]);
 });
 
-test('the pill follows the run that is executed, with those that wait behind it', () => {
+test('the pill in the header shows the run that is executed, and how many wait', () => {
   const run = (status: 'running' | 'queued' | 'done', createdAtMs: number) => ({ status, createdAtMs });
   expect(runUnderWay([run('queued', 3), run('running', 2), run('done', 1)])).toEqual({
     run: run('running', 2),
@@ -157,7 +157,7 @@ test('the pill follows the run that is executed, with those that wait behind it'
   expect(runUnderWay([run('done', 1)])).toBeNull();
 });
 
-test('a list of runs gets the progress that the stream of one of them tells', () => {
+test('a list of runs is updated with the progress from the stream of one of them', () => {
   const summary = (id: string) => ({ id, status: 'running', progress: { done: 0, total: 4 } }) as RunSummary;
   const list: RunList = { runs: [summary('a'), summary('b')], next: null };
   const newer = { id: 'b', status: 'done', progress: { ...summary('b').progress, done: 4 } } as const;

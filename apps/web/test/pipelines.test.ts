@@ -1,4 +1,4 @@
-/** Rates over time and round trips: what the models make of points, and that the charts draw it. */
+/** Rates over time and round trips: how they are computed from points, and how the charts draw them. */
 import type { Point } from '@shardlab/contract';
 import { describe, expect, test } from 'vitest';
 import { createRatesChart } from '../src/charts/rates-chart.ts';
@@ -46,7 +46,7 @@ describe('round trips', () => {
       ['Base', ['1 producer', '4 producers']],
       ['Quotas, one-way sends, prefetch', ['4 producers']],
     ]);
-    // Four producers together send 10,000 a second, so each has 400 µs for one.
+    // Four producers together send 10,000 messages a second, so each takes 400 µs for a message.
     expect(groups[0]!.rows[1]).toMatchObject({
       producer: { waitUs: 300, workUs: 100 },
       consumer: { waitUs: 75, workUs: 25 },
@@ -57,13 +57,13 @@ describe('round trips', () => {
     expect(tripTable(groups).rows).toHaveLength(6);
   });
 
-  test('leave out an end at which nothing passed, and points at a given load', () => {
+  test('leave out an end that had no messages, and points at a given load', () => {
     const nothing = point({ configuration: 'base', producers: 1 }, { sentPerSec: 0, messagesPerSec: 0 });
     expect(roundTrips([nothing])[0]!.rows[0]).toMatchObject({ producer: null, consumer: null });
     expect(roundTrips([point({ configuration: 'prefetch', producers: 1, sendsPerSec: 5 }, {})])).toEqual([]);
   });
 
-  test('are drawn as two bars a point, as long as the time of a message', async () => {
+  test('are drawn as two bars for each point, as long as the time of a message', async () => {
     const element = svgElement();
     const chart = createRoundTripChart(element, { onCursor: () => {} });
     const data = {
@@ -83,7 +83,7 @@ describe('round trips', () => {
     expect(element.childNodes.length).toBe(0);
   });
 
-  test('are drawn narrow and dark', async () => {
+  test('are drawn on a narrow page in the dark theme', async () => {
     const element = svgElement();
     createRoundTripChart(element, { onCursor: () => {} }).update({
       width: 300,

@@ -48,7 +48,7 @@ function scored(
   });
 }
 
-test('a score counts the hits, and tells the median error and the worst prediction', () => {
+test('a score has the number of hits, the median error and the worst prediction', () => {
   const [rates, ...others] = scoresOf(
     scored([
       [10_000, 11_000],
@@ -56,7 +56,7 @@ test('a score counts the hits, and tells the median error and the worst predicti
       [30_000, 12_000],
     ]),
   );
-  expect(others).toEqual([]); // what was not measured is not scored
+  expect(others).toEqual([]); // figures that were not measured have no score
   expect(rates).toMatchObject({ title: 'Dequeue rate', within: 2, of: 3 });
   expect(rates!.medianError).toBeCloseTo(0.1);
   expect(rates!.worst).toMatchObject({ measured: '30,000/s', predicted: '12,000/s' });
@@ -68,7 +68,7 @@ test('a score counts the hits, and tells the median error and the worst predicti
   expect([-0.12, 0.8, 2.4].map(errorInWords)).toEqual(['−12 %', '+80 %', '3.4 ×']);
 });
 
-test('a workload in words has what tells it from others', () => {
+test('a workload is described by the parameters that distinguish it', () => {
   expect(workloadInWords(workload())).toBe(
     'sharded, 1 instance, 4 threads, 10 operations a transaction, 512 bytes',
   );
@@ -76,7 +76,7 @@ test('a workload in words has what tells it from others', () => {
   expect(workloadInWords(workload({ params }))).toMatch(/, 5 subscribers, 1 ms round trip$/);
 });
 
-test('a prediction is simulated for a part of a long run, and for all of a short one', () => {
+test('a prediction simulates a part of a long run, and all of a short one', () => {
   expect(predictedPhases(workload({ figures: { dequeuePerSec: 100 } }))).toEqual(workload().phases);
   const { warmupMs, measureMs } = predictedPhases(workload({ figures: { dequeuePerSec: 30_000 } }));
   expect(warmupMs / measureMs).toBeCloseTo(0.25);
@@ -85,7 +85,7 @@ test('a prediction is simulated for a part of a long run, and for all of a short
   expect(fastest.measureMs).toBe(50);
 });
 
-test('a workload as it was measured can be predicted', () => {
+test('a measured workload can be predicted', () => {
   const given = workload({ figures: { dequeuePerSec: 40_000, cpuUsPerMessage: 20 } });
   const { backlogMax, durability } = given;
   const [row] = compareWithMeasured(resolveHardware(twoCores as unknown as Hardware), [given], {
@@ -98,7 +98,7 @@ test('a workload as it was measured can be predicted', () => {
   expect(scores.map(({ title }) => title)).toEqual(['Dequeue rate', 'CPU a message']);
 });
 
-test('the table has a row for each workload, and says where other work disturbed it', () => {
+test('the table has a row for each workload, and marks those that other work disturbed', () => {
   const table = scoreTable(scored([[10_000, 11_000]], () => ({ disturbed: true })));
   expect(table.rows[0]!.slice(1, 5)).toEqual(['First look', 'yes', 10_000, 11_000]);
   expect(table.rows[0]).toHaveLength(table.columns.length);

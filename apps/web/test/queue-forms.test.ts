@@ -1,4 +1,4 @@
-/** What the server says of a refused form, beside the field that it is about. */
+/** Faults that the server finds in a form are shown at the fields that they are about. */
 import { Convert, CreateQueue, Dequeue, Enqueue, findFaults, Redrive, Subscribe } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../src/api/client.ts';
@@ -14,7 +14,7 @@ import {
   typedNumber,
 } from '../src/model/queue-form-fields.ts';
 
-/** The answer to a body that the API does not describe, as the server makes it. */
+/** The server's answer to a body that violates the API's schema. */
 function refused(schema: object, body: unknown): ApiError {
   const errors = findFaults(schema, JSON.parse(JSON.stringify(body))).faults.map(({ path, message }) => ({
     path,
@@ -114,7 +114,7 @@ describe('a fault of the form', () => {
       expect(placed(error(code), redriveFields)).toEqual({ to: 'What is wrong' });
   });
 
-  it('that is none of the server is shown as a whole, and none is none', () => {
+  it('without a field is shown for the whole form', () => {
     expect(placed(new Error('The server does not respond'), redriveFields)).toEqual({
       rest: 'The server does not respond',
     });
@@ -142,7 +142,7 @@ describe('a number that is typed', () => {
     expect(typedNumber(text)).toBe(sent);
   });
 
-  it('is left out if it is not given', () => {
+  it('is left out of the request if the field is empty', () => {
     expect(givenFields({ max: typedNumber(''), mode: 'manual' })).toEqual({ mode: 'manual' });
   });
 });

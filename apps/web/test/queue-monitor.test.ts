@@ -72,7 +72,7 @@ describe('the history of a queue', () => {
     expect(queueTable(samples).rows[1]).toEqual(['1970-01-01T00:16:42.000Z', 50, 20, 5, null, null, 250]);
   });
 
-  it('breaks its lines where the server was down, and draws nothing there', () => {
+  it('has gaps in its lines while the server was down', () => {
     const restarted = [
       sample(10_000, 1),
       sample(12_000, 2),
@@ -94,13 +94,13 @@ describe('a sparkline', () => {
   const size = { width: 96, height: 22 };
   const at = (...values: number[]) => values.map((value, index) => ({ atMs: index * 2_000, value }));
 
-  it('goes from left to right, its maximum at the top', () => {
+  it('runs from left to right, with its maximum at the top', () => {
     expect(sparklinePath([at(0, 10, 5)], size)).toBe('M1.5,20.5L48,1.5L94.5,11');
     expect(sparklinePath([at(0, 0)], size)).toBe('M1.5,20.5L94.5,20.5');
     expect(sparklinePath([at(1)], size)).toBe('');
   });
 
-  it('has a gap as wide as the time in which nothing was sampled', () => {
+  it('has a gap as wide as the time without samples', () => {
     const later = at(10, 10).map(({ atMs, value }) => ({ atMs: atMs + 8_000, value }));
     expect(sparklinePath([at(0, 10), later], size)).toBe('M1.5,20.5L20.1,1.5M75.9,1.5L94.5,1.5');
   });
@@ -114,12 +114,15 @@ describe('a payload that is typed', () => {
     },
   );
 
-  it.each(['{"a":1', '[1, 2', ' {a: 1}', '"text'])('is asked about: %s', (text) => {
-    expect(jsonFault(text)).toMatch(/JSON|string/);
-  });
+  it.each(['{"a":1', '[1, 2', ' {a: 1}', '"text'])(
+    'needs a confirmation if it looks like broken JSON: %s',
+    (text) => {
+      expect(jsonFault(text)).toMatch(/JSON|string/);
+    },
+  );
 });
 
-describe('the text for metrics', () => {
+describe('the text of metrics', () => {
   it.each([
     ['40 s', { drainState: 'draining', drainMs: 40_000 }],
     ['growing', { drainState: 'growing', drainMs: null }],

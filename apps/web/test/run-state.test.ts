@@ -66,7 +66,7 @@ test('a status event stores its error', () => {
   expect(isFinished('queued')).toBe(false);
 });
 
-test('messages left after the drain are not an integrity fault', () => {
+test('messages left after the drain do not violate integrity', () => {
   const integrity = { lost: 1, duplicated: 2, damaged: 0, outOfOrder: 0, left: 50 };
   expect(integrityFaults([{ ...point(), integrity }, point()])).toBe(3);
 });

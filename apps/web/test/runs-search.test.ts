@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { nextOrder, readRunsSearch } from '../src/pages/runs/runs-search.ts';
 
 describe('the address of the list of runs', () => {
-  it('keeps order and filters, and drops what there is not', () => {
+  it('keeps valid orders and filters, and drops unknown ones', () => {
     const search = {
       text: 'disk',
       status: 'done',
@@ -17,7 +17,7 @@ describe('the address of the list of runs', () => {
     ).toEqual({});
   });
 
-  it('asks for a column, then the other way round, then as before', () => {
+  it('sorts by a clicked column, then in the other direction, then not any more', () => {
     expect(nextOrder({}, 'title')).toEqual({ sort: 'title', order: 'asc' });
     expect(nextOrder({ sort: 'title', order: 'asc' }, 'title')).toEqual({ sort: 'title', order: 'desc' });
     expect(nextOrder({ sort: 'title', order: 'desc' }, 'title')).toEqual({});

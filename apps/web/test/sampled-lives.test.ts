@@ -32,7 +32,7 @@ function trace(id: string, events: MessageEvent[], changes: Partial<SampledTrace
 
 const to = { session: '1.9' };
 
-/** Consumed after `waitMs` for a consumer and 3 ms besides. */
+/** The trace of a message that waited for its consumer for `waitMs`, with 3 ms for everything else. */
 const consumed = (id: string, waitMs: number) =>
   trace(
     id,
@@ -60,7 +60,7 @@ const messages = [
 ];
 
 describe('the messages of a trial', () => {
-  it('are in the order of their durations, the slowest, the middle and the fastest by name', () => {
+  it('are sorted by their durations, and the slowest, the middle and the fastest are named', () => {
     expect(sampledLives({ messages }).map(({ rank, label }) => [rank, plain(label)])).toEqual([
       ['slowest', 'Slowest, 12 ms'],
       ['middle', 'Middle, 7 ms'],
@@ -77,14 +77,14 @@ describe('the messages of a trial', () => {
     expect(ranks(4)).toEqual(['slowest', null, 'middle', 'fastest']);
   });
 
-  it('are told in a sentence, with what the slowest waited for longest', () => {
+  it('are described in a sentence, with what the slowest waited for longest', () => {
     expect(plain(livesInWords(sampledLives({ messages })))).toBe(
       'The slowest of 5 messages took 12 ms, one in the middle 7 ms, the fastest 4 ms. The slowest spent 9 ms of it waiting for a consumer.',
     );
     expect(livesInWords(sampledLives({ messages: [waiting] }))).toBe('1 message.');
   });
 
-  it('say how many more were chosen, and why nothing is known of them', () => {
+  it('include the number of messages that were chosen but could not be read, with the reason', () => {
     expect(lostSentence({ messages, lost: 0 })).toBe('');
     expect(lostSentence({ messages, lost: 1 })).toMatch(
       /^Of 1 message that was chosen too, nothing was left when it was read: .*, or its instance had ended\.$/,
@@ -117,7 +117,7 @@ describe('the lanes', () => {
     ]);
   });
 
-  it('go back to waiting when a message is returned, and stay with a consumer while one of several has it', () => {
+  it('return to waiting when a message is returned, and show a consumer while at least one subscriber has it', () => {
     const redelivered = [
       event('enqueued', 0),
       event('committed', 1),
@@ -147,7 +147,7 @@ describe('the lanes', () => {
     ]);
   });
 
-  it('follow a message to another instance, and end where a consumer had it', () => {
+  it('follow a message to another instance, and end with its consumption there', () => {
     const forwarded = [
       event('enqueued', 0),
       event('committed', 1),
@@ -167,7 +167,7 @@ describe('the lanes', () => {
     ]);
   });
 
-  it('are told for a time', () => {
+  it('are described for a moment', () => {
     expect(plain(livesAt(lanes, 1.5))).toBe('1.5 ms after the enqueue: 4 being written and synced');
     expect(plain(livesAt(lanes, 6.5))).toBe(
       '6.5 ms after the enqueue: 1 waiting for a consumer, 1 with its consumer',

@@ -1,4 +1,4 @@
-/** What is saved outside the page: pictures with legend and provenance, and reports. */
+/** What users save outside of the page: pictures with legend and provenance, and reports. */
 import type { ClaimResult, Run } from '@shardlab/contract';
 import { symbolCircle } from 'd3-shape';
 import { expect, test } from 'vitest';
@@ -36,7 +36,7 @@ const saved = (legend: readonly LegendItem[], provenance = '') => {
 };
 const labelsOf = (legend: readonly LegendItem[]) => legend.map(({ label }) => label);
 
-test('a saved picture carries its legend and where its data come from, in rows that fit', () => {
+test('a saved picture has its legend and the provenance of its data, in rows that fit', () => {
   const text = saved(
     ['write lock', 'log file sync', 'runnable', 'on CPU'].map((label) => ({
       label,
@@ -53,7 +53,7 @@ test('a saved picture carries its legend and where its data come from, in rows t
   expect(lowest).toBeGreaterThan(100);
 });
 
-test('a long title takes several lines, all of them above the drawing', () => {
+test('a long title takes several lines above the drawing', () => {
   const element = svgElement();
   element.setAttribute('width', '300');
   element.setAttribute('height', '100');
@@ -114,7 +114,7 @@ test('the legend of a herd has the colour of everything that is drawn', () => {
   expect(new Set(herdLegend.map(({ color }) => color))).toEqual(new Set(tones));
 });
 
-test('a scaling legend has what occurs: lines, numbers of instances, round trips, the document', () => {
+test('the legend of a scaling chart has only what occurs: lines, numbers of instances, round trips, the document', () => {
   const series = [1, 4].map((instances) => ({
     id: `sharded/${instances}`,
     system: 'sharded',
@@ -136,7 +136,7 @@ test('a scaling legend has what occurs: lines, numbers of instances, round trips
   expect(scalingLegend([], styled)).toEqual([]);
 });
 
-test('rows and steps that are named in the drawing have a legend in what is saved', () => {
+test('rows and steps that the drawing names have a legend in saved pictures', () => {
   const row = {
     key: 'r',
     name: 'r',
@@ -165,7 +165,7 @@ test('the legends of sessions, topologies and the model say what their colours a
   expect(labelsOf(model)).toEqual(['sharded', 'unsharded', 'simulated', 'measured']);
 });
 
-test('what no run measured has a provenance too: a live queue, the model, a plan', () => {
+test('pictures of a live queue, the model and a plan have a provenance too', () => {
   const atMs = Date.UTC(2026, 1, 3, 4, 5);
   expect(liveProvenance('queue orders', { host: 'lab:4100', atMs })).toBe(
     'Shardlab, queue orders of the server at lab:4100, as of 2026-02-03 04:05 UTC.',
@@ -183,7 +183,7 @@ test('what no run measured has a provenance too: a live queue, the model, a plan
   expect(plannedProvenance('first-look')).toContain('nothing is measured');
 });
 
-test('a report stands alone: no script, nothing to load, and texts are no markup', () => {
+test('a report is self-contained, without scripts or resources to load, and its texts are escaped', () => {
   const html = htmlReport({
     title: 'A <b>',
     lead: 'what & why',
@@ -250,7 +250,7 @@ const claim: ClaimResult = {
 };
 const judged: Run = { ...recorded.run, claims: [claim] };
 
-test('the report of a run has its verdicts, results, claims by clause, and where the figures come from', () => {
+test('the report of a run has its verdicts, its results, its claims by clause, and the provenance of its figures', () => {
   const texts = runReport(judged, program);
   expect(texts.map(({ title }) => title)).toEqual([
     'Result',

@@ -1,4 +1,4 @@
-/** The axis of a run's figure, and what stands where a finished run has no points. */
+/** The axis of a run's figure, and the text of a panel without points. */
 import type { Scenario } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { createScalingChart } from '../src/charts/scaling-chart.ts';
@@ -9,7 +9,7 @@ import { svgElement } from './fixtures/svg-page.ts';
 
 const sweep = { threads: [1, 8, 32], roundTripMs: [0, 10] };
 const scenario = { systems: ['sharded'], sweep, parameters: { instances: 1 } } as unknown as Scenario;
-/** Nothing is measured at a round trip of 10 ms. */
+/** Points of a run that measured nothing at a round trip of 10 ms. */
 const points = sweep.threads.map((threads) => point({ threads, dequeuePerSec: 20_000 + 1_000 * threads }));
 
 const viewOf = (expectsPoints: boolean, measured = points) =>
@@ -29,7 +29,7 @@ test('a panel of a finished run says that nothing was measured, one of a run und
   expect(viewOf(false, [point({ dequeuePerSec: 0 })]).panels[0]!.note, 'measured, though zero').toBe('');
 });
 
-test('what a panel says disappears when it has points', () => {
+test('the text of a panel disappears when it has points', () => {
   const element = svgElement();
   const chart = createScalingChart(element, { onCursor: () => {}, onSelect: () => {} });
   const textOf = (expectsPoints: boolean): string => {

@@ -52,7 +52,7 @@ test('a point that delivered nothing is left out, since the axis is logarithmic'
   expect(only!.points.map(({ x }) => x)).toEqual([4]);
 });
 
-test('every point lies inside the plot, whatever the values', () => {
+test('every point lies inside the plot, for any values', () => {
   const value = fc.double({ min: 0.001, max: 1e7, noNaN: true });
   const threads = fc.integer({ min: 1, max: 256 });
   fc.assert(
@@ -92,7 +92,7 @@ test('steps of 1, 2 and 5 enclose a value', () => {
   );
 });
 
-test('labels of an axis thin out to powers of ten over many decades', () => {
+test('an axis over many decades has labels at powers of ten only', () => {
   expect(decadeTicks([100, 2_000])).toEqual([100, 200, 500, 1_000, 2_000]);
   expect(decadeTicks([1, 100_000])).toEqual([1, 10, 100, 1_000, 10_000, 100_000]);
 });
@@ -113,7 +113,7 @@ test('the nearest point is found only within the given distance', () => {
   expect(nearestPoint(series, geometry, { x: 60, y: 420, withinPx: 5 })).toBeNull();
 });
 
-test('of marks at one place each is covered by those drawn after it', () => {
+test('a mark counts as covered if a later one is drawn close to it', () => {
   const here = { x: 10, y: 10 };
   const near = { x: 11, y: 12 };
   const far = { x: 10, y: 14 };
@@ -159,7 +159,7 @@ test('a label that does not fit is replaced by its short form', () => {
   expect(label.text).toBe('short');
 });
 
-test('lines of one chart are named alike: all in the short form if one label does not fit', () => {
+test('all lines of a chart have labels in the short form if one does not fit', () => {
   const long = 'a label far too long for so narrow a chart';
   const lines = [
     { label: long, shortLabel: 'short', value: 76_000 },
@@ -184,7 +184,7 @@ test('lines of one chart are named alike: all in the short form if one label doe
   ]);
 });
 
-test('the planned axis is of whole decades, so that points hardly ever move it', () => {
+test('the planned axis covers whole decades, so that new points seldom change it', () => {
   expect(decadeDomain([], [100, 100_000])).toEqual([100, 100_000]);
   expect(decadeDomain([350, 76_000], [100, 100_000])).toEqual([100, 100_000]);
   expect(decadeDomain([68, 120_000], [100, 100_000])).toEqual([10, 1_000_000]);

@@ -62,7 +62,7 @@ describe('a draft', () => {
     expect(`${formatDraft(draft)}\n`).toBe(text);
   });
 
-  test('keeps every value, whatever it is', () => {
+  test('keeps values of every type', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
         const plain = JSON.parse(JSON.stringify(value)) as JsonObject;
@@ -71,7 +71,7 @@ describe('a draft', () => {
     );
   });
 
-  test('is no object while its text is incomplete', () => {
+  test('cannot be read while its text is incomplete', () => {
     expect(readDraft('{"version": 2')).toBeNull();
     expect(readDraft('[]')).toBeNull();
   });
@@ -82,7 +82,7 @@ describe('a draft', () => {
     expect(valueAt(draft, ['phases', 'measureMs'])).toBe(2000);
   });
 
-  test('has a parameter in one place', () => {
+  test('has a parameter either in the sweep or fixed', () => {
     const single = withParameter(draft, 'threads', 8);
     expect(valueAt(single, ['parameters', 'threads'])).toBe(8);
     expect(valueAt(single, ['sweep', 'threads'])).toBeUndefined();
@@ -95,7 +95,7 @@ describe('a draft', () => {
     expect(parameterMode(withParameter(swept, 'payloadBytes', undefined), 'payloadBytes')).toBe('default');
   });
 
-  test('of a built-in scenario has a name of its own', () => {
+  test('that copies a built-in scenario has a name of its own', () => {
     const first = copyOf(scenario, ['first-look']);
     expect(first).toMatchObject({ id: 'first-look-copy', title: `${scenario.title} (copy)` });
     expect(first).not.toHaveProperty('$schema');
@@ -105,7 +105,7 @@ describe('a draft', () => {
     expect(String(long.title).length).toBeLessThanOrEqual(120);
   });
 
-  test('differs from its origin by lists as a whole', () => {
+  test('is compared with its origin by whole lists', () => {
     const changed = withParameter(draft, 'threads', [1, 8]);
     expect(changesOf(draft, changed)).toEqual([{ path: 'sweep.threads', before: '1, 4, 16', after: '1, 8' }]);
     expect(changesOf(draft, { ...draft, kills: false })).toEqual([
@@ -115,13 +115,13 @@ describe('a draft', () => {
 });
 
 describe('values of a sweep', () => {
-  test('are typed with commas or spaces; what is no number stays a text', () => {
+  test('are typed with commas or spaces; a value that is not a number stays a text', () => {
     expect(readValues(' 1, 2 4;8,')).toEqual([1, 2, 4, 8]);
     expect(readValues('1, x')).toEqual([1, 'x']);
     expect(readValues('')).toEqual([]);
   });
 
-  test('are made of from, to and step, with the end where a step meets it', () => {
+  test('are generated from a start, an end and a step; the end is included only if a step reaches it', () => {
     expect(valuesOfSteps({ from: 1, to: 16, by: 2, kind: 'times' })).toEqual([1, 2, 4, 8, 16]);
     expect(valuesOfSteps({ from: 0, to: 1, by: 0.1, kind: 'plus' })).toHaveLength(11);
     expect(valuesOfSteps({ from: 0, to: 1, by: 0.1, kind: 'plus' })).toContain(0.3);
@@ -170,7 +170,7 @@ describe('the form', () => {
 });
 
 describe('completion', () => {
-  test('offers names that are not there yet, those that are required first', () => {
+  test('offers names that are missing, required ones first', () => {
     const top = nameCompletions(schemaAt(queue, []), ['version', 'id']);
     expect(top.map(({ label }) => label)).not.toContain('"version"');
     expect(top.findIndex(({ isRequired }) => !isRequired)).toBe(
@@ -209,7 +209,7 @@ describe('the topology of a draft', () => {
     expect(layoutPlan({ ...plan, system: 'unsharded' }, 800).table).not.toBeNull();
   });
 
-  test('has a dequeuer for each subscriber, and is none without instances', () => {
+  test('has a dequeuer for each subscriber, and does not exist without instances', () => {
     const topic = withParameter(draft, 'subscribers', [2, 10]);
     expect(plannedTopology(topic, 'sharded')).toMatchObject({ enqueuers: 16, dequeuers: 160 });
     expect(plannedTopology({}, 'sharded')).toBeNull();

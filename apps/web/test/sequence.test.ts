@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { layoutSequence, rowMin, sequenceOf, sequenceTotals } from '../src/model/sequence.ts';
 
-test('a traced transaction is calls from whoever makes them, and states of the branches', () => {
+test('a traced transaction becomes calls between participants, and states of the branches', () => {
   const lane = (name: string, calls: string[], states: string[] = []) => ({
     name,
     calls: calls.map((each, index) => ({ name: each, fromUs: index * 100, toUs: index * 100 + 50 })),
@@ -21,7 +21,7 @@ test('a traced transaction is calls from whoever makes them, and states of the b
   expect(sequenceOf(lanes.slice(1)).participants[0]!.label).toBe('application');
 });
 
-test('a sequence keeps its messages apart and in order, however short the time between them', () => {
+test('messages of a sequence are drawn apart and in order, even if they are close in time', () => {
   const call = (name: string, sentAt: number, answeredAt: number) => ({
     from: 'client',
     to: 'branch',

@@ -13,7 +13,7 @@ function contactAt(startMs: number) {
 }
 
 describe('contact with the server', () => {
-  it('is lost since the server was last heard, not since it was missed', () => {
+  it('counts as lost since the last answer, not since the first failed call', () => {
     const { contact, changes, at } = contactAt(100);
     const calls = contact.source();
     at(200);
@@ -28,7 +28,7 @@ describe('contact with the server', () => {
     expect(changes).toEqual([200, null]);
   });
 
-  it('is lost until all who missed it have heard it again, or no longer ask', () => {
+  it('is lost until every source with a failed call has had an answer again, or has ended', () => {
     const { contact, at } = contactAt(0);
     const [calls, run, cluster] = [contact.source(), contact.source(), contact.source()];
     at(1_000);
@@ -43,7 +43,7 @@ describe('contact with the server', () => {
     expect(contact.lostSinceMs()).toBeNull();
   });
 
-  it('of which nothing was heard since the page was opened counts from then', () => {
+  it('counts as lost since the page was opened if there was no answer yet', () => {
     const { contact } = contactAt(50);
     contact.source().missed();
     expect(contact.lostSinceMs()).toBe(50);

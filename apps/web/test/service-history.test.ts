@@ -1,4 +1,4 @@
-/** Who had a singleton service when: ends that the service wrote, that the cluster saw, and that nobody knows. */
+/** The activations of a singleton service: their ends were recorded by the service, seen by the cluster, or are unknown. */
 import type { ClusterEvent, ServiceTenure } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { serviceHistory } from '../src/model/service-history.ts';
@@ -26,7 +26,7 @@ test('a service without activations has no history', () => {
   expect(serviceHistory({ history: [], status: 'activating' }, { events: [], nowMs: 5 })).toBeNull();
 });
 
-test('a gap lasts from the end of an activation, written or seen, to the next', () => {
+test('a gap lasts from the recorded or seen end of an activation to the next one', () => {
   const history = serviceHistory(
     {
       status: 'active',
@@ -52,7 +52,7 @@ test('a gap lasts from the end of an activation, written or seen, to the next', 
   ]);
 });
 
-test('an end that nobody saw is no gap, and says so', () => {
+test('there is no gap after an unknown end, which is marked as such', () => {
   const history = serviceHistory(
     {
       status: 'unreachable',

@@ -6,7 +6,7 @@ import {
   type WaitTable,
 } from '../src/model/session-wait-tables.ts';
 
-test('requests that left the client are not the emulated round trips before its calls', () => {
+test('requests that left the client are counted apart from emulated round trips before its calls', () => {
   const words = (roundTrips: number | null, waits: number) =>
     roundTripsInWords({
       roundTrips,
@@ -76,7 +76,7 @@ describe('wait tables of sessions', () => {
     messagesPerSession: 60,
   };
 
-  test('are beside those of the run of the document with the same parameters and the closest syncs', () => {
+  test('are shown with those of the document’s run with the same parameters and the closest time of a sync', () => {
     const tables = sessionWaitTables({ sessionWaits, params: { ...local, syncMs: 0 } }, { runs, waits })!;
     expect(tables.here).toEqual([
       {
@@ -87,7 +87,7 @@ describe('wait tables of sessions', () => {
         cpuOf: 'client',
         instanceCpuMs: 20,
         roundTrips: 60,
-        explained: 0.96, // without what is unnamed
+        explained: 0.96, // without unnamed time
         rows: [sync, unnamed],
       },
     ]);
@@ -106,7 +106,7 @@ describe('wait tables of sessions', () => {
     expect(slow.document!.title).toBe('C2: on a disk');
   });
 
-  test('say whose CPU it is', () => {
+  test('say whether CPU time is that of the client, the engine or both', () => {
     const { here, document } = sessionWaitTables(
       { sessionWaits, params: { ...local, syncMs: 0 } },
       { runs, waits },
@@ -125,7 +125,7 @@ describe('wait tables of sessions', () => {
     ]);
   });
 
-  test('stand alone where the document has no such run, and are missing where no session was traced', () => {
+  test('are shown alone if the document has no such run, and are missing if no session was traced', () => {
     const other = { ...local, transaction: 'two-branches', preparedBy: 'other', syncMs: 0 };
     expect(sessionWaitTables({ sessionWaits, params: other }, { runs, waits })!.document).toBeNull();
     expect(sessionWaitTables({ params: local }, { runs, waits })).toBeUndefined();

@@ -13,7 +13,7 @@ const store = (features: Record<string, 'yes' | 'weaker' | 'no'>): StoreInfo => 
   })),
 });
 
-it('offers what the store has in full or in part, and everything while nothing is known of it', () => {
+it('offers features that the store supports in full or in part, and all features while the store is unknown', () => {
   const some = store({ delay: 'yes', attempts: 'weaker', priorities: 'no' });
   expect(['delay', 'attempts', 'priorities'].map((feature) => hasFeature(some, feature))).toEqual([
     true,
@@ -23,7 +23,7 @@ it('offers what the store has in full or in part, and everything while nothing i
   expect(hasFeature(undefined, 'priorities')).toBe(true);
 });
 
-it('offers no durable queue where acknowledgements are not synced', () => {
+it('does not offer durable queues if acknowledgements are not synced', () => {
   expect(durabilitiesOf(store({ syncedAcknowledgement: 'no' }))).toEqual(['relaxed', 'memory']);
   expect(durabilitiesOf(store({ syncedAcknowledgement: 'weaker' }))[0]).toBe('durable');
   expect(durabilitiesOf(undefined)[0]).toBe('durable');

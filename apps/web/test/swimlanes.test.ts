@@ -44,7 +44,7 @@ describe('swimlanes', () => {
     );
   });
 
-  test('of one session say that no session waited, although a get takes time', () => {
+  test('of one session show that no session waited, although a get takes time', () => {
     expect(herdInWords(herd.slice(0, 2))).toContain('no session waited');
   });
 
@@ -62,7 +62,7 @@ describe('swimlanes', () => {
   });
 });
 
-test('epochs in lanes are owners of a service, and other lanes are none', () => {
+test('lanes with epochs are owners of a service, and other lanes are not', () => {
   const lanes = serviceLanes([
     {
       session: 1,

@@ -159,13 +159,13 @@ test('stacked layers adjoin and end at their sum', () => {
   }
 });
 
-test('marks carry the least and greatest value', () => {
+test('marks have the least and the greatest value', () => {
   const trials = whole([tick({ atMs: 250, rates: [100] }), tick({ atMs: 500, rates: [0] })]);
   expect(rateMarks(trials)).toMatchObject({ max: 200, minPositive: 100 });
   expect(cpuMarks(trials)).toMatchObject({ max: 0.5 });
 });
 
-test('a number of cores far above the values is not drawn, and not in the legend', () => {
+test('a line for the number of cores far above the values is not drawn, and not in the legend', () => {
   expect([1, 2, 2.5].map((cores) => shownReference(cores, { max: 0.5 }))).toEqual([1, 2, null]);
   expect(shownReference(null, { max: 0.5 })).toBeNull();
 });

@@ -17,7 +17,7 @@ function linear(hex: string): Rgb {
   }) as Rgb;
 }
 
-/** Relative luminance, WCAG 2.2. */
+/** The relative luminance of a colour, as WCAG 2.2 defines it. */
 const luminance = ([red, green, blue]: Rgb) => 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 
 function contrast(a: string, b: string): number {
@@ -58,7 +58,7 @@ test.each(themes)('areas of wait classes stand out from the background, %s', (th
       expect(contrast(color(name, theme), color('--surface', theme)), name).toBeGreaterThanOrEqual(2.2);
 });
 
-/** Dichromats as Viénot, Brettel and Mollon (1999) simulate them: linear RGB in, linear RGB out. */
+/** Simulated colour vision of dichromats, after Viénot, Brettel and Mollon (1999), from linear RGB to linear RGB. */
 const eyes: Record<string, (rgb: Rgb) => Rgb> = {
   protanope: ([r, g, b]) => [0.1121 * r + 0.8853 * g - 0.0005 * b, 0.1127 * r + 0.8897 * g, 0.0045 * r + b],
   deuteranope: ([r, g, b]) => [

@@ -1,4 +1,4 @@
-/** What a server tells of a study of which the dashboard has never heard: `apps/server/test/studies.test.ts` holds that it tells so. */
+/** A study that the dashboard does not know, from a server's description that `apps/server/test/studies.test.ts` checks. */
 import { readFileSync } from 'node:fs';
 import type { ClaimLedgerEntry, Point, ProgramInfo, Scenario, StudyInfo } from '@shardlab/contract';
 import { expect, test } from 'vitest';

@@ -39,7 +39,7 @@ test('an excerpt is cut at the ends of the text', () => {
   expect(excerptOfLine('one\ntwo\nthree', 99).lines.map(({ text: line }) => line)).toEqual([]);
 });
 
-test('the line of a key in any JSON is where a text search finds it', () => {
+test('the line of a key is found in any JSON, as a text search finds it', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 3 }), fc.nat(), (inner, seed) => {
       const document = { before: inner, [`key${seed}`]: 'here', after: inner };
@@ -51,7 +51,7 @@ test('the line of a key in any JSON is where a text search finds it', () => {
   );
 });
 
-test('a CSV file quotes where necessary, contains no formula and says in each row where it comes from', () => {
+test('a CSV file is quoted where necessary, contains no formulas, and has its provenance in each row', () => {
   const table = {
     columns: ['a', 'b,c'],
     rows: [

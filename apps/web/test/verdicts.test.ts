@@ -38,7 +38,7 @@ describe('verdicts in words', () => {
     expect(final).not.toContain('data-provisional');
   });
 
-  it('count mixed ones by themselves', () => {
+  it('count mixed verdicts separately', () => {
     const claims = [
       { verdict: 'holds', provisional: true },
       { verdict: 'does-not-hold', provisional: false },
@@ -52,7 +52,7 @@ describe('verdicts in words', () => {
     ]);
   });
 
-  it('write an answer of yes or no without a unit, and no interval whose ends read the same', () => {
+  it('have no unit for an answer of yes or no, and no interval whose ends are printed alike', () => {
     const written = (change: Partial<ClaimClause>) => Object.values(claimFigure(clause(change))!).join('');
     expect(written({ value: 1, unit: yesOrNo, interval: [1, 1] })).toBe('yes');
     expect(written({ value: 0, unit: yesOrNo, interval: null })).toBe('no');
@@ -60,7 +60,7 @@ describe('verdicts in words', () => {
     expect(written({})).toBe('0.9 log-log slope (0.8 to 1)');
   });
 
-  it('say on which points claims were judged: of a run that was cut short none are to come', () => {
+  it('say on which points claims were judged, and that a stopped run will get no more', () => {
     expect((['done', 'running', 'cancelled', 'failed'] as const).map(judgedOn)).toEqual([
       'on all points',
       'on the points so far',
@@ -69,7 +69,7 @@ describe('verdicts in words', () => {
     ]);
   });
 
-  it('say that a verdict was recorded on another machine, and never that it holds here', () => {
+  it('say that a verdict was recorded on another machine, and not that it holds here', () => {
     const recorded = { provisional: true, isRecorded: true } as const;
     expect(verdictLabel({ verdict: 'holds', ...recorded })).toBe('Holds (recorded), provisional');
     const badge = renderToStaticMarkup(
@@ -89,7 +89,7 @@ describe('verdicts in words', () => {
     ]);
   });
 
-  it('list several clauses with condition, figure and provenance, and a single one not at all', () => {
+  it('list several clauses with condition, figure and provenance, but not a single one', () => {
     const clauses = [
       clause({ condition: 'with a 1 ms round trip, emulated', provenance: 'emulated' }),
       clause({ condition: 'as it is', verdict: 'does-not-hold', interval: null, provisional: true }),

@@ -21,7 +21,7 @@ function simulated(
 }
 
 describe('what limits a rate', () => {
-  test('a slow disk limits, and without it the rate is higher', () => {
+  test('is a slow disk, without which the rate is higher', () => {
     const [withDisk] = answersOf(simulated([4]), [], { metric, threads: null });
     expect(withDisk).toMatchObject({ system: 'sharded', limit: 'writerThread', change: null });
     expect(withDisk!.words).toMatch(/^a writer thread and its syncs, \d+ % busy$/);
@@ -30,7 +30,7 @@ describe('what limits a rate', () => {
     expect(without!.change!).toBeGreaterThan(1);
   });
 
-  test('where no resource is busy, it is what the sessions wait for', () => {
+  test('is what the sessions wait for if no resource is busy', () => {
     const use = {
       cores: 0.1,
       sessionThread: 0,
@@ -59,7 +59,7 @@ describe('what limits a rate', () => {
       const before = structuredClone(costs);
       const without = withoutLimits(costs, [limit]);
       expect(costs).toEqual(before);
-      if (limit !== 'roundTrips') expect(without).not.toEqual(before); // clients of this machine are embedded
+      if (limit !== 'roundTrips') expect(without).not.toEqual(before); // clients on this machine are embedded and have no round trips
       for (const { result } of simulated([2], [limit])) expect(metric.read(result)).toBeGreaterThan(0);
     },
   );
@@ -69,7 +69,7 @@ describe('positions of the sliders', () => {
   const points = simulated([1, 2]);
   const [first, second] = [points.slice(0, 2), points.slice(2)];
 
-  test('the last one that was simulated to its end is the ghost, however far the slider moves on', () => {
+  test('the last fully simulated one remains as a pale line while the slider moves', () => {
     const rested = received<string>(startPositions, { request: 'a', points, isLast: true });
     expect(rested.before).toBeNull();
     const moved = received(rested, { request: 'b', points: first, isLast: false });
@@ -100,7 +100,7 @@ describe('positions of the sliders', () => {
 });
 
 describe('the answer in words', () => {
-  test('is of the best number of threads, or of the one under the cursor', () => {
+  test('is for the best number of threads, or for the one under the cursor', () => {
     const points = simulated([1, 4]);
     const rates = points
       .filter(({ job }) => job.system === 'sharded')
@@ -110,7 +110,7 @@ describe('the answer in words', () => {
     expect(answersOf(points, [], { metric, threads: 1 }).map(({ threads }) => threads)).toEqual([1, 1]);
   });
 
-  test('changes are percents, and factors from twice on', () => {
+  test('has changes in percent, or as factors from twice on', () => {
     expect([0.004, 0.12, -0.31, 1, 2.4, 12].map(changeInWords)).toEqual([
       'unchanged',
       '+12 %',
@@ -121,7 +121,7 @@ describe('the answer in words', () => {
     ]);
   });
 
-  test('a position differs by its sliders, its machine and what is removed', () => {
+  test('names a position by its sliders, its machine and the removed limit', () => {
     const now: Position = { machine: 'here', settings: whatIfDefault, without: ['redoDevice'] };
     expect(differenceInWords(now, now)).toBe('');
     const last: Position = {

@@ -27,7 +27,7 @@ const hardware = exadata as unknown as Hardware;
 const [measured] = recorded.run.points as [Point, ...Point[]];
 
 describe('a simulation request', () => {
-  test('contains both systems at each thread count, in passes of ever more operations', () => {
+  test('contains both systems at each number of threads, in passes with more and more operations', () => {
     const { passes } = simulationRequest(hardware, whatIfDefault, [1, 4]);
     const keys = ['sharded/1', 'unsharded/1', 'sharded/4', 'unsharded/4'];
     for (const jobs of passes) expect(jobs.map(({ key }) => key)).toEqual(keys);
@@ -36,7 +36,7 @@ describe('a simulation request', () => {
     expect(new Set(operations).size).toBe(passes.length);
   });
 
-  test('leaves a point out of a pass in which some sessions would not commit', () => {
+  test('leaves a point out of a pass that is too short for every session to commit', () => {
     const { passes } = simulationRequest(hardware, { ...whatIfDefault, operations: 1000 }, [1, 64]);
     const threads = passes.map((jobs) => [...new Set(jobs.map((job) => job.threads))]);
     expect(threads).toEqual([[1], [1], [1, 64]]);
@@ -47,7 +47,7 @@ describe('a simulation request', () => {
     }
   });
 
-  test('names the position that it is of', () => {
+  test('has the position of the sliders', () => {
     const { position } = simulationRequest(hardware, whatIfDefault, [1], ['redoDevice']);
     expect(position).toEqual({ machine: hardware.title, settings: whatIfDefault, without: ['redoDevice'] });
   });
@@ -91,7 +91,7 @@ test('the settings of a measured point match that point', () => {
   const machine = machineSettings(hardware);
   expect(matchesSettings(measured.params, settings, machine)).toBe(true);
   expect(matchesSettings(measured.params, { ...settings, subscribers: 3 }, machine)).toBe(false);
-  // The clients of the paper are remote.
+  // The white paper's clients are remote, so a round trip of none does not match.
   expect(matchesSettings(measured.params, { ...settings, roundTripMs: null }, machine)).toBe(false);
 });
 
@@ -132,7 +132,7 @@ describe('simulated and measured points', () => {
     expect(modelErrors(at(1_000), [others])).toEqual([]);
   });
 
-  test('are a pale line of the last position, a dotted line and marks on top', () => {
+  test('are drawn as a pale line for the last position, a dotted line for simulated points, and marks for measured ones', () => {
     const shown = { simulated: at(1_100), before: at(900), measured: [point] };
     const series = whatIfSeries(shown, { metric, instances: 1 });
     expect(series.map(({ id, drawnAs }) => [id, drawnAs])).toEqual([
