@@ -1,4 +1,4 @@
-/** The API's reference in the product's own shell: found by a word, opened, and the example works. */
+/** The reference of the API on the dashboard: a call is found by a word and opened, and its example works in a shell. */
 import { execFileSync } from 'node:child_process';
 import { expect, test } from './journey.ts';
 import { open } from './pages.ts';
@@ -25,7 +25,7 @@ test('a call is found, opened by keyboard, and its example creates a queue', asy
   expect(JSON.parse(answer)).toMatchObject({ name: 'name', kind: 'sharded' });
 });
 
-test('a link to a call opens it, with the fields of fields', async ({ page }) => {
+test('a link to a call opens it, with nested fields', async ({ page }) => {
   await open(page, '/docs?call=get-api-runs-id');
   const answers = page.getByRole('region', { name: 'Answers' });
   await expect(answers).toBeInViewport();

@@ -1,8 +1,8 @@
 /**
- * What the run page costs while a run is measured: 20 series (2 rates, 2 latencies, CPU of 11 instances, 5 classes of waits)
- * at 4 samples a second, for half a minute or `--minutes`. The page and the server are the real ones; only the events of the
- * run are made here, so that it is known which update costs what. Prints main-thread time of an update, frames and heap, and then
- * how soon the What-if page answers each step of a slider.
+ * Measures what the run page costs while a run is measured: 20 series (2 rates, 2 latencies, CPU of 11 instances, 5 classes of
+ * waits) at 4 samples a second, for half a minute or `--minutes`. The page and the server are the real ones; only the events of the
+ * run are generated here, so that the cost of each update is known. Prints main-thread time of an update, dropped frames and heap,
+ * and then how soon the What-if page answers each step of a slider.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,7 +14,7 @@ import { measureWhatIf } from './what-if-response.ts';
 const sampleMs = 250;
 const instances = 11;
 const usualMinutes = 0.5;
-/** Updates that are not counted: the page compiles its code. */
+/** Updates at the start that are not counted, since the browser still compiles the page's code. */
 const warmUpSamples = 12;
 
 const { values } = parseArgs({ options: { minutes: { type: 'string' } } });
@@ -22,9 +22,9 @@ const minutes = Number(values.minutes ?? usualMinutes);
 if (!(minutes > 0 && minutes <= 60)) throw new RangeError('--minutes must be over 0 and at most 60');
 
 interface Sample {
-  /** Main-thread time since the sample before. */
+  /** Main-thread time since the previous sample, in milliseconds. */
   taskMs: number;
-  /** Since the sample before: frames at a distance of more than one and a half, in frames that were left out. */
+  /** Dropped frames since the previous sample: a gap of more than one and a half frames counts the missing ones. */
   dropped: number;
 }
 
@@ -45,7 +45,7 @@ const begun = {
   progress: { done: 0, total: 12, etaMs: null },
 };
 
-/** Rates and waits that wander, as measured ones do. */
+/** A tick with rates and waits that vary over time, like measured ones. */
 function tick(index: number): object {
   const wave = (place: number, period: number) => 1 + 0.4 * Math.sin((index + 7 * place) / period);
   const one = (place: number) => ({
@@ -86,7 +86,7 @@ function tick(index: number): object {
   };
 }
 
-/** In the place of the browser's: the bench sends, by `window.sendToRun`. The page of a run opens no other. */
+/** Replaces the browser's `EventSource`, which the run page opens once: the bench sends events with `window.sendToRun`. */
 const replaceEventSource = () => {
   const page = globalThis as unknown as {
     EventSource: unknown;
@@ -105,7 +105,7 @@ const replaceEventSource = () => {
   };
 };
 
-/** Counts frames that were left out; `window.framesDropped` since it was read last. */
+/** Counts dropped frames in `window.framesDropped`, since it was last read. */
 const countFrames = () => {
   const counted = globalThis as unknown as { framesDropped: number };
   counted.framesDropped = 0;
@@ -177,7 +177,7 @@ try {
     before = now;
     if (index === warmUpSamples || (index - warmUpSamples) % aMinute === aMinute - 1) {
       heaps.push(await heapMB(session));
-      // Collecting garbage is not work of the page.
+      // Time of the garbage collection that the bench requested must not count as work of the page.
       before = await taskMs(session);
       await framesDropped(page);
     }

@@ -18,7 +18,7 @@ async function figure(page: Page, name: string): Promise<number> {
   return Number(text?.replaceAll(',', ''));
 }
 
-/** Messages go through: not just enqueued, consumed. */
+/** Expects that messages are not only enqueued but also consumed. */
 async function expectProgress(page: Page) {
   const before = await figure(page, 'Consumed');
   await expect.poll(() => figure(page, 'Consumed')).toBeGreaterThan(before + 50);
@@ -59,8 +59,8 @@ test('nothing is lost or duplicated while processes are killed and started under
   await act(page, 'Start', 1);
   await expect(hostedInstance(page, { instance: 1, host: 1 })).toContainText('Up');
 
-  // At least once each: on a busy machine a lease lapses without any click, and whoever takes over kills that process first, so that
-  // the log may say the same of a second process.
+  // Each event is in the log at least once. On a busy machine a lease may also lapse without any click; the process that takes over
+  // then kills another one, which the log reports in the same words.
   const log = page.getByRole('log');
   for (const sentence of [
     /Process \d+ of instance 2 killed by SIGKILL/,
@@ -79,7 +79,7 @@ test('nothing is lost or duplicated while processes are killed and started under
   expect(consumed).toBeGreaterThanOrEqual(acknowledged);
   expect([await figure(page, 'Lost'), await figure(page, 'Duplicated')]).toEqual([0, 0]);
 
-  // One process is enough for the journeys that follow.
+  // The journeys that follow need only one process.
   await page.getByRole('button', { name: 'Remove instance 2' }).click();
   await expect(processOf(page, 2)).toHaveCount(0);
   const { instances } = await (await request.get('/api/cluster')).json();

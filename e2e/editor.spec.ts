@@ -1,4 +1,4 @@
-/** The scenario editor: form and JSON are one object, faults are at their field and line, and what is saved can run. */
+/** The scenario editor: form and JSON edit the same scenario, faults are shown at their field and line, and a saved scenario can run. */
 import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import { expect, idleMachine, test } from './journey.ts';
@@ -43,7 +43,9 @@ test('a built-in scenario is copied, one thing is changed, and it is saved and r
   await expect(page.getByRole('link', { name: 'Edit and run' })).toBeVisible();
 });
 
-test('a fault is at its field, at its line, and in sight wherever the page is scrolled', async ({ page }) => {
+test('a fault is shown at its field and its line, and stays visible when the page is scrolled', async ({
+  page,
+}) => {
   await edit(page, '/editor?scenario=first-look');
   await page.getByLabel(threads).fill('1, 1000');
   const field = page.locator('[data-parameter=threads]');
@@ -76,7 +78,7 @@ test('the JSON is completed from the schema, and the form follows it', async ({ 
   await expect(page.getByLabel('What the sessions do')).toHaveValue('queue');
 });
 
-test('from, to and step make the values of an axis', async ({ page }) => {
+test('the values of an axis can be generated from a start, an end and a step', async ({ page }) => {
   await edit(page, '/editor?scenario=first-look');
   const field = page.locator('[data-parameter=threads]');
   await field.getByText('From, to, step').click();
@@ -88,7 +90,7 @@ test('from, to and step make the values of an axis', async ({ page }) => {
   );
 });
 
-test('a run is where an editing can begin', async ({ page, request }) => {
+test('the scenario of a run can be edited', async ({ page, request }) => {
   const run = readFileSync(new URL('./fixtures/figure-3.json', import.meta.url), 'utf8');
   const answer = await request.post('/api/runs/import', {
     data: run,

@@ -7,7 +7,7 @@ import { expectReadable, expectReadableEverywhere, showIn, themes } from './read
 interface ShownPage {
   name: string;
   address(request: APIRequestContext): Promise<string>;
-  /** What is there when all of it is; default the button below the charts. */
+  /** The element that appears last when the page has loaded; default: the button below the charts. */
   last?(page: Page): Locator;
 }
 
@@ -15,7 +15,7 @@ const pages: ShownPage[] = [
   { name: 'explain', address: async (request) => `/runs/${await importRun(request, 'figure-3')}/explain` },
   {
     name: 'explain-holders',
-    // Of one queue, so that the point at which most sessions wait is one with holders.
+    // The run has the points of one queue only, so that the point at which most sessions wait has holders.
     address: async (request) => {
       const points = pointsWithHolders().filter(({ system }) => system === 'unsharded');
       return `/runs/${await importRun(request, 'figure-3', { points })}/explain?event=write+lock`;
@@ -78,7 +78,7 @@ for (const { name, address, last = saveReport } of pages) {
   });
 }
 
-test('a run without a time series shows what it has: its trace, its figure, its sessions', async ({
+test('a run without a time series shows its trace, its figure and its sessions', async ({
   page,
   request,
 }) => {
@@ -107,7 +107,7 @@ test('a bar is chosen by keyboard, explained, and compared with another; links k
   const run = await importRun(request, 'figure-3');
   await page.goto(`/runs/${run}`);
   await page.getByRole('link', { name: 'Explain', exact: true }).click();
-  // The run's page has a chart of the same name.
+  // The heading is awaited first, since the run page has a chart of the same name.
   await expect(page.getByRole('heading', { name: 'Where the time goes' })).toBeVisible();
   const cursor = page.getByRole('slider', { name: 'Active sessions by wait event: cursor' });
   await cursor.press('Home');
@@ -139,7 +139,7 @@ test('a bar is chosen by keyboard, explained, and compared with another; links k
   await expect(page).not.toHaveURL(/threads=/);
 });
 
-test('who held the write lock and who waited is shown over time, where it was recorded', async ({
+test('holders of the write lock and waiting sessions are shown over time, if they were recorded', async ({
   page,
   request,
 }) => {
@@ -182,7 +182,7 @@ test('who held the write lock and who waited is shown over time, where it was re
   );
 });
 
-test('a run of branches shows one transaction call by call, and what each session waited for beside the document', async ({
+test('a run of branches shows one transaction call by call, and the waits of each session next to those of the document', async ({
   page,
   request,
 }) => {
@@ -208,7 +208,7 @@ test('a run of branches shows one transaction call by call, and what each sessio
   await expect(document.getByRole('row', { name: /^DFS lock handle 2,550 / })).toBeVisible();
 });
 
-test('a run of both ways to dequeue shows their top events beside those of the document, and copies in turn', async ({
+test('a run of both ways to dequeue shows their top events next to those of the document, and one number of copies at a time', async ({
   page,
   request,
 }) => {
@@ -224,7 +224,7 @@ test('a run of both ways to dequeue shows their top events beside those of the d
   await expect(page.getByRole('heading', { name: /^Top events, 32 \+ 32 sessions/ })).toBeVisible();
 });
 
-test('a run shows the life of some of its messages, event by event since the enqueue', async ({
+test('a run shows the traces of some of its messages, event by event since the enqueue', async ({
   page,
   request,
 }) => {

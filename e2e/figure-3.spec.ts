@@ -1,18 +1,18 @@
-/** The main journey: Figure 3 from the start page to its verdicts, and back to the sentence that the start page makes of it. */
+/** The main journey: Figure 3 from the start page to its verdicts, and back to the headline of the start page. */
 import type { Page } from '@playwright/test';
 import { expect, idleMachine, type RunAnswer, readRun, shortScenario, test } from './journey.ts';
 import { drawn, expectReadableEverywhere, showIn } from './readable.ts';
 
-/** A timeout for hangs: it has 24 points, and tests run beside it. */
+/** A timeout for hangs. It is long, since tests may run at the same time. */
 const runWithinMs = 10 * 60_000;
 const scenario = 'white-paper-figure-3';
-/** A sweep with two of each: more points, or more processes in one, take longer and show nothing else on a page. */
+/** A sweep of two values for each axis: more points or processes would take longer and show nothing new on the pages. */
 const ends = { instances: [1, 2], threads: [1, 16] };
 
 test('Figure 3, quick, from the start page to its verdicts and back', async ({ page, request }) => {
   test.setTimeout(runWithinMs + 60_000);
   await idleMachine(page);
-  // The page asks for the scenario by its id; the server gets the ends of its sweep, with shorter phases.
+  // The page requests a run of the scenario by its id; the server gets a scenario with these values and shorter phases instead.
   await page.route('**/api/runs', async (route) => {
     if (route.request().method() !== 'POST') return route.fallback();
     const asked = route.request().postDataJSON();
@@ -80,14 +80,14 @@ test('Figure 3, quick, from the start page to its verdicts and back', async ({ p
     "the paper's own figure is labelled, without a round trip and with one",
   ).toHaveCount(2);
   await figure.getByRole('button', { name: 'Table' }).click();
-  // On a very busy machine nothing may be dequeued in so short a window; such a point has no place in the figure.
+  // On a very busy machine a point may have no dequeues in its short window; such a point is not in the figure.
   const dequeued = run.points.filter(({ figures }) => figures.dequeuePerSec!.value > 0);
   await expect(figure.getByRole('row')).toHaveCount(1 + dequeued.length);
   await figure.getByRole('button', { name: 'Table' }).click();
 
-  // The fullest page of a run that there is here.
+  // This run page shows more than any other in the journeys.
   await expectReadableEverywhere(page, async () => {
-    await page.reload(); // shows the largest point again, at which sessions meet
+    await page.reload(); // selects the largest point again, at which most sessions wait
     await expect(page.getByRole('slider', { name: 'Trials: time that is shown' })).toBeVisible();
     await expect(points).toHaveCount(1 + run.points.length);
   });
@@ -104,8 +104,8 @@ test('Figure 3, quick, from the start page to its verdicts and back', async ({ p
 });
 
 /**
- * The most loaded point at which both queues dequeued: no round trip before one, then the most instances, then the most
- * threads. On a very busy machine nothing may be dequeued in so short a window at the largest of all.
+ * The most loaded point at which both queues dequeued: preferably without a round trip, then with the most instances, then with the
+ * most threads. On a very busy machine the largest point of all may have no dequeues in its short window.
  */
 function comparedPoint(run: RunAnswer) {
   const measured = run.points.filter(({ figures }) => figures.dequeuePerSec!.value > 0);
@@ -135,13 +135,13 @@ function comparedPoint(run: RunAnswer) {
   return { instances, threads, words, sharded, unsharded };
 }
 
-/** One viewport of 1440 × 900 has the claim, the chart, both queues' sessions and the strip of trials, which moves the time. */
+/** Expects that a viewport of 1440 × 900 has the claim, the chart, both queues' sessions and the strip of trials with its slider. */
 async function expectBoard(page: Page, run: RunAnswer) {
   const { words } = comparedPoint(run);
   await page.setViewportSize({ width: 1440, height: 900 });
   const strip = page.getByRole('slider', { name: 'Trials: time that is shown' });
   await page.evaluate(() => scrollTo(0, 0));
-  // The charts take the new width a moment after the window has it.
+  // The charts are resized a moment after the window.
   const bottom = async () => {
     const box = await strip.boundingBox();
     return box!.y + box!.height;
@@ -169,7 +169,7 @@ async function expectBoard(page: Page, run: RunAnswer) {
   await expect(strip).toHaveAttribute('aria-valuetext', /1 instance, 1 thread/);
 }
 
-/** The start page compares both queues at one point of this run, and nothing else. */
+/** Expects that the start page compares both queues at one point of this run. */
 async function expectHeadline(page: Page, run: RunAnswer) {
   const { sharded, unsharded, words } = comparedPoint(run);
   await page.getByRole('link', { name: 'Lab', exact: true }).click();
@@ -181,7 +181,7 @@ async function expectHeadline(page: Page, run: RunAnswer) {
     '1 repeat, too few for an interval',
   );
 
-  // On a very busy machine the measurements may contradict each other, and nothing is concluded, not even for the time being.
+  // On a very busy machine the measurements may contradict each other, so that there is not even a provisional verdict.
   const { provisional, document } = run.claims.find(({ id }) => id === 'A4')!;
   await page.getByRole('button', { name: provisional ? /^A4, .*provisional/ : /^A4, / }).click();
   const opened = page.getByRole('article', { name: 'Claim A4' });

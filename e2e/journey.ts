@@ -1,4 +1,4 @@
-/** What every journey starts from: a server that its worker shares, and short words for its REST calls. */
+/** What every journey uses: a server for each worker, pages, and functions for REST calls. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -25,7 +25,8 @@ export const test = base.extend<object, { server: LabServer; browsing: BrowserCo
     },
     { scope: 'worker', timeout: 90_000 },
   ],
-  // Journeys share a browser context, which then has the dashboard's scripts compiled: that takes longer than many of them.
+  // The journeys of a worker share a browser context, so that the dashboard's scripts are compiled once; that takes longer than
+  // many journeys.
   browsing: [
     async ({ browser, server }, use, { project }) => {
       const { contextOptions, viewport = null } = project.use;
@@ -36,7 +37,7 @@ export const test = base.extend<object, { server: LabServer; browsing: BrowserCo
     { scope: 'worker' },
   ],
   context: ({ browsing }, use) => use(browsing),
-  // A page of its own, and nothing that an earlier journey left: the dashboard keeps a theme and a session.
+  // Each journey has a page of its own, without the theme and the session that an earlier journey may have stored.
   page: async ({ browsing, server }, use) => {
     const page = await browsing.newPage();
     await use(page);
@@ -44,7 +45,7 @@ export const test = base.extend<object, { server: LabServer; browsing: BrowserCo
     await page.close();
     await browsing.clearCookies();
   },
-  // A page that journeys which only look at addresses share too, one after the other.
+  // Journeys that only open addresses also share a page, one after the other.
   visitor: [
     async ({ browsing }, use) => {
       const page = await browsing.newPage();
@@ -56,7 +57,7 @@ export const test = base.extend<object, { server: LabServer; browsing: BrowserCo
   baseURL: ({ server }, use) => use(server.url),
 });
 
-/** A server of its own, with its calls: for what may kill or suspend it, or needs settings. Always ended afterwards. */
+/** Runs a journey with a server of its own, which it may kill, suspend or start with other settings. The server is always ended. */
 export async function withServer(
   {
     playwright,
@@ -76,7 +77,7 @@ export async function withServer(
   }
 }
 
-/** Puts a file where the folders of trials are, so that the run under way fails, and the next one. */
+/** Replaces the folder of trials by a file, so that the run under way and the next one fail. */
 export function failRuns({ dataDir }: LabServer): void {
   const folder = join(dataDir, 'runs');
   rmSync(folder, { recursive: true });
@@ -85,7 +86,7 @@ export function failRuns({ dataDir }: LabServer): void {
 
 export const mendRuns = ({ dataDir }: LabServer): void => rmSync(join(dataDir, 'runs'));
 
-/** What throws in a page meanwhile. `end` must be called: the page may be shared. */
+/** Collects errors that are thrown in a page until `end` is called, which is necessary since the page may be shared. */
 export function errorsIn(page: Page): { errors: string[]; end(): void } {
   const errors: string[] = [];
   const add = (error: Error) => void errors.push(error.message);
@@ -93,7 +94,7 @@ export function errorsIn(page: Page): { errors: string[]; end(): void } {
   return { errors, end: () => page.off('pageerror', add) };
 }
 
-/** What the journeys read of a run; the server's schema says the rest. */
+/** The fields of a run that journeys read; the server's schema has all. */
 export interface RunAnswer {
   id: string;
   status: 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
@@ -118,17 +119,17 @@ export interface RunAnswer {
 
 export type Document = Record<string, unknown>;
 
-/** A document of `scenarios/`. */
+/** The scenario document of `scenarios/` with this id. */
 export function scenarioFile(id: string): Document {
   return JSON.parse(readFileSync(new URL(`../scenarios/${id}.json`, import.meta.url), 'utf8'));
 }
 
-/** Shorter than any in `scenarios/`: what is shown of a run and its integrity do not depend on how long it measures. */
+/** Phases shorter than any in `scenarios/`, since the pages and the integrity of a run do not depend on how long it measures. */
 const shortPhases = { warmupMs: 100, measureMs: 250, drainMs: 400 };
 
 /**
- * A document of `scenarios/`, each point measured for a moment only. `sweep`: other values of its axes; `kills`: whether trials
- * are killed to show durability.
+ * A document of `scenarios/` with very short phases. `sweep` has the values of its axes; `kills` says whether trials are killed to
+ * show durability.
  */
 export function shortScenario(id: string, { sweep, kills }: { sweep: Document; kills: boolean }): Document {
   const document = scenarioFile(id);
@@ -152,7 +153,7 @@ export async function readRun(request: APIRequestContext, id: string): Promise<R
   return answer.json();
 }
 
-/** A run long enough to act on while it continues: points come every second or two, of which there are 24. */
+/** The scenario of a run that is long enough for actions while it continues: 24 points, one every second or two. */
 export function longScenario(id: string): Document {
   return {
     ...scenarioFile('first-look'),
@@ -164,12 +165,12 @@ export function longScenario(id: string): Document {
       threads: [1, 2, 3, 4, 5, 6],
       roundTripMs: [5, 10],
     },
-    kills: false, // a killed trial is no point
+    kills: false, // a killed trial gives no point
     quick: { phases: { warmupMs: 100, measureMs: 400, drainMs: 200 }, repeats: 1 },
   };
 }
 
-/** Journeys run beside other tests; the page would ask whether to measure all the same. */
+/** Makes the machine look idle. Other tests run at the same time, so that the page would ask for a confirmation before it measures. */
 export const idleMachine = (page: Page) => machineIs(page, { coresBusy: 0, loadRunning: false });
 
 export async function machineIs(page: Page, state: { coresBusy: number; loadRunning: boolean }) {

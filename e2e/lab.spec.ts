@@ -1,8 +1,8 @@
-/** The start page, the documents, the pill of the run under way, and what is asked on a busy machine. */
+/** The start page, the documents, the pill of the run under way, and the question before a run on a busy machine. */
 import { expect, longScenario, machineIs, startRun, test } from './journey.ts';
 import { expectReadable } from './readable.ts';
 
-test('the mosaic of claims is walked by keyboard, and a claim that was judged elsewhere can be run', async ({
+test('the mosaic of claims can be used with the keyboard, and a claim that was judged elsewhere can be run', async ({
   page,
 }) => {
   await page.goto('/');
@@ -49,7 +49,7 @@ test('a document shows the tables that it prints', async ({ page }) => {
   await expectReadable(page);
 });
 
-test('a run on a busy machine is asked about first', async ({ page, request }) => {
+test('a run on a busy machine needs a confirmation', async ({ page, request }) => {
   await machineIs(page, { coresBusy: 1.6, loadRunning: true });
   await page.goto('/scenarios/first-look');
   await page.getByRole('button', { name: 'Run quick' }).click();

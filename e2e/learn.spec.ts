@@ -1,4 +1,4 @@
-/** A lesson from the guess to the answer, and its run before an audience. */
+/** A lesson from the guess to the answer, and its run in the presenter view. */
 import { expect, idleMachine, readRun, test } from './journey.ts';
 import { expectReadableEverywhere, showIn } from './readable.ts';
 

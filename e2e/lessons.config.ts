@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from '@playwright/test';
 import journeys from './playwright.config.ts';
 
-// A lesson is about what a commit waits for, so its data are on the disk, where journeys have theirs in memory.
+// Lessons are about waits of commits, so their data are on a disk, while the data of journeys may be in memory.
 const folder = fileURLToPath(new URL('../test-results/lessons/', import.meta.url));
 mkdirSync(folder, { recursive: true });
 process.env.TMPDIR = folder;
 
-/** `npm run lessons`: one after the other, so that none is measured beside another. */
+/** `npm run lessons` runs lessons one after the other, so that none disturbs the measurements of another. */
 export default defineConfig({
   ...journeys,
   testMatch: 'lessons.ts',

@@ -1,6 +1,7 @@
 /**
- * `npm run lessons`: the six experiments, run for real on a server of their own, whose data are on the disk. Each is asked,
- * guessed, measured in under 30 s and answered in the browser. Prints what each says of this machine, and keeps a picture.
+ * `npm run lessons`: runs the six experiments in the browser, on a server of their own whose data are on a disk. Each asks its
+ * question, gets a guess, is measured in under 30 s, and shows its answer. Prints the results of each on this machine and saves a
+ * picture.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -23,10 +24,10 @@ const lessons = readdirSync(folder)
   .map((file): LessonFile => JSON.parse(readFileSync(new URL(file, folder), 'utf8')))
   .sort((a, b) => a.position - b.position);
 
-/** What a visitor is told to wait for at most. */
+/** The longest time for which a visitor is told to wait. */
 const runMsMax = 30_000;
 
-/** One of the answers that the page offers. */
+/** Makes a guess, any of those that the page offers. */
 async function guess(page: Page, { guess: { kind } }: LessonFile): Promise<void> {
   if (kind === 'choice') return page.getByRole('group').getByRole('radio').nth(1).check();
   const slider = page.getByRole('main').getByRole('slider');
@@ -35,7 +36,7 @@ async function guess(page: Page, { guess: { kind } }: LessonFile): Promise<void>
   await expect(slider).not.toHaveAttribute('aria-valuetext', 'no guess yet');
 }
 
-test('all lessons are these', async ({ page }) => {
+test('the page lists exactly these lessons', async ({ page }) => {
   await open(page, '/learn');
   await expect(page.getByRole('main').getByRole('heading', { level: 3 })).toHaveText(
     lessons.map(({ topic }) => new RegExp(topic)),
@@ -44,7 +45,7 @@ test('all lessons are these', async ({ page }) => {
 
 for (const lesson of lessons) {
   test(lesson.topic, async ({ page, request }) => {
-    // What this machine is busy with is told on the page; the lesson is run all the same.
+    // If the machine is busy, the page asks for a confirmation; the lesson is run anyway.
     await page.addLocatorHandler(page.getByRole('dialog', { name: 'The machine is busy' }), (dialog) =>
       dialog.getByRole('button', { name: 'Run anyway' }).click(),
     );
@@ -59,7 +60,7 @@ for (const lesson of lessons) {
     const tookMs = run.endedAtMs! - run.startedAtMs!;
     expect(tookMs, 'milliseconds of the run').toBeLessThan(runMsMax);
     for (const { integrity } of run.points) expect(integrity).toMatchObject({ lost: 0, duplicated: 0 });
-    // A sentence that names what the run did not measure is left out.
+    // The page leaves out sentences with quantities that the run did not measure.
     const sentencesOf = (name: string) => page.getByRole('region', { name }).getByRole('listitem');
     await expect(sentencesOf('What happened')).toHaveCount(lesson.happened.length);
     const waited = await sentencesOf('Where it waited').allTextContents();

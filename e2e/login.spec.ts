@@ -1,4 +1,4 @@
-/** A server with a key, in a browser: the login, the session on every page and stream, and the way out. */
+/** A server with a key, in a browser: the login, the session on every page and stream, and the logout. */
 import type { Page } from '@playwright/test';
 import { test as base, expect } from './journey.ts';
 import { expectReadableEverywhere } from './readable.ts';
@@ -48,11 +48,11 @@ test('the key opens the dashboard: pages, calls and event streams', async ({ pag
   expect(cookies).toMatchObject([{ name: 'shardlab_session', httpOnly: true, sameSite: 'Strict' }]);
 });
 
-test('a session that ended leads back to the page', async ({ page }) => {
+test('after a session has ended, a new login returns to the same page', async ({ page }) => {
   await page.goto('/runs');
   await logIn(page);
   await expect(page.getByRole('heading', { level: 1, name: 'Runs' })).toBeVisible();
-  await page.context().clearCookies(); // as at the end of its time
+  await page.context().clearCookies(); // as when the session expires
   await expect(page).toHaveURL(/\/login\?next=%2Fruns$/);
   await logIn(page);
   await expect(page.getByRole('heading', { level: 1, name: 'Runs' })).toBeVisible();
@@ -63,7 +63,9 @@ test('a session that ended leads back to the page', async ({ page }) => {
   await expect(page).toHaveURL(/\/login\?next=%2Fclaims$/);
 });
 
-test('the login in both themes, on a desktop and on a phone, whole at each width', async ({ page }) => {
+test('the login in both themes, on a desktop and on a phone, with nothing cut off at any width', async ({
+  page,
+}) => {
   await expectReadableEverywhere(page, async () => {
     await page.goto('/login');
     await expect(page.getByLabel('Key', { exact: true })).toBeVisible();

@@ -1,4 +1,4 @@
-/** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, and whole at each width. */
+/** Every page, in both themes, on a desktop and on a phone: it is accessible, and nothing is cut off at any width. */
 import { errorsIn, expect, test } from './journey.ts';
 import { furnish, open, pages, routesOf } from './pages.ts';
 import { expectReadableEverywhere } from './readable.ts';
@@ -6,16 +6,16 @@ import { expectWholeAtAllWidths } from './whole.ts';
 
 test('the list of pages has every path of the router', async ({ page }) => {
   await open(page, '/');
-  // Without a key the server has no login: its page leads on at once. With one it is opened by login.spec.ts.
+  // Without a key the login page redirects at once, so it is tested by login.spec.ts with a key.
   const listed = new Set(['/login', ...pages.flatMap(({ route }) => route ?? [])]);
   expect([...listed].sort()).toEqual((await routesOf(page)).sort());
 });
 
-// The longest of all files: both workers take a part.
+// This file takes longest, so both workers share its tests.
 test.describe.configure({ mode: 'parallel' });
 
 for (const { name, address } of pages) {
-  test(`${name} in both themes, on a desktop and on a phone, whole at each width`, async ({
+  test(`${name} in both themes, on a desktop and on a phone, with nothing cut off at any width`, async ({
     visitor,
     request,
   }) => {
@@ -32,7 +32,7 @@ for (const { name, address } of pages) {
   });
 }
 
-test('a page that is too wide, or cuts off a number, is not whole', async ({ page }) => {
+test('the check of layouts finds a page that is too wide or cuts off a number', async ({ page }) => {
   const parts = {
     wide: '<div style="width: 3000px">wide</div>',
     number:
@@ -51,7 +51,7 @@ test('a page that is too wide, or cuts off a number, is not whole', async ({ pag
   await expectWholeAtAllWidths(page);
 });
 
-test('a text that can hardly be read is found in the theme and at the size that show it', async ({
+test('the check of colours finds a text with too little contrast, in the theme and at the size that show it', async ({
   page,
 }) => {
   const pageWith = (style: string) => async () =>

@@ -1,9 +1,9 @@
-/** Every page of the dashboard with something on it, by the path that the router knows it under. */
+/** Every page of the dashboard with content on it, and its path in the router. */
 import { readFileSync } from 'node:fs';
 import type { APIRequestContext, Page } from '@playwright/test';
 import { expect, readRun, shortScenario, startRun } from './journey.ts';
 
-/** Ids of runs: one of this server, and one of Figure 3 that was imported. */
+/** Ids of two runs: one of this server, and an imported one of Figure 3. */
 export interface Furnished {
   run: string;
   figure3: string;
@@ -29,7 +29,7 @@ export async function importOnce(request: APIRequestContext, fixture: string): P
   return (await answer.json()).id;
 }
 
-/** What the pages show: two finished runs, a queue and a topic with messages, a load that ended. Made once; the server keeps all. */
+/** Creates the content of the pages once for each server: two finished runs, a queue and a topic with messages, and a load that ended. */
 export async function furnish(request: APIRequestContext): Promise<Furnished> {
   const figure3 = await importOnce(request, 'figure-3');
   const { runs } = await (await request.get('/api/runs')).json();
@@ -68,7 +68,7 @@ export async function furnish(request: APIRequestContext): Promise<Furnished> {
 
 export interface ShownPage {
   name: string;
-  /** Path in the router; null for one that it does not know. */
+  /** The path in the router; null for an address that it does not know. */
   route: string | null;
   address(ids: Furnished): string;
 }
@@ -125,7 +125,7 @@ export async function open(page: Page, address: string): Promise<void> {
   await expect(page.getByText(/^Loading /)).toHaveCount(0);
 }
 
-/** The paths of the router itself, as it runs in the browser. */
+/** The paths of the router in the browser. */
 export function routesOf(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const { __TSR_ROUTER__: router } = globalThis as unknown as {

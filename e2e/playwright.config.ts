@@ -1,18 +1,19 @@
 import { defineConfig } from '@playwright/test';
 import { makeTestFolder } from '../scripts/test-folder.ts';
 
-// The servers keep their data there, and what they measure here is shown and not judged. Workers inherit it.
+// The servers keep their data in this folder, which may be in memory, since no journey depends on measured values. Workers inherit
+// the variable.
 if (process.env.TEST_WORKER_INDEX === undefined) process.env.TMPDIR = makeTestFolder();
 
-// Named by scripts/e2e.mjs; without it Playwright looks for a browser of its own.
+// scripts/e2e.mjs sets this path; without it Playwright looks for a browser of its own.
 const executablePath = process.env.CHROMIUM_PATH;
 const isRoot = process.getuid?.() === 0;
 
 export default defineConfig({
   testDir: '.',
   outputDir: '../test-results/e2e',
-  // A server and a browser for each worker, which takes one file after the other. No journey asks for a speed, so they run
-  // beside each other and measure for moments only.
+  // Each worker has a server and a browser, and runs one file after the other. No journey checks a speed, so they run at the same
+  // time and measure only briefly.
   workers: 2,
   timeout: 120_000,
   expect: { timeout: 30_000 },
@@ -26,12 +27,12 @@ export default defineConfig({
       args: ['--disable-background-networking', '--disable-gpu', ...(isRoot ? ['--no-sandbox'] : [])],
     },
     viewport: { width: 1280, height: 900 },
-    // For what never comes; without a bound a click waits until the journey's time is over.
+    // Without this bound a click on something that never appears would wait until the journey times out.
     actionTimeout: 60_000,
-    // Nothing moves by itself, except in the journeys that ask for it.
+    // There are no animations, except in journeys that ask for them.
     contextOptions: { reducedMotion: 'reduce' },
-    // Of a failure: its calls, requests and console, and the text of the page at its end. The page at each step, which takes a
-    // seventh of a journey's time, comes with `npm run e2e -- NAME --trace on`.
+    // The trace of a failure has its calls, requests and console, and the text of the page at its end. Snapshots of the page at each
+    // step take a seventh of a journey's time; `npm run e2e -- NAME --trace on` records them.
     trace: { mode: 'retain-on-failure', screenshots: false, snapshots: false },
   },
 });

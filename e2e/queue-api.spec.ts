@@ -1,7 +1,7 @@
 /** The queue API serves its users while a run measures. */
 import { expect, longScenario, readRun, startRun, test } from './journey.ts';
 
-test('messages go in and come out over REST while a run continues', async ({ request }) => {
+test('messages are enqueued and dequeued over REST while a run continues', async ({ request }) => {
   const run = await startRun(request, longScenario('with-queue-traffic'));
   await expect.poll(async () => (await readRun(request, run)).status).toBe('running');
 

@@ -42,7 +42,7 @@ test('the console keeps a payload as it was typed', async ({ page, request }) =>
   await expect(formOf(page, 'Dequeue').getByRole('status')).toContainText(typed);
 });
 
-test('a search finds what has a correlation id', async ({ page, request }) => {
+test('a search finds messages by correlation id', async ({ page, request }) => {
   const data = { name: 'sought', correlationIndex: true };
   expect((await request.post('/api/queues', { data })).status()).toBe(201);
   await page.goto('/queues?queue=sought');
@@ -63,7 +63,9 @@ test('a search finds what has a correlation id', async ({ page, request }) => {
   await expect(page.getByText('No waiting message has the correlation id order-9.')).toBeVisible();
 });
 
-test('a topic with two subscribers gives each its messages, and shows their backlog', async ({ page }) => {
+test('a topic with two subscribers delivers to each its messages, and shows their backlog', async ({
+  page,
+}) => {
   await page.goto('/queues');
   const create = formOf(page, 'Create a queue');
   await create.getByLabel('Name').fill('announcements');
@@ -103,7 +105,7 @@ test('a topic with two subscribers gives each its messages, and shows their back
   await expect(subscribers.getByRole('button', { name: 'mail', exact: true })).toHaveCount(0);
 });
 
-test('a delayed message says until when, and one that is returned repeatedly ends in the exception queue', async ({
+test('a delayed message shows when it becomes ready, and one that is returned repeatedly ends in the exception queue', async ({
   page,
 }) => {
   await page.goto('/queues');
@@ -159,7 +161,7 @@ test('a delayed message says until when, and one that is returned repeatedly end
   await expect(waiting(page).first()).toContainText('Ready, but dequeue is stopped for this queue.');
 });
 
-test('text that looks like JSON is asked about, and a refused name is explained at its field', async ({
+test('text that looks like JSON needs a confirmation, and a refused name is explained at its field', async ({
   page,
   request,
 }) => {
@@ -182,7 +184,7 @@ test('text that looks like JSON is asked about, and a refused name is explained 
   );
 });
 
-test('what the server refuses is explained beside its field, which gets the focus', async ({
+test('a fault that the server finds is explained at its field, which gets the focus', async ({
   page,
   request,
 }) => {
@@ -238,7 +240,7 @@ test('a long queue is read page by page', async ({ page, request }) => {
   await expect(waiting(page).first()).toContainText('message 0');
 });
 
-test('a message’s life: asked for, followed through a rollback, and why it waits', async ({
+test('the trace of a message is requested, follows it through a rollback, and says why it waits', async ({
   page,
   request,
 }) => {

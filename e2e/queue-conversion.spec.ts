@@ -1,4 +1,4 @@
-/** From unsharded to sharded in the queue console: its steps as they pass, a drain that waits, and the way back. */
+/** A conversion in the queue console: its steps while they run, a drain that waits, and a cancellation. */
 import { expect, test } from './journey.ts';
 
 test('an unsharded queue is converted once it is empty, and can be cancelled before that', async ({

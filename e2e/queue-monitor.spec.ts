@@ -1,8 +1,8 @@
-/** The monitor of a queue: its figures follow what is enqueued and dequeued. */
+/** The monitor of a queue: its figures follow enqueues and dequeues. */
 import { expect, test } from './journey.ts';
 import { LabServer } from './server.ts';
 
-test('the monitor shows what is in a queue, by shard, consumer, partition and in the cache', async ({
+test('the monitor shows the messages of a queue by shard, consumer and partition, and those in the cache', async ({
   page,
   request,
 }) => {
@@ -63,7 +63,7 @@ test('the history of a queue survives a restart of the server, with its latency 
   try {
     expect((await page.request.post('/api/queues', { data: { name: 'kept' } })).status()).toBe(201);
     const samples = async () => (await (await page.request.get('/api/queues/kept/history')).json()).samples;
-    /** Until a delivery was measured that many times. */
+    /** Enqueues and dequeues until this many deliveries were measured. */
     const work = (measured: number) =>
       expect
         .poll(

@@ -1,4 +1,4 @@
-/** What every page is held to, in both themes and two sizes. */
+/** Checks that every page must pass, in both themes and two sizes. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect, type JSHandle, type Page, test } from '@playwright/test';
@@ -13,7 +13,7 @@ export async function showIn(page: Page, theme: (typeof themes)[number], size: (
   await page.setViewportSize(viewports[size]);
 }
 
-/** Charts measure their width in a frame, and draw in the next. */
+/** Resolves when charts are drawn: they measure their width in one frame, and draw in the next. */
 export async function drawn(page: Page): Promise<void> {
   await page.evaluate(
     () =>
@@ -25,14 +25,14 @@ export async function drawn(page: Page): Promise<void> {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What depends on colours, in which alone the themes differ. */
+/** The rules of Axe that depend on colours, which are all that differs between the themes. */
 const rulesOfColours = ['color-contrast', 'link-in-text-block'];
 const withoutColours = Object.fromEntries(rulesOfColours.map((rule) => [rule, { enabled: false }]));
 
 /**
- * Holds a page to it in both themes, on a phone and on a desktop. `load` opens it, on the phone: the other journeys open all that
- * they use on a desktop, so that it is loaded at both sizes, and here follows the window as it grows. `check`: what else must hold.
- * Colours of a text are judged once in each theme, at the size that shows it first: they take most of the time.
+ * Checks a page in both themes, on a phone and on a desktop. `load` opens it at the size of a phone, and it must follow the window
+ * as that grows; other journeys load their pages at the size of a desktop. `check` has further checks. The colours of a text are
+ * checked once in each theme, at the first size that shows it, since they take most of the time.
  */
 export async function expectReadableEverywhere(page: Page, load: () => Promise<void>, check = () => {}) {
   await showIn(page, themes[0], sizes[0]);
@@ -50,21 +50,21 @@ export async function expectReadableEverywhere(page: Page, load: () => Promise<v
 }
 
 /**
- * Never wider than the screen, and without what Axe reports; in the second theme it is asked about colours only. `newTextsOnly`:
- * about the colours of those texts that it was not asked about before in this theme.
+ * Expects that a page is not wider than the screen, and that Axe reports nothing; in the second theme only colours are checked.
+ * `newTextsOnly` restricts that to texts whose colours were not checked before in this theme.
  */
 export async function expectReadable(page: Page, { theme = themes[0], newTextsOnly = false }: Asked = {}) {
   const { scrollWidth, clientWidth } = await page
     .locator('html')
     .evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
   expect(scrollWidth, 'no sideways scrolling').toBeLessThanOrEqual(clientWidth);
-  // A tab is there one rendering before its panel.
+  // A tab is rendered one step before its panel.
   await page.waitForFunction(() =>
     [...document.querySelectorAll('[role=tab][aria-controls]')].every(
       (tab) => document.getElementById(tab.getAttribute('aria-controls')!) !== null,
     ),
   );
-  // Axe's builder for Playwright would load it into the page anew each time, and into a second page, which takes longer than the check.
+  // Axe's package for Playwright would load Axe into the page each time, and into a second page, which takes longer than the check.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axeSource);
   const newTexts = await page.evaluateHandle(takeNewTexts, theme);
   const found = [
@@ -73,7 +73,7 @@ export async function expectReadable(page: Page, { theme = themes[0], newTextsOn
   ];
   expect(found.flat()).toEqual([]);
 
-  /** In the whole page, or in the given elements of it. */
+  /** What Axe reports in the whole page, or in the given elements. */
   function violations(within: JSHandle<Element[]> | null, options: RunOptions): Promise<string[]> {
     return page.evaluate(runAxeIn, { within, options: { ...options, resultTypes: ['violations' as const] } });
   }
@@ -84,7 +84,7 @@ interface Asked {
   newTextsOnly?: boolean;
 }
 
-/** Runs in the page: the visible elements with text that were not taken in this theme since the page was loaded. */
+/** Runs in the page. Returns the visible elements with text that no earlier call in this theme has returned since the page was loaded. */
 function takeNewTexts(theme: string): Element[] {
   const inPage = globalThis as { takenTexts?: Partial<Record<string, WeakSet<Element>>> };
   inPage.takenTexts ??= {};
@@ -100,7 +100,7 @@ function takeNewTexts(theme: string): Element[] {
   return texts;
 }
 
-/** Runs in the page, which has no frames. */
+/** Runs Axe in the page, which has no frames. */
 async function runAxeIn({
   within,
   options,

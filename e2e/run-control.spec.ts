@@ -2,7 +2,7 @@
 import type { Page } from '@playwright/test';
 import { expect, longScenario, readRun, shortScenario, startRun, test } from './journey.ts';
 
-// As most people have it: what moves on the page of a run moves here.
+// Most users have animations, so they are tested on the run page too.
 test.beforeEach(({ page }) => page.emulateMedia({ reducedMotion: 'no-preference' }));
 
 const statusOf = (page: Page) => page.getByRole('status', { name: 'Run status' });
@@ -25,7 +25,7 @@ test('a cancelled run keeps the points that it had', async ({ page, request }) =
   await expect(pointRows(page)).toHaveCount(1 + run.points.length);
 });
 
-test('a reload in mid-run shows the run so far and continues to the end; exported and imported it is replayed', async ({
+test('a reload in mid-run shows the run so far and continues to the end; a run that is exported and imported is replayed', async ({
   page,
   request,
 }) => {
@@ -42,7 +42,7 @@ test('a reload in mid-run shows the run so far and continues to the end; exporte
   expect(run.points).toHaveLength(run.progress.total);
   await expect(pointRows(page)).toHaveCount(1 + run.points.length);
 
-  // Exported and imported again it is replayed.
+  // The run is exported and imported again, and then replayed.
   const strip = page.getByRole('slider', { name: 'Trials: time that is shown' });
   const replayed = await strip.getAttribute('aria-valuemax');
   expect(Number(replayed)).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** The runs that are kept: imported, named, found, ordered, compared and deleted. */
+/** The list of runs: they are imported, named, found, ordered, compared and deleted. */
 import { fixture, importRun } from './imported.ts';
 import { expect, test } from './journey.ts';
 
@@ -39,7 +39,7 @@ test('a run is imported, named, found and compared, and deleted again', async ({
   await expect(page.getByText('No run contains “old rack”.')).toBeVisible();
 });
 
-test('the list of runs is ordered and filtered, page by page, and its address has all of it', async ({
+test('the list of runs is ordered, filtered and paged, and its address keeps that', async ({
   page,
   request,
 }) => {

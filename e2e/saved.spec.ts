@@ -2,7 +2,7 @@
 import { importRun, saveReport, textOf } from './imported.ts';
 import { expect, test } from './journey.ts';
 
-/** As a judge gives it, so that a run that was exported without claims has one. */
+/** A claim as a judge returns it, for a run that was exported without claims. */
 const judgedClaim = () => {
   const judged = {
     value: 3.4,
@@ -36,7 +36,7 @@ const judgedClaim = () => {
   };
 };
 
-test('what is saved says where it comes from: a picture, a table, percentiles, a report that opens offline', async ({
+test('saved files have their provenance: a picture, a table, percentiles, and a report that opens offline', async ({
   page,
   request,
   browser,

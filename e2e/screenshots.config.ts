@@ -1,7 +1,7 @@
 import { defineConfig } from '@playwright/test';
 import journeys from './playwright.config.ts';
 
-/** `npm run screenshots`: no test, but a browser and a server of its own, which is what a journey has. */
+/** `npm run screenshots` tests nothing, but needs a browser and a server of its own, like a journey. */
 export default defineConfig({
   ...journeys,
   testMatch: 'screenshots.ts',

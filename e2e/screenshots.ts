@@ -1,6 +1,6 @@
 /**
- * Gathers every page and state in `screenshots/`, at two widths and in both themes, to be opened one by one. Asserts nothing
- * of how they look; a page that does not open fails.
+ * Saves pictures of every page and state in `screenshots/`, at two widths and in both themes. Asserts nothing about how they look; a
+ * page that does not open fails.
  */
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -24,7 +24,7 @@ const widths = [
   { width: 390, height: 844 },
 ] as const;
 
-/** The page as it is, in each theme and width: name-1440-light.png. */
+/** Saves the page as it is, in each theme and width, for example as name-1440-light.png. */
 async function take(page: Page, name: string, fullPage = true): Promise<void> {
   for (const size of widths) {
     await page.setViewportSize(size);
@@ -38,7 +38,7 @@ async function take(page: Page, name: string, fullPage = true): Promise<void> {
 
 test.beforeAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('states without data', async ({ page }) => {
+test('pages without data', async ({ page }) => {
   for (const name of ['start', 'runs', 'documents', 'queues', 'cluster']) {
     await open(page, name === 'start' ? '/' : `/${name}`);
     await take(page, `empty-${name}`);
@@ -114,7 +114,7 @@ test('states of the pages', async ({ page, request }) => {
   await take(page, 'run-cancelled');
 });
 
-test('the console: a day with a gap, and forms with faults', async ({ page, request }) => {
+test('the console with a day that has a gap, and with faults in forms', async ({ page, request }) => {
   await furnish(request);
   const everyMs = 300_000;
   const startMs = Date.now() - 288 * everyMs;
@@ -163,7 +163,10 @@ test('the login of a server with a key', async ({ page, playwright }) => {
   });
 });
 
-test('a server that is gone, and runs that did not end well', async ({ browsing, playwright }) => {
+test('a server that does not respond, and runs that were interrupted or failed', async ({
+  browsing,
+  playwright,
+}) => {
   await withServer({ playwright, logName: 'screenshots-server-gone.log' }, async (server, request) => {
     const opened = async (address: string) => {
       const page = await browsing.newPage();

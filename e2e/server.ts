@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const main = fileURLToPath(new URL('../apps/server/src/main.ts', import.meta.url));
 /** What the servers print, kept for inspection after a failure. */
 const logFolder = fileURLToPath(new URL('../test-results/', import.meta.url));
-/** A timeout for hangs; tests run at the same time as the journeys. */
+/** A timeout for hangs. It is long, since tests may run at the same time. */
 const readyWithinMs = 60_000;
 
 async function freePort(): Promise<number> {
@@ -53,7 +53,7 @@ export class LabServer {
     this.#child = this.#spawn();
   }
 
-  /** Resolves when the server answers that it is healthy, or that it wants a key; rejects with its last output if it ends before. */
+  /** Starts a server, and resolves once it is healthy or requires a key; rejects with its last output if it ends before. */
   static async start(logName: string, env: Record<string, string> = {}): Promise<LabServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'shardlab-e2e-'));
     rmSync(join(logFolder, logName), { force: true });
@@ -73,13 +73,13 @@ export class LabServer {
     }
   }
 
-  /** Asks the process to end, and starts it again at the same address with the same data. */
+  /** Ends the process, and starts it again at the same address with the same data. */
   async restart(): Promise<void> {
     await this.#end();
     await this.startAgain();
   }
 
-  /** Starts the process again, which has ended, at the same address with the data that it left. */
+  /** Starts a process that has ended again, at the same address with the same data. */
   async startAgain(): Promise<void> {
     this.#child = this.#spawn();
     await this.#untilHealthy();
@@ -94,14 +94,14 @@ export class LabServer {
     }
   }
 
-  /** Kills the process, as a machine that fails would. Its data stay until `stop`. */
+  /** Kills the process, as if the machine had failed. Its data are kept until `stop`. */
   async kill(): Promise<void> {
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await ended;
   }
 
-  /** Suspends the process: its connections stay, and nothing answers. */
+  /** Suspends the process: its connections remain, and no request is answered. */
   suspend(): void {
     this.#child.kill('SIGSTOP');
   }

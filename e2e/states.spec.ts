@@ -1,4 +1,4 @@
-/** A server that is gone, hangs and comes back; runs that it interrupted, that failed, and that other work disturbed. */
+/** A server that is killed, hangs and is started again; runs that were interrupted, that failed, or that other work disturbed. */
 import type { BrowserContext, Page } from '@playwright/test';
 import { fixture, importRun } from './imported.ts';
 import {
@@ -19,7 +19,7 @@ const statusOf = (page: Page) => page.getByRole('status', { name: 'Run status' }
 const staleNotice = (page: Page) =>
   page.getByRole('alert').filter({ hasText: /The server has not answered since \d\d:\d\d:\d\d/ });
 
-/** The page of a run under way, a queue, the cluster and the start page of the server. */
+/** Opens the pages of a run under way, a queue and the cluster, and the start page. */
 async function openPages(context: BrowserContext, url: string, run: string) {
   const addresses = { run: `/runs/${run}`, queue: '/queues?queue=parcels', cluster: '/cluster', start: '/' };
   const open = async (address: string) => {
@@ -36,7 +36,7 @@ async function openPages(context: BrowserContext, url: string, run: string) {
   };
 }
 
-test('without its server every page says since when it is stale, and continues once it is back; the run that was interrupted is resumed', async ({
+test('without its server every page says since when it is stale, and continues once the server responds; the interrupted run is resumed', async ({
   browsing,
   playwright,
 }) => {
@@ -73,7 +73,7 @@ test('without its server every page says since when it is stale, and continues o
       await expectReadable(pages.run);
     });
 
-    await test.step('it is back', async () => {
+    await test.step('the server is started again', async () => {
       await server.startAgain();
       await send(4);
       for (const page of all) await expect(staleNotice(page)).toHaveCount(0);
@@ -83,7 +83,7 @@ test('without its server every page says since when it is stale, and continues o
     });
 
     const { run } = pages;
-    await test.step('the run was interrupted, and goes on', async () => {
+    await test.step('the run was interrupted, and is resumed', async () => {
       const notice = run.getByRole('alert').filter({ hasText: 'The server ended during this run' });
       await expect(notice).toContainText(
         /It had finished \d+ of 24 trials\. Resumed, it measures the others\./,
@@ -106,7 +106,7 @@ test('without its server every page says since when it is stale, and continues o
       ).toHaveCount(0);
     });
 
-    await test.step('and can be run again', async () => {
+    await test.step('the run can be repeated', async () => {
       await run.getByRole('button', { name: 'Run again' }).click();
       await expect(run).not.toHaveURL(new RegExp(id));
       await expect(statusOf(run)).toHaveText('Running');
@@ -114,7 +114,7 @@ test('without its server every page says since when it is stale, and continues o
       await expect(statusOf(run)).toHaveText('Cancelled');
     });
 
-    await test.step('a server that hangs is noticed too', async () => {
+    await test.step('a server that hangs is detected too', async () => {
       server.suspend();
       await expect(staleNotice(pages.queue)).toBeVisible({ timeout: 60_000 });
       server.resume();
@@ -161,7 +161,7 @@ test('a run that fails says why, keeps its points, and can be run again', async 
   });
 });
 
-test('a run that other work disturbed says so above its figures; one that was not does not', async ({
+test('a run that other work disturbed says so above its figures, and an undisturbed run does not', async ({
   page,
   request,
 }) => {

@@ -1,4 +1,4 @@
-/** A scenario of one's own: a good one is added, a bad one is refused with each fault at its path. */
+/** Scenarios of users: a valid one is added, an invalid one is refused with each fault at its path. */
 import type { Page } from '@playwright/test';
 import { type Document, expect, scenarioFile, test } from './journey.ts';
 
@@ -15,7 +15,7 @@ function own(change: Document): string {
   );
 }
 
-test('a good scenario is added to one’s own, can be opened and deleted', async ({ page }) => {
+test('a valid scenario is added to the user’s own, and can be opened and deleted', async ({ page }) => {
   await page.goto('/');
   await choose(page, 'mine.json', own({}));
   const card = page.getByRole('article', { name: 'A scenario of my own' });
@@ -68,7 +68,7 @@ const bad: { what: string; text: string; faults: [path: string, message: RegExp]
 ];
 
 for (const { what, text, faults } of bad) {
-  test(`a bad scenario is refused at its path: ${what}`, async ({ page }) => {
+  test(`an invalid scenario is refused with the path of the fault: ${what}`, async ({ page }) => {
     await page.goto('/');
     await choose(page, 'bad.json', text);
     const shown = page.getByRole('alert', { name: 'Errors in the scenario' });

@@ -1,8 +1,8 @@
-/** How soon the What-if page answers while a slider moves: from each key to the first line that is drawn anew. */
+/** How soon the What-if page answers while a slider moves: the time from each key to the first line that is drawn again. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser } from '@playwright/test';
 
-/** Longer than an answer is refined: what is drawn after a key is then the answer to that key. */
+/** Time between two keys. Refining an answer takes less, so that a line that is drawn after a key is the answer to that key. */
 const keyMs = 400;
 const toEnd = 6;
 const steps = 10;
@@ -19,7 +19,7 @@ interface Observed {
   pressedAt: number | null;
 }
 
-/** Milliseconds of each move after which a line changed before the next, ascending, and how many moves there were. */
+/** Times from a key to its answer in milliseconds, ascending, for keys that were answered before the next; and the number of keys. */
 export async function measureWhatIf(
   browser: Browser,
   url: string,
@@ -31,7 +31,7 @@ export async function measureWhatIf(
   const observed = await page.evaluateHandle((): Observed => {
     const state: Observed = { answersMs: [], pressedAt: null };
     document.addEventListener('keydown', () => (state.pressedAt = performance.now()), { capture: true });
-    // The chart also draws where the lines were before, at once.
+    // Only simulated lines count, since the chart also draws the previous lines at once.
     new MutationObserver((changes) => {
       const isAnswer = changes.some(({ target }) =>
         (target as Element).matches('[data-series^="simulated/"]'),

@@ -34,7 +34,7 @@ test('a slower disk lowers the simulated lines, and the address keeps the settin
   expect(errors).toEqual([]);
 });
 
-test('what limits is said in words that stay in sight, and can be taken away', async ({ page }) => {
+test('the limiting resource is named in words that stay visible, and can be removed', async ({ page }) => {
   await page.goto('/what-if?hardware=exadata-x4-2&instances=4');
   const answer = page.getByRole('region', { name: 'Answer of the model' });
   await expect(answer.getByText(/^Limited by/)).toHaveCount(2);
@@ -53,7 +53,7 @@ test('a calibration asks first on a busy machine, can be cancelled, and gives th
   page,
 }) => {
   test.setTimeout(240_000);
-  // A calibration in its smallest form: how precise it is does not matter here.
+  // The calibration is in its smallest form, since its precision does not matter here.
   await page.route('**/api/calibration', (route) =>
     route.request().method() === 'POST'
       ? route.continue({
@@ -87,13 +87,13 @@ test('a calibration asks first on a busy machine, can be cancelled, and gives th
   await expect(page).toHaveURL(/hardware=this-machine/);
   await expect(settings.getByRole('combobox', { name: 'Machine' })).toHaveValue('this-machine');
   await expect(settings.getByRole('button', { name: 'Calibrate here again' })).toBeEnabled();
-  await page.goto('/what-if'); // this machine's costs are those that a visitor finds
+  await page.goto('/what-if'); // the page uses the costs of this machine by default
   await expect(answer).toContainText('measured on this machine just now');
 });
 
 const jsonHeaders = (headers: Record<string, string>) => ({ ...headers, 'content-type': 'application/json' });
 
-test('what this machine has measured is predicted and scored', async ({ page, request }) => {
+test('workloads that this machine has measured are predicted and scored', async ({ page, request }) => {
   test.setTimeout(240_000);
   const run = await startRun(
     request,
@@ -112,7 +112,7 @@ test('what this machine has measured is predicted and scored', async ({ page, re
   const chart = score.getByRole('figure', { name: 'Predicted over measured dequeue rate' });
   await chart.getByRole('slider').focus();
   await page.keyboard.press('Home');
-  await expect(chart.getByText(/, \d+ instances?, .*: predicted .*, measured /)).toBeVisible(); // the slowest of all runs
+  await expect(chart.getByText(/, \d+ instances?, .*: predicted .*, measured /)).toBeVisible(); // the slowest measured workload
   await chart.getByRole('button', { name: 'Table' }).click();
   await expect(chart.getByRole('table')).toContainText('First look');
   const column = chart.getByRole('columnheader', { name: 'Dequeue rate: measured' });

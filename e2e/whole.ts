@@ -1,11 +1,11 @@
-/** Whether a page shows all of itself at each width of a window: nothing wider than the screen, no text cut off. */
+/** Checks at several widths of the window that nothing is wider than the screen and no text is cut off. */
 import { expect, type Page } from '@playwright/test';
 import { drawn } from './readable.ts';
 
 /** A phone, a tablet, a small and a large desktop, and a screen on a wall. */
 const widths = [390, 768, 1280, 1440, 2560];
 
-/** Resizes a page that is loaded to each width. Leaves it at the last. */
+/** Resizes a loaded page to each width and checks it; its window keeps the last width. */
 export async function expectWholeAtAllWidths(page: Page): Promise<void> {
   const faults: string[] = [];
   for (const width of widths) {
@@ -16,7 +16,7 @@ export async function expectWholeAtAllWidths(page: Page): Promise<void> {
   expect(faults, 'wider than the screen, or cut off').toEqual([]);
 }
 
-/** Runs in the page. What a box hides counts as cut off, unless the box scrolls, or shows with an ellipsis that there is more. */
+/** Runs in the page. Text that a box hides counts as cut off, unless the box scrolls or ends with an ellipsis. */
 function faultsOfLayout(): string[] {
   const slackPx = 1.5;
   const faults = new Set<string>();
@@ -25,7 +25,7 @@ function faultsOfLayout(): string[] {
   const named = (element: Element) =>
     `${element.tagName.toLowerCase()}${[...element.classList].map((name) => `.${name}`).join('')}`;
 
-  /** Of the ancestors of the text: how each treats what leaves it, by what the browser has laid out. */
+  /** Styles and bounds of the ancestors of texts, which are read once for each. */
   const boxes = new Map<Element, { style: CSSStyleDeclaration; bounds: DOMRect }>();
   const boxOf = (element: Element) => {
     const box = boxes.get(element) ?? {
@@ -36,7 +36,7 @@ function faultsOfLayout(): string[] {
     return box;
   };
 
-  /** The ancestor that hides a part of the rectangle; null if none does, or one before it scrolls. */
+  /** The ancestor that hides a part of the rectangle; null if none does, or if the part can be scrolled into view. */
   const hiderOf = (start: Element, rect: DOMRect): Element | null => {
     for (let at: Element | null = start; at !== null && at !== document.body; at = at.parentElement) {
       const { style, bounds } = boxOf(at);
@@ -68,7 +68,7 @@ function faultsOfLayout(): string[] {
     };
     const hider = hiderOfPart(0, text.length);
     if (hider === null) continue;
-    // Of a name the end may be left out, and with it the digits of one such as "figure-3"; of a number, nothing.
+    // A name may end with an ellipsis, even if that hides digits as in "figure-3"; a number must be complete.
     const mayLeaveOut = boxOf(hider).style.textOverflow === 'ellipsis';
     const numbers = [...text.matchAll(/(?<![\p{L}\d_-])\d[\d.,]*/gu)];
     if (
@@ -78,7 +78,7 @@ function faultsOfLayout(): string[] {
       faults.add(`"${text.trim()}" in ${named(parent)} is cut off by ${named(hider)}`);
   }
   for (const field of document.querySelectorAll<HTMLInputElement>('input:not([type=range])')) {
-    // Numbers and lists of them. A title is longer than its field on a phone, and is scrolled where it is edited.
+    // Only numbers and lists of numbers must fit. A title may be longer than its field on a phone, and scrolls while it is edited.
     if (/^[\d\s.,;-]+$/.test(field.value) && field.scrollWidth > field.clientWidth + slackPx)
       faults.add(`${field.value} does not fit its field ${field.name || named(field)}`);
   }
