@@ -1,4 +1,4 @@
-/** `npm run bench:web [-- --minutes 10]`: what the run page costs a browser while a run is measured. Reported, not gated. */
+/** `npm run bench:web [-- --minutes 10]` reports what the run page costs a browser while a run is measured. No bound is checked. */
 import { ensureBrowser } from './browser.mjs';
 import { ensureBuilt } from './build.mjs';
 import { ensureInstalled } from './install.mjs';

@@ -5,7 +5,7 @@ import { fingerprint, isDone, setDone } from './stamp.mjs';
 
 const sources = ['apps/web', 'packages/contract', 'packages/model', 'package-lock.json'];
 
-/** Whether the dashboard stands built. Costs one hash of some hundred small files when there is nothing to do. */
+/** Builds the dashboard if necessary; false if that failed. Without changes it only hashes some hundred small files. */
 export function ensureBuilt() {
   const wanted = fingerprint(...sources);
   if (isDone('built', wanted) && existsSync(inRoot('apps/web/dist/index.html'))) return true;

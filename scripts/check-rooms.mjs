@@ -1,8 +1,8 @@
 /**
  * Checks the rooms of the engine and of the lab against `rooms.json`, where their order is declared: imports go downwards
  * only, and of the engine only the files named there use time, timers, chance and processes directly, or name the real ports:
- * everything else takes ports as arguments. In every package no circle joins two folders. Types count as imports.
- * Circles between files are Biome's to find (`noImportCycles`).
+ * everything else takes ports as arguments. In no package may folders import each other in a cycle. Types count as imports.
+ * Biome finds cycles between files (`noImportCycles`).
  */
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
@@ -29,7 +29,7 @@ const platform = [
   /\bnode:(?:timers|perf_hooks|child_process)\b[^']*/g,
   /(?<![.#])\bprocess\.(?:p?pid|kill)\b/g,
   /\bnew Worker\b/g,
-  // But not with three arguments: the fourth is the longest time, and a wait without one is no timer.
+  // With three arguments it is allowed: the fourth is a timeout, and a wait without one is not a timer.
   /\bAtomics\.wait(?:Async)?\b(?!\((?:(?:[^(),]|\((?:[^()]|\([^()]*\))*\))+(?:,\s*|(?=\)))){3}\))/g,
 ];
 
@@ -58,20 +58,20 @@ export function findViolations(root, table) {
 }
 
 /**
- * A sentence for each circle of folders in the sources of a package, and in its tests; none if all is well.
+ * A sentence for each cycle of folders in the sources of a package, and in its tests; none if all is well.
  * @param {string} root the folder that `packages` and `apps` are in
  * @returns {string[]}
  */
-export function findCircles(root) {
+export function findCycles(root) {
   const folders = globSync('{packages,apps}/*/{src,test}', { cwd: root }).sort();
   return folders.flatMap((folder) =>
-    folderCircles(readSources(join(root, folder))).map((sentence) => `${folder}/${sentence}`),
+    folderCycles(readSources(join(root, folder))).map((sentence) => `${folder}/${sentence}`),
   );
 }
 
 /**
  * The rooms that each room may import, itself left out. A room names only rooms declared before it, so no order of
- * rooms can have a circle.
+ * rooms can have a cycle.
  * @param {RoomTable} table
  * @returns {Map<string, Set<string>>}
  */
@@ -113,7 +113,7 @@ function readSources(/** @type {string} */ folder) {
     });
 }
 
-/** A file beside the rooms is a folder, and a room, of its own. */
+/** A file outside of all folders counts as a folder and a room of its own. */
 const folderOf = (/** @type {string} */ path) => (path.includes('/') ? dirname(path) : path);
 const roomOf = (/** @type {string} */ path) => path.split('/')[0] ?? path;
 
@@ -148,7 +148,7 @@ function importViolations({ path, imports }, { rooms, nodePorts = [], entries = 
  * @param {SourceFile[]} files
  * @returns {string[]}
  */
-function folderCircles(files) {
+function folderCycles(files) {
   /** @type {Map<string, Map<string, string>>} folder → folder that it imports → an example */
   const graph = new Map();
   for (const { path, imports } of files) {
@@ -164,11 +164,11 @@ function folderCircles(files) {
   /** @type {string[]} */
   const sentences = [];
   for (const start of graph.keys()) {
-    const circle = reported.has(start) ? undefined : shortestCircle(graph, start);
-    if (circle === undefined) continue;
-    for (const folder of circle) reported.add(folder);
-    const examples = circle.map((folder, i) => graph.get(folder)?.get(circle[(i + 1) % circle.length] ?? ''));
-    sentences.push(`${start} is in a circle of folders: ${examples.join('; ')}`);
+    const cycle = reported.has(start) ? undefined : shortestCycle(graph, start);
+    if (cycle === undefined) continue;
+    for (const folder of cycle) reported.add(folder);
+    const examples = cycle.map((folder, i) => graph.get(folder)?.get(cycle[(i + 1) % cycle.length] ?? ''));
+    sentences.push(`${start} is in a cycle of folders: ${examples.join('; ')}`);
   }
   return sentences;
 }
@@ -178,7 +178,7 @@ function folderCircles(files) {
  * @param {string} start
  * @returns {string[] | undefined} the folders on the way from `start` back to it
  */
-function shortestCircle(graph, start) {
+function shortestCycle(graph, start) {
   /** @type {string[][]} */
   const ways = [[start]];
   const seen = new Set();
@@ -246,7 +246,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const tables = Object.values(readRoomTables());
   const violations = [
     ...tables.flatMap((table) => [...findViolations(root, table), ...findUnused(root, table)]),
-    ...findCircles(root),
+    ...findCycles(root),
   ];
   for (const sentence of violations) console.error(sentence);
   if (violations.length > 0) {

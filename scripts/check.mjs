@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint and the fast tests, beside each other, for the loop of writing code. */
+/** `npm run check`: types, lint and the fast tests at the same time, for frequent use while writing code. */
 import { ensureInstalled } from './install.mjs';
 import { cpuOfChildren, seconds } from './run.mjs';
 import { checkTests, takeAll, typesAndLint } from './steps.mjs';

@@ -1,4 +1,4 @@
-/** `npm run e2e [-- playwright arguments]`: the journeys in a real browser, on a freshly built dashboard. */
+/** `npm run e2e [-- playwright arguments]`: the journeys in a real browser, with a dashboard built from the current sources. */
 import { ensureBrowser } from './browser.mjs';
 import { ensureBuilt } from './build.mjs';
 import { ensureInstalled } from './install.mjs';

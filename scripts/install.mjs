@@ -1,4 +1,4 @@
-/** Installs what the lockfile names, if it is not there yet, and makes sure that the pinned Node is. */
+/** Installs the packages of the lockfile and the pinned Node, unless they are installed already. */
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { giveUp, inRoot, pinnedNode, run, say, seconds } from './run.mjs';
 import { fingerprint, isDone, setDone } from './stamp.mjs';
@@ -10,13 +10,13 @@ import { fingerprint, isDone, setDone } from './stamp.mjs';
  */
 const install = ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
 
-/** The npm that started this script, else the one on the PATH. */
+/** Runs the npm that started this script, or else the one on the PATH. */
 function npm(/** @type {string[]} */ args) {
   const cli = process.env.npm_execpath;
   return cli?.endsWith('npm-cli.js') ? run(process.execPath, [cli, ...args]) : run('npm', args);
 }
 
-/** The package `node` fetches the binary of its version in an install script; here that script is run by hand. */
+/** Runs the install script of the package `node`, which downloads the pinned binary. */
 function ensurePinnedNode() {
   const folder = inRoot('node_modules', 'node');
   const { version } = JSON.parse(readFileSync(inRoot('node_modules', 'node', 'package.json'), 'utf8'));
@@ -33,7 +33,7 @@ function ensurePinnedNode() {
   if (!existsSync(link)) symlinkSync('../node/bin/node', link);
 }
 
-/** Costs one hash of the lockfile when there is nothing to do. */
+/** Installs if necessary. Without changes it only hashes the lockfile. */
 export function ensureInstalled() {
   const wanted = fingerprint('package-lock.json', 'package.json');
   if (isDone('installed', wanted)) return;

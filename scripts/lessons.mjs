@@ -1,4 +1,4 @@
-/** `npm run lessons`: the six experiments of the page Learn, run for real in a browser, with the result of each on this machine. */
+/** `npm run lessons` runs the six experiments of the page Learn in a browser, and prints the result of each on this machine. */
 import { ensureBrowser } from './browser.mjs';
 import { ensureBuilt } from './build.mjs';
 import { ensureInstalled } from './install.mjs';

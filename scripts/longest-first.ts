@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Seconds by file, from the root folder; one that is not in it is quick. */
+/** Durations in seconds, by path from the root folder; files that are not listed are quick. */
 const recorded: Record<string, number> = JSON.parse(
   readFileSync(new URL('./test-durations.json', import.meta.url), 'utf8'),
 );

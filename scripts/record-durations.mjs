@@ -1,10 +1,10 @@
-/** `node scripts/record-durations.mjs`: keeps how long the slow test files took in the last `npm test`. */
+/** `node scripts/record-durations.mjs` stores how long the slow test files took in the last `npm test`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { inRoot, root } from './run.mjs';
 import { testReports } from './steps.mjs';
 
-/** The order of quicker ones makes no difference. */
+/** Quicker files are not stored, since their order makes no difference. */
 const secondsMin = 2;
 
 /** @type {{ name: string, startTime: number, endTime: number }[]} */

@@ -1,4 +1,4 @@
-/** How the other scripts speak and start programs. */
+/** Functions with which the other scripts print messages and start programs. */
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -22,8 +22,8 @@ export function giveUp(/** @type {string} */ line) {
 export const seconds = (/** @type {number} */ sinceMs) => `${((Date.now() - sinceMs) / 1000).toFixed(1)} s`;
 
 /**
- * CPU of all ended child processes and their descendants, as words for the end of a sentence; empty if the system does not report
- * it. On two cores, a run that takes longer than half of this CPU time also waits for other things.
+ * CPU time of all child processes that have ended and of their descendants, as words for the end of a sentence; empty if the system
+ * does not report it. If a run on two cores takes longer than half of this time, it also waits for other things than CPU.
  */
 export function cpuOfChildren() {
   try {
@@ -36,7 +36,7 @@ export function cpuOfChildren() {
   }
 }
 
-/** Cache of compiled modules: without it, most of a process's or thread's start is spent on compiling the same modules again. */
+/** Folder of compiled modules. Without it, most of the start of a process or thread would be spent on compiling the same modules. */
 export const compiled = inRoot('node_modules', '.shardlab', 'compiled');
 
 /**
@@ -67,9 +67,9 @@ export function run(
 }
 
 /**
- * Runs a program beside others: resolves with whether it exited with 0, and with what it printed, which is also passed to
- * `onText` as it comes. `niceness`: with 5, it and what it starts have a third of the CPU of as many others with 0, with 10 a tenth,
- * and all that they leave.
+ * Runs a program while others run. Resolves with whether it exited with 0 and with its output, which is also passed to `onText` as it
+ * comes. `niceness` lowers the priority of the program and its children: under contention they get a third of the CPU of as many
+ * processes with niceness 0 if it is 5, and a tenth if it is 10.
  *
  * @param {string} program
  * @param {string[]} args

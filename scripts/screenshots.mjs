@@ -1,4 +1,4 @@
-/** `npm run screenshots`: every page and state of the dashboard as pictures in `screenshots/`. */
+/** `npm run screenshots` saves every page and state of the dashboard as pictures in `screenshots/`. */
 import { ensureBrowser } from './browser.mjs';
 import { ensureBuilt } from './build.mjs';
 import { ensureInstalled } from './install.mjs';

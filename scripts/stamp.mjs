@@ -1,6 +1,6 @@
 /**
- * Remembers what a step was last done for, so that a second start does nothing twice. Stamps live in node_modules,
- * where `npm ci` removes them together with what they vouch for.
+ * Remembers for which input a step was last done, so that a second start skips it. Stamps live in node_modules,
+ * where `npm ci` removes them together with the results of the steps.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ function* filesUnder(/** @type {string} */ path) {
   for (const name of readdirSync(path).sort()) if (!skipped.has(name)) yield* filesUnder(join(path, name));
 }
 
-/** The hash of the names and contents of files and folders, given from the root; a fresh clone hashes as its origin. */
+/** The hash of the names and contents of files and folders, with paths from the root, so that it is the same in every clone. */
 export function fingerprint(/** @type {string[]} */ ...paths) {
   const hash = createHash('sha256');
   for (const path of paths) {

@@ -13,13 +13,13 @@ if (!ensureBuilt()) process.exit(1);
 
 const server = spawn(pinnedNode, [inRoot('apps/server/src/main.ts'), ...process.argv.slice(2)], {
   cwd: root,
-  // The processes of instances inherit it: one that is restarted serves in half the time.
+  // Processes of instances inherit this cache, which halves the time until a restarted one serves.
   env: { NODE_COMPILE_CACHE: compiled, ...process.env },
   stdio: ['ignore', 'inherit', 'inherit'],
 });
 server.on('error', (error) => giveUp(`the server could not be started: ${error.message}`));
 
-// A Ctrl-C reaches the whole process group; the server takes a second signal as the same wish.
+// A Ctrl-C reaches the whole process group, so the server gets two signals; it ignores the second one.
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
   process.on(signal, () => server.kill(signal));
 }

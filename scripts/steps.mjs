@@ -1,21 +1,21 @@
-/** The steps that `npm run check` and `npm test` are made of. They run beside each other; each says how it ended. */
+/** The steps of `npm run check` and `npm test`. They run at the same time, and each reports how it ended. */
 import { inRoot, pinnedNode, runBeside, seconds } from './run.mjs';
 
 /**
  * @typedef {{ name: string, program: string, args: string[], env?: Record<string, string>, live?: boolean, niceness?: number }} Step
- * `live`: what it prints is shown as it comes, else when it has ended, so that no two are mixed. `niceness`: it gives way to those with less.
+ * `live`: the output is shown as it comes, otherwise when the step has ended, so that outputs are not mixed. `niceness`: see `runBeside`.
  */
 
-/** One for each set of globals: Node's, the dashboard's, and those of a journey, which has both. */
+/** One project for each set of globals: those of Node, of the dashboard, and of journeys, which have both. */
 const projects = ['tsconfig.json', 'apps/web/tsconfig.json', 'e2e/tsconfig.json'];
 
-/** Several would be faster alone, but each checks anew what they share: one needs two thirds of their CPU. */
+/** Several checkers would be faster alone, but each checks shared files again: one checker needs two thirds of their CPU time. */
 const oneChecker = ['--checkers', '1'];
 
-/** The collector of the compiler's runtime takes a fifth of its CPU if it may only double the heap. */
+/** With the default, which lets the heap only double, garbage collection takes a fifth of the compiler's CPU time. */
 const rarelyCollected = { GOGC: '400' };
 
-/** A project whose files are as they were is not checked again, which is a fifth of the CPU of `npm run check`. */
+/** A project without changes is not checked again, which saves a fifth of the CPU time of `npm run check`. */
 const incremental = (/** @type {string} */ project) => [
   '--incremental',
   '--tsBuildInfoFile',
@@ -36,18 +36,18 @@ export const typesAndLint = [
     args: ['check', '--diagnostic-level=warn', '--error-on-warnings', '.'],
   },
   {
-    name: 'lint: rooms of engine and lab, ports, circles of folders',
+    name: 'lint: rooms of engine and lab, ports, cycles of folders',
     program: pinnedNode,
     args: ['scripts/check-rooms.mjs'],
   },
 ];
 
-/** Vitest's report on the tests of these projects, as JSON. */
+/** The path of Vitest's JSON report on the tests of these projects. */
 const testReport = (/** @type {string[]} */ projects) => inRoot('test-results', `${projects.join('-')}.json`);
 
 /**
- * The projects of `npm test`, which run at the same time. The fast tests keep one core busy; the others wait for disks, leases
- * and processes for a good part of their time, so that three of them at once leave room for that.
+ * The projects of `npm test`, which run at the same time. The fast tests keep one core busy; the others spend much of their time
+ * waiting for disks, leases and processes, so that three of them at once leave enough CPU for the fast ones.
  */
 const parts = { rest: ['system', 'engine'], fast: ['fast'] };
 
@@ -58,7 +58,7 @@ function tests(name, projects, options = []) {
   return { name, program: 'vitest', args, live: true };
 }
 
-/** A part of the seeds of the simulations: all 2,000 of one take half of `npm run check`. @type {Step} */
+/** Runs a part of the simulations' seeds only: all 2,000 of one simulation would take half of `npm run check`. @type {Step} */
 export const checkTests = { ...tests('fast tests', parts.fast), env: { SHARDLAB_CHECK: '1' } };
 
 /** Step of `npm test` whose output is shown as it comes. @type {Step} */
@@ -69,7 +69,7 @@ export const fastTests = { ...tests('fast tests', parts.fast, ['--maxWorkers=1']
 
 export const testReports = Object.values(parts).map(testReport);
 
-/** Resolves with whether it passed. */
+/** Runs a step; resolves with whether it passed. */
 export async function take(
   /** @type {Step} */ { name, program, args, env = {}, live = false, niceness = 0 },
 ) {
@@ -81,7 +81,7 @@ export async function take(
   return ok;
 }
 
-/** Takes them all at once; resolves with whether all passed. */
+/** Runs all steps at the same time; resolves with whether all passed. */
 export async function takeAll(/** @type {Step[]} */ steps) {
   return (await Promise.all(steps.map(take))).every((ok) => ok);
 }

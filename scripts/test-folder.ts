@@ -9,10 +9,10 @@ import { join } from 'node:path';
 
 const memoryDisk = '/dev/shm';
 const prefix = 'shardlab-tests-';
-/** A container often has 64 MB only. */
+/** Least free space of the memory disk. In containers it often has only 64 MB in total. */
 const roomBytes = 4 * 1024 ** 3;
 
-/** Returns a folder that exists until this process ends. Folders of runs that were killed are removed. */
+/** Creates a folder that exists until this process ends, and removes folders that killed runs have left. */
 export function makeTestFolder(): string {
   if (!hasRoom()) return tmpdir();
   for (const name of readdirSync(memoryDisk)) {
@@ -30,7 +30,7 @@ function hasRoom(): boolean {
     const { bavail, bsize } = statfsSync(memoryDisk);
     return bavail * bsize >= roomBytes;
   } catch {
-    return false; // no such disk
+    return false; // this machine has no memory disk
   }
 }
 

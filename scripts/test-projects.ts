@@ -23,7 +23,7 @@ const heavyModules = new Set([
 /** The engine's tests with more than one process; the others open one or a few instances in their own process. */
 const severalProcesses = 'packages/engine/test/{cluster,faults,remote}/**';
 
-/** An import or a re-export with its names, or a dynamic import of a fixed module. */
+/** Matches an import or a re-export with its names, or a dynamic import of a fixed module. */
 const importing =
   /(?:^|\n)\s*(import|export)\s+(?!type\b)(?:([\w*${}\s,]*?)\sfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
 
@@ -31,15 +31,15 @@ interface Import {
   specifier: string;
   /** Names of the exports that are imported; `undefined` for all. */
   names: string[] | undefined;
-  /** A re-export: who asks this file for other names does not reach that module. */
-  again: boolean;
+  /** Whether this is a re-export, which does not matter to importers that import other names of the file. */
+  isReexport: boolean;
 }
 
 export function importsOf(source: string): Import[] {
   return [...source.matchAll(importing)].map(([, keyword, clause, fixed, dynamic]) => ({
     specifier: (fixed ?? dynamic)!,
     names: clause === undefined ? undefined : namesOf(clause),
-    again: keyword === 'export',
+    isReexport: keyword === 'export',
   }));
 }
 
@@ -78,14 +78,16 @@ class Imports {
   /** Whether the file needs a heavy module, directly or indirectly, for these exported names. */
   areHeavy(file: string, names?: readonly string[]): boolean {
     const imports = this.#read(file);
-    const isDoor = imports.length > 0 && imports.every(({ again }) => again);
-    const key = isDoor && names !== undefined ? `${file} ${names}` : file;
+    const reexportsOnly = imports.length > 0 && imports.every(({ isReexport }) => isReexport);
+    const key = reexportsOnly && names !== undefined ? `${file} ${names}` : file;
     const known = this.#heavy.get(key);
     if (known !== undefined) return known;
     this.#heavy.set(key, false); // for modules that import each other
     const heavy = imports.some((each) => {
       const passed =
-        isDoor && names !== undefined ? each.names?.filter((name) => names.includes(name)) : each.names;
+        reexportsOnly && names !== undefined
+          ? each.names?.filter((name) => names.includes(name))
+          : each.names;
       if (passed?.length === 0) return false;
       if (heavyModules.has(each.specifier)) return true;
       const next = each.specifier.startsWith('.')

@@ -16,7 +16,7 @@ function read(/** @type {string} */ file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return null; // the step ended before it wrote one
+    return null; // the step ended before it wrote a report
   }
 }
 
@@ -34,7 +34,7 @@ const started = Date.now();
 ensureInstalled();
 for (const report of [...testReports, journeyReport]) rmSync(report, { force: true });
 const bundled = useBundles();
-/** Niceness of the steps that give way to the tests of instances and processes. */
+/** Niceness of the steps with a lower priority than the tests of instances and processes. */
 const niceness = 5;
 
 /** @type {import('./steps.mjs').Step} */
@@ -55,6 +55,6 @@ const passedAll = await Promise.all([take({ ...restTests, env: bundled }), takeY
 const ok = passedAll.every((each) => each);
 const { passed, failed } = count();
 console.log(`\n── all: ${ok ? 'passed' : 'failed'} in ${seconds(started)}${cpuOfChildren()}`);
-// A failing step that is no test, such as the type check, still shows in the last line.
+// A failing step without tests, such as the type check, still counts in the last line.
 console.log(`\n${passed} passed, ${ok ? failed : Math.max(failed, 1)} failed`);
 process.exitCode = ok ? 0 : 1;

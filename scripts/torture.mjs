@@ -20,7 +20,7 @@ if (args.includes('--damage')) {
 const all = given === -1 ? [...args, '--seed', seed] : args;
 const tortured = run(pinnedNode, [inRoot('packages/lab/src/torture/main.ts'), ...all]);
 say(`kills and damage of the engine's tests, seed ${seed}`);
-/** Parts of the names of files, as Vitest's filter takes them. */
+/** Filters of Vitest: parts of the names of files. */
 const files = [
   'crash.test',
   'crash-matrix',

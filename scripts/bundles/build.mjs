@@ -13,19 +13,19 @@ import { inlineSqlite } from './inline-sqlite.mjs';
 
 const folder = inRoot('node_modules', '.shardlab', 'bundles');
 const table = join(folder, 'table.json');
-/** Packages of the registry with hundreds of modules; the others are loaded as they are. */
+/** Packages of the registry with hundreds of modules, which are bundled; other packages are loaded from node_modules. */
 const manyModules = ['typebox'];
 
 /**
- * A file for each of these packages, whichever of its modules a test imports. Not for the lab and what imports it: while its
- * registry loads, it imports studies, which would wait for a file that has the registry.
+ * Each of these packages becomes one file, whichever of its modules a test imports. The lab and packages that import it cannot: its
+ * registry imports studies while it loads, and these would wait for the file that contains the registry.
  */
 const groups = ['engine', 'model', 'contract'].map((name) => ({
   name,
   test: new RegExp(`/packages/${name}/src/`),
 }));
 
-/** Keeps a bundled module's `import.meta.url` at its source, because the module finds files beside it. */
+/** Makes `import.meta.url` in a bundled module the address of its source, because the module finds files in the same folder. */
 const keepUrls = {
   name: 'keep-urls',
   transform: {
@@ -50,9 +50,9 @@ async function bundle(input, { groups = [], inlined = [...manyModules, 'better-s
   const { output } = await bundled.write({
     dir: folder,
     format: 'esm',
-    // Node reads, decodes and hashes all of a file at each start.
+    // Without comments files are smaller, and Node reads, decodes and hashes a file as a whole at each start.
     comments: false,
-    // Node asks no `package.json` what kind of module an `.mjs` is.
+    // For `.mjs` Node need not look up the type of module in a `package.json`.
     entryFileNames: '[name]-[hash].mjs',
     chunkFileNames: '[name]-[hash].mjs',
     ...(groups.length > 0 && { codeSplitting: { groups } }),
@@ -69,9 +69,9 @@ async function bundle(input, { groups = [], inlined = [...manyModules, 'better-s
 
 rmSync(folder, { recursive: true, force: true });
 const packages = manyModules.map((name) => fileURLToPath(import.meta.resolve(name)));
-// Nothing else is in a thread, so each has a file of its own: Node links one module.
+// Each thread has a bundle of its own, so that Node links one module only.
 const threads = await Promise.all(findThreads().map((file) => bundle([file])));
 const bundles = Object.assign(await bundle([...findEntries(), ...packages]), ...threads);
-// Tests open files themselves: the engine must recognise the errors of their SQLite.
+// SQLite is not inlined here: tests open database files themselves, and the engine must recognize errors of the same SQLite module.
 const imported = await bundle([...findImported(), ...packages], { groups, inlined: manyModules });
 writeFileSync(table, JSON.stringify({ bundles, threads: Object.assign({}, ...threads), imported }, null, 2));

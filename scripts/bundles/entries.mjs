@@ -1,4 +1,4 @@
-/** Which files tests start as a process or a thread, found by how they are named, so that a new one needs no list. */
+/** Finds the files that tests start as a process or a thread by how sources name them, so that no list has to be kept. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { inRoot, root } from '../run.mjs';
@@ -6,12 +6,12 @@ import { importsOf, readEntries } from '../test-projects.ts';
 
 const sources = '{packages,apps}/*/{src,test}/**/*.ts';
 const tests = '{packages,apps}/*/test/**/*.ts';
-/** `startThread` puts their names together. */
+/** These files are not named in any source, since `startThread` composes their names. */
 const storageThreads = 'packages/engine/src/storage/threads/{reader,scrub,watchdog,writer}-thread.ts';
-/** A file that is named without being imported: `new URL('./worker.ts', import.meta.url)`. */
+/** Matches a file that is named without being imported, as in `new URL('./worker.ts', import.meta.url)`. */
 const named = /(?<!\b(?:from|import)\s+|\bimport\()['`](\.{1,2}\/[\w./-]+)(?:\.ts|\$\{extension\})['`]/g;
 
-/** Imported by the engine under a name that bundling does not see: the package of a store. */
+/** The package of a store, which the engine imports by a name that the bundler cannot see. */
 const store = inRoot('packages', 'jetstream', 'src', 'index.ts');
 
 export function findThreads() {
@@ -33,12 +33,12 @@ export function findImported() {
   return [...imported];
 }
 
-/** Imported by an address computed at run time. `folder`: in the package of the lab. */
+/** The studies in a folder of the lab's package, which are imported by addresses that are computed at run time. */
 function findStudies(folder = 'src/studies') {
   return globSync(`packages/lab/${folder}/*/study.ts`, { cwd: root }).map((file) => inRoot(file));
 }
 
-/** All other files that are started, and a few that are only read: an unused bundle does no harm. */
+/** All other files that are started, and a few that are only read, whose bundles are not used. */
 export function findEntries() {
   const entries = new Set([...findStudies(), ...findStudies('test/toy-studies'), store]);
   for (const file of globSync(sources, { cwd: root, exclude: ['apps/web/**'] })) {

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 const require = createRequire(import.meta.url);
 const library = dirname(require.resolve('better-sqlite3'));
 const virtual = '\0inline-sqlite';
-/** `null` where it was compiled at installing: then it is loaded as it is. */
+/** `null` if the library was compiled when it was installed; then it is not inlined. */
 const native = require(join(library, 'binding.js')).getPrebuildPath();
 
 export const inlineSqlite = {

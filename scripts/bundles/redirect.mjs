@@ -11,15 +11,15 @@ const folder = new URL('../../node_modules/.shardlab/bundles/', import.meta.url)
 /** @type {Record<'bundles' | 'threads' | 'imported', Record<string, string>>} File names by the URL of the source. */
 const table = JSON.parse(readFileSync(new URL('table.json', folder), 'utf8'));
 
-/** Later imports of a bundled process come from the bundles of processes, imports of a test from those of tests. */
+/** The bundles that imports are taken from: those of processes if this process has a bundle itself, otherwise those for tests. */
 let bundles = table.imported;
 
 const hooks = registerHooks({
   resolve(specifier, context, nextResolve) {
-    // Only what a process or a thread starts with has no parent.
+    // Only the entry file of a process or a thread has no parent.
     if (context.parentURL === undefined) {
       if (table.bundles[specifier] !== undefined) bundles = table.bundles;
-      // The bundle of a thread has all that it loads.
+      // The bundle of a thread contains everything that the thread loads.
       if (table.threads[specifier] !== undefined) hooks.deregister();
     }
     // Studies and, by Vitest, packages are imported by their URL; the package of a store by its name.

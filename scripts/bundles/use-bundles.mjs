@@ -1,7 +1,7 @@
-/** For commands that start many processes and threads of this repository: they load bundles instead of sources. */
+/** Makes commands that start many processes and threads of this repository load bundles instead of sources. */
 import { giveUp, inRoot, pinnedNode, run } from '../run.mjs';
 
-/** Makes the bundles of the sources as they are, and returns the environment that has them loaded. */
+/** Makes bundles of the current sources, and returns the environment variables with which processes load them. */
 export function useBundles() {
   if (!run(pinnedNode, [inRoot('scripts', 'bundles', 'build.mjs')])) giveUp('the bundles could not be made');
   const redirect = inRoot('scripts', 'bundles', 'redirect.mjs');

@@ -26,7 +26,7 @@ function write(file: string, text: string) {
   writeFileSync(join(folder, file), text);
 }
 
-/** The rules that a lint of the folder reports, each with the line it reports. */
+/** Lints the folder; returns the rules that are violated, and the files. */
 function lint(): { rule: string; file: string }[] {
   const biome = join(root, 'node_modules', '@biomejs', 'biome', 'bin', 'biome');
   const args = [biome, 'lint', '--reporter=json', '--vcs-enabled=false', '--max-diagnostics=200', '.'];
@@ -97,7 +97,7 @@ describe('an import across a boundary is reported', () => {
     ['e2e/a.spec.ts', '@shardlab/contract'],
     ['scripts/a.mjs', '../apps/server/src/app.ts'],
   ];
-  /** A separate file for each, so that one run of the linter reports all: starting it takes longer than linting. */
+  /** Each import is in a file of its own, so that one run of the linter reports all; starting it takes longer than linting. */
   const fileOf = (index: number) => broken[index]![0].replace('a.', `a${index}.`);
   const reported = new Set<string>();
   beforeAll(() => {
@@ -127,7 +127,7 @@ describe('an import across a boundary is reported', () => {
   });
 });
 
-test('imports along the arrows are not reported', () => {
+test('allowed imports are not reported', () => {
   const allowed: [file: string, specifiers: string[]][] = [
     ['packages/contract/src/a.ts', ['./b.ts', 'typebox', '@shardlab/engine/message-event-kinds']],
     ['packages/lab/src/runs/a.ts', ['../b.ts', '@shardlab/engine', '@shardlab/contract', 'hdr-histogram-js']],
@@ -161,7 +161,7 @@ test('imports along the arrows are not reported', () => {
   expect(lint().filter(({ rule }) => rule === restricted)).toEqual([]);
 });
 
-test('a circle of files is reported, of types too', () => {
+test('a cycle of imports between files is reported, also if they import types only', () => {
   write('packages/lab/src/a.ts', `import { b } from './b.ts';\nexport const a = () => b;\n`);
   write('packages/lab/src/b.ts', `import { a } from './a.ts';\nexport const b = () => a;\n`);
   write('packages/engine/src/log/c.ts', `import type { D } from './d.ts';\nexport type C = D[];\n`);
@@ -185,7 +185,7 @@ test('a cycle of type imports in the dashboard is reported', () => {
   ]);
 });
 
-test('a package that the manifest does not name, or names for development only, is reported', () => {
+test('a package is reported that the manifest does not have, or has for development only', () => {
   write(
     'packages/lab/package.json',
     JSON.stringify({ name: 'lab', dependencies: { ajv: '1' }, devDependencies: { vitest: '1' } }),

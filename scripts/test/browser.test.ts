@@ -17,13 +17,13 @@ function ensureBrowser(env: Record<string, string>) {
   return spawnSync(process.execPath, args, { cwd: root, env: { ...process.env, ...env }, encoding: 'utf8' });
 }
 
-test('a Chromium on the PATH is taken as it is', () => {
+test('a Chromium on the PATH is used', () => {
   const chromium = join(folder, 'chromium');
   writeFileSync(chromium, '', { mode: 0o755 });
   expect(ensureBrowser({ PATH: folder, CHROMIUM_PATH: '' }).stdout.trim()).toBe(chromium);
 });
 
-test('CHROMIUM_PATH comes first, and is an error if it names nothing', () => {
+test('CHROMIUM_PATH has priority, and is an error if it names no file', () => {
   const named = join(folder, 'my-chromium');
   const missing = ensureBrowser({ CHROMIUM_PATH: named });
   expect(missing.status).toBe(1);

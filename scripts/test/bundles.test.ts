@@ -1,4 +1,4 @@
-/** Every file that a test starts as a process or a thread is found, so that none loads 200 modules where 15 do. */
+/** Every file that a test starts as a process or a thread gets a bundle, so that it loads about 15 modules instead of 200. */
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The documents name files that exist, their links lead somewhere, and the two that are read first stay short. */
+/** Files and links in the documents exist, and the two documents that are read first stay short. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,9 +9,9 @@ const documents = globSync(['README.md', 'docs/**/*.md', '{packages,apps}/*/READ
   cwd: root,
 }).sort();
 
-/** A path with a folder and one of the extensions of the repository's files, without placeholders. */
+/** Matches a path with a folder and one of the extensions of the repository's files, without placeholders. */
 const filePath = /^[\w.@-]+(?:\/[\w.@-]+)*\/[\w.@-]+\.(?:ts|tsx|mjs|js|c|css|json|md|html)$/;
-/** A path from the repository's root. */
+/** Matches a path from the repository's root. */
 const rootPath = /^(?:apps|docs|e2e|packages|scenarios|scripts)\/[\w./@-]+$/;
 
 /** Paths that only exist after a command was run. */
@@ -33,7 +33,7 @@ function exists(document: string, path: string): boolean {
   return bases.some((base) => existsSync(join(root, base, path)));
 }
 
-/** They are read first, so they stay short: what needs more room has a page of its own. */
+/** These documents are read first, so they must stay short; details belong on other pages. */
 test.each([
   ['README.md', 60],
   ['docs/architecture.md', 120],

@@ -10,7 +10,7 @@ import { importsOf, readEntries } from '../test-projects.ts';
 
 const entries = readEntries(root);
 
-/** All that a file imports, and what that imports: sources as paths, packages of the registry by name. */
+/** All modules that a file imports, directly or indirectly: sources by path, packages of the registry by name. */
 function reachedFrom(file: string, reached = new Set<string>()): Set<string> {
   if (reached.has(file) || !existsSync(file)) return reached.add(file);
   reached.add(file);
@@ -32,6 +32,6 @@ it.each([
   expect(reached).not.toContain(entries.get('@shardlab/model'));
 });
 
-it('finds the schemas where they are loaded', () => {
+it('the search finds the schemas in a module that imports them', () => {
   expect(reachedFrom(join(root, 'packages/lab/src/index.ts'))).toContain('typebox');
 });

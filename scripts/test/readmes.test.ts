@@ -30,7 +30,7 @@ test.each(packages)('the README of %s names only folders that exist', (name) => 
   expect(namedIn(name).filter((folder) => !existsSync(join(root, name, folder)))).toEqual([]);
 });
 
-/** The order that a reader is told is the order that is kept. */
+/** The order of rooms in the README must be the order that is checked. */
 test.each(Object.values(readRoomTables()))(
   'the README lists the rooms of $folder from the bottom up',
   (table) => {

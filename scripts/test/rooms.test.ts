@@ -1,12 +1,12 @@
 /**
  * The rooms of the engine and of the lab: each boundary of `rooms.json` is broken once on purpose, in a folder of its own. And
- * circles of folders, in any package.
+ * cycles of folders, in any package.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { allowedRooms, findCircles, findUnused, findViolations, readRoomTables } from '../check-rooms.mjs';
+import { allowedRooms, findCycles, findUnused, findViolations, readRoomTables } from '../check-rooms.mjs';
 
 const tables = readRoomTables();
 const table = tables.engine;
@@ -29,7 +29,7 @@ function write(file: string, text: string, of = table.folder) {
 const violationsOf = (of: Parameters<typeof findViolations>[1]) =>
   findViolations(folder, of).map((sentence) => sentence.slice(of.folder.length + 1));
 const violations = () => violationsOf(table);
-const circles = () => findCircles(folder);
+const cycles = () => findCycles(folder);
 
 const fileIn = (room: string, name: string) => (room.endsWith('.ts') ? room : `${room}/${name}.ts`);
 const pathFrom = (room: string, target: string) => (room.endsWith('.ts') ? `./${target}` : `../${target}`);
@@ -53,7 +53,7 @@ describe.each(Object.entries(tables))('in the rooms of the %s', (_name, table) =
     });
   });
 
-  test('an import of a room below is not reported', () => {
+  test('an import of an allowed room is not reported', () => {
     for (const room of rooms) {
       const lines = [...allowed.get(room)!].map(
         (other, i) => `import { b${i} } from '${pathFrom(room, fileIn(other, 'b'))}';`,
@@ -97,7 +97,7 @@ test.each([
   expect(violations()).toEqual(['log/a.ts imports queues/b.ts: log may import api, model']);
 });
 
-test('an import in a comment or in a text counts for nothing', () => {
+test('an import in a comment or in a string is ignored', () => {
   write('log/a.ts', `// import '../queues/b.ts';\n/* import { b } from '../queues/b.ts'; */\n`);
   write('log/b.ts', "export const sql = `\n  SELECT seq FROM 'ASC' -- from 'b'\n`;\n");
   expect(violations()).toEqual([]);
@@ -110,15 +110,15 @@ test('an import that leaves the engine is reported', () => {
   ]);
 });
 
-describe('a circle of folders is reported', () => {
-  test('inside a room too, and where no circle joins the files', () => {
+describe('a cycle of folders is reported', () => {
+  test('also inside a room, and if the files themselves have no cycle', () => {
     write('storage/sqlite/a.ts', `import '../catalog/b.ts';\n`);
     write('storage/catalog/b.ts', '');
     write('storage/catalog/c.ts', `import '../threads/d.ts';\n`);
     write('storage/threads/d.ts', `import '../sqlite/e.ts';\n`);
     write('storage/sqlite/e.ts', '');
-    expect(circles()).toEqual([
-      `${table.folder}/storage/catalog is in a circle of folders: storage/catalog/c.ts imports storage/threads/d.ts; ` +
+    expect(cycles()).toEqual([
+      `${table.folder}/storage/catalog is in a cycle of folders: storage/catalog/c.ts imports storage/threads/d.ts; ` +
         'storage/threads/d.ts imports storage/sqlite/e.ts; storage/sqlite/a.ts imports storage/catalog/b.ts',
     ]);
   });
@@ -136,16 +136,16 @@ describe('a circle of folders is reported', () => {
     write('a/b.ts', `import type { D } from '../c/d.ts';\nexport type B = D;\n`, of);
     write('c/d.ts', 'export type D = 1;\n', of);
     write('c/e.tsx', `export type E = import('../a/b.ts').B;\n`, of);
-    expect(circles()).toEqual([
-      `${of}/a is in a circle of folders: a/b.ts imports c/d.ts; c/e.tsx imports a/b.ts`,
+    expect(cycles()).toEqual([
+      `${of}/a is in a cycle of folders: a/b.ts imports c/d.ts; c/e.tsx imports a/b.ts`,
     ]);
   });
 
-  test('but not what imports downwards', () => {
+  test('but not imports in one direction', () => {
     write('main.ts', `import './a/b.ts';\n`, 'apps/server/src');
     write('a/b.ts', `import '../c/d.ts';\nimport '../limits.ts';\n`, 'apps/server/src');
     write('c/d.ts', `import '../limits.ts';\n`, 'apps/server/src');
-    expect(circles()).toEqual([]);
+    expect(cycles()).toEqual([]);
   });
 });
 
@@ -220,7 +220,7 @@ describe('time, timers, chance and processes outside the ports are reported', ()
     expect(violations()).toContainEqual(expect.stringMatching(/^queues\/a\.ts:1 uses /));
   });
 
-  test('but not in the files that may read them, in comments, nor a given moment or a wait without end', () => {
+  test('but not in files that may use them, in comments, for a given time, or in a wait without a timeout', () => {
     for (const file of Object.keys(table.usePlatform)) write(file, 'export const a = Date.now();\n');
     write(
       'queues/a.ts',

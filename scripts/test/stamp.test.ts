@@ -1,4 +1,4 @@
-/** `npm start` decides by these fingerprints what to skip on a second start. */
+/** Fingerprints of files, by which `npm start` decides which steps to skip. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('the print of a folder follows contents and names, however deep', () => {
+test('the fingerprint of a folder changes with the contents and names of files at any depth', () => {
   const prints = [fingerprint(path)];
   writeFileSync(join(folder, 'src', 'a.ts'), 'b');
   prints.push(fingerprint(path));
@@ -26,7 +26,7 @@ test('the print of a folder follows contents and names, however deep', () => {
   expect(new Set(prints).size).toBe(3);
 });
 
-test('writing the same again, built files and tests leave it alone', () => {
+test('the fingerprint does not change with equal contents, built files or tests', () => {
   const before = fingerprint(path);
   writeFileSync(join(folder, 'src', 'a.ts'), 'a');
   for (const skipped of ['dist', 'node_modules', 'test']) {
@@ -36,6 +36,6 @@ test('writing the same again, built files and tests leave it alone', () => {
   expect(fingerprint(path)).toBe(before);
 });
 
-test('a path that is not there counts as empty', () => {
+test('a missing path counts as empty', () => {
   expect(fingerprint(join(path, 'absent'))).toBe(fingerprint());
 });

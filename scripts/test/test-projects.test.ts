@@ -9,7 +9,7 @@ import { readProjects } from '../test-projects.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A folder of packages with these files. */
+/** Creates a folder of packages with these files. */
 function makeRoot(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'shardlab-projects-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -37,7 +37,7 @@ test('each test file of the repository is in one project', () => {
   expect([...fast, ...engine, ...system].sort()).toEqual(files.sort());
 });
 
-test('the simulators are fast tests, so that `npm run check` has them', () => {
+test('the simulators are fast tests, so that `npm run check` runs them', () => {
   const { fast } = readProjects(root);
   expect(fast).toEqual(
     expect.arrayContaining([
@@ -49,10 +49,10 @@ test('the simulators are fast tests, so that `npm run check` has them', () => {
   );
 });
 
-/** A line that registers a hook when the module is loaded, and not in a function that each file calls. */
+/** Matches a line that registers a hook when the module is loaded, rather than in a function that each file calls. */
 const topLevelHook = /^(?:before|after)(?:Each|All)\(/m;
 
-test('no module that test files share has a hook at its top, which would be one of the first file of a process only', () => {
+test('no module that test files share registers a hook at its top level, which would only work in the first file of a process', () => {
   expect('beforeAll(async () => {').toMatch(topLevelHook);
   expect('  beforeAll(async () => {').not.toMatch(topLevelHook);
   const shared = globSync(['{packages,apps}/*/test/**/*.{ts,tsx}', 'scripts/test/**/*.ts'], {
