@@ -1,7 +1,7 @@
 /**
- * Rates of a buffered queue beside queues with a commit: one session in this process, 512 bytes, one message a call, all
- * enqueued and then all dequeued. Prints the best and the median of five rounds and the CPU of a message, which other
- * users of the machine disturb least.
+ * Compares a buffered queue with queues that commit: one session in this process, 512 bytes, one message a call, all enqueued and
+ * then all dequeued. Prints the best and the median rate of five rounds, and the CPU time of a message, which other work on the
+ * machine disturbs least.
  *
  *     node packages/engine/bench/buffered.ts [--messages 20000]
  */

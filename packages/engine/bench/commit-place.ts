@@ -1,11 +1,11 @@
 /**
- * The same served load with its groups committed on the writer thread and on the session thread in turn, changed every slice
- * while it runs, so that both meet the same machine:
+ * Compares commits of groups on the writer thread and on the session thread under the same load of remote sessions. The place changes
+ * after every slice of time, so that both are measured under the same conditions:
  *
  *     node bench/commit-place.ts CASE [seconds, default 30] [parent of the scratch folder, default .]
  *
- * Prints for each figure its median and quartiles at both places, and those of the ratio of neighbouring slices. Milliseconds,
- * microseconds of CPU of both processes, and messages a second.
+ * Prints for each figure its median and quartiles at both places, and those of the ratio of adjacent slices. Units are milliseconds,
+ * microseconds of CPU time of both processes, and messages per second.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ interface Case {
   sessions: number;
   operations: number;
   connections: number;
-  /** As many sessions dequeue. */
+  /** Adds as many sessions that dequeue. */
   dequeue?: boolean;
 }
 

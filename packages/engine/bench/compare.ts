@@ -1,5 +1,5 @@
 /**
- * The same short trials on two checkouts in turn, so that both meet the same machine:
+ * Runs the same short trials on two checkouts in turn, so that both are measured under the same conditions:
  *
  *     node bench/compare.ts ../before ../after [pairs, default 7] [case …]
  *
@@ -33,7 +33,7 @@ for (const [name, options] of Object.entries(cases)) {
   if (named.length > 0 && !named.includes(name)) continue;
   const rates: { before: number; after: number }[] = [];
   for (let pair = 0; pair < Number(pairs); pair += 1) {
-    // Which goes first alternates: the second of a pair may find a warmer disk.
+    // The order alternates, since the second of a pair may find its files in the cache of the disk.
     const order = pair % 2 === 0 ? (['before', 'after'] as const) : (['after', 'before'] as const);
     const rate = { before: 0, after: 0 };
     for (const which of order)

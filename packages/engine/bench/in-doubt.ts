@@ -1,10 +1,10 @@
 /**
- * What a branch in doubt costs the others. The same sessions work on two instances in turn, 250 ms each: every transaction is a message and
- * a change of a row, in a table of which a prepared branch has locked other rows on one of the two. Each pair of windows gives a
- * ratio of rates, so that what else the machine does concerns both alike. Prints the median ratio before the branch is prepared,
- * while it is in doubt, and after its commit, each with its quartiles, and the rate that the others keep: the ratio while it is
- * in doubt by the mean of those before and after, so that a slow drift of one of the two does not count. Exits with 1 if they
- * keep less than 0.9.
+ * Measures what a branch in doubt costs other sessions. The same number of sessions works on two instances in turn, 250 ms each. A
+ * transaction enqueues or consumes a message and changes a row of a table; on one of the instances a prepared branch has locked other
+ * rows of that table. Each pair of windows gives a ratio of rates, so that other work on the machine affects both alike. Prints the
+ * median ratio before the branch is prepared, while it is in doubt, and after its commit, each with its quartiles, and the share of
+ * their rate that sessions keep: the ratio while the branch is in doubt, divided by the mean of those before and after, so that a
+ * slow drift of one instance does not count. Exits with 1 if the share is less than 0.9.
  *
  *     node packages/engine/bench/in-doubt.ts [--inDoubtMs 60000] [--besideMs 30000] [--sessions 8] [--rows 200] [--dataDir .]
  */
@@ -23,17 +23,17 @@ const { values } = parseArgs({
   },
 });
 const inDoubtMs = Number(values.inDoubtMs);
-/** Before the branch, and again after it. */
+/** Time of the measurement before the branch, and of the one after it. */
 const besideMs = Number(values.besideMs);
 const rows = Number(values.rows);
 const windowMs = 250;
-/** Of the rate without a branch in doubt. */
+/** Least share of the rate without a branch in doubt that the other sessions must keep. */
 const keptMin = 0.9;
 const accounts = 10_000;
 const payload = 'x'.repeat(512);
 const xid = { formatId: 1, gtrid: Buffer.from('in doubt'), bqual: Buffer.from('a') };
 
-/** An instance, and the sessions that work on it. */
+/** An instance with a table of accounts, and the sessions that work on it. */
 class Bank {
   readonly instance: Instance;
   readonly #sessions: Session[];
@@ -73,7 +73,7 @@ class Bank {
     return ((this.#transactions - before) * 1_000) / (performance.now() - startedAtMs);
   }
 
-  /** Consumes what it enqueues, so that the file does not grow with the run. */
+  /** Changes a row, and enqueues a message or consumes one in turn, so that the file does not grow with the run. */
   async #transact(session: Session): Promise<void> {
     this.#transactions += 1;
     const id = rows + (this.#transactions % (accounts - rows));
@@ -102,7 +102,7 @@ interface Pairs {
   pairs: number;
 }
 
-/** Medians over pairs of windows; the instance that begins changes with each pair. */
+/** Medians over pairs of windows, one on each instance; the instance that begins alternates. */
 async function measure(first: Bank, second: Bank, ms: number): Promise<Pairs> {
   const found: { rates: [number, number]; ratio: number }[] = [];
   const startedAtMs = performance.now();
@@ -149,7 +149,7 @@ const banks = [
 ] as const;
 try {
   for (const bank of banks) await bank.fill();
-  await measure(...banks, 3_000); // until all is compiled
+  await measure(...banks, 3_000); // warm-up, in which code is compiled
   const before = await measure(...banks, besideMs);
   await banks[0].prepareBranch();
   const inDoubt = await measure(...banks, inDoubtMs);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type * as Engine from '../src/index.ts';
 
-/** What a placement costs: CPU of all its processes and the instance's own figures. */
+/** Readings of a placement: CPU time of all its processes, and the instance's own statistics. */
 export interface Reading {
   cpuUs: number;
   stats: Engine.InstanceStats;
@@ -33,7 +33,7 @@ export async function embedded(
   };
 }
 
-/** Sessions take turns on the connections. */
+/** Serves the instance in another process. Sessions are spread over the connections in turn. */
 export async function remote(
   { connect }: typeof Engine,
   options: { dir: string; kind: Engine.QueueKind; connections: number; checkout: string },

@@ -1,7 +1,7 @@
 /**
- * What prefetch saves a remote session that drains a backlog: pairs of drains without and with it, in turn, of an instance in another
- * process. Prints for each size of a transaction the ratio of both in messages/s, in CPU of both processes a message and in requests a
- * transaction, as medians with the least and the largest.
+ * Measures what prefetch saves a remote session that drains a backlog of an instance in another process, in pairs of drains without
+ * and with prefetch. Prints for each size of a transaction the ratio of both in messages/s, in CPU time of both processes per message
+ * and in requests per transaction: the median, the least and the largest.
  *
  *     node bench/prefetch.ts [pairs, default 5]
  */
@@ -75,7 +75,7 @@ function ratios(pairs: readonly [plain: Drain, ahead: Drain][], figure: keyof Dr
 for (const each of cases) {
   const prefetch = Math.max(40, 4 * each.operations);
   const pairs: [Drain, Drain][] = [];
-  await drain(each, 0); // warms up
+  await drain(each, 0); // warm-up
   for (let pair = 0; pair < Number(process.argv[2] ?? 5); pair += 1) {
     const isPlainFirst = pair % 2 === 0;
     const first = await drain(each, isPlainFirst ? 0 : prefetch);

@@ -1,12 +1,12 @@
 /**
- * The kinds of unsharded queue over SQLite without a queue (`packages/lab/src/raw`: insert, select and delete in transactions
- * of the same size), one after the other, so that all meet the same disk:
+ * Compares both kinds of unsharded queue with SQLite without a queue (`packages/lab/src/raw`: insert, select and delete in
+ * transactions of the same size), one after the other, so that all are measured with the same disk:
  *
  *     node packages/engine/bench/raw-ratio.ts [rounds, default 5] [sessions, default 16]
  *
  * Prints for each kind and transaction size the ratio of each round to the mean of the raw runs before and after it, and their
- * median. Each run is a process of its own. `group` compares with raw transactions of as many rows as all sessions write
- * together, which is what a group can be.
+ * median. Each run is a process of its own. `group` compares with raw transactions that have the rows of all sessions, like the
+ * largest possible group.
  */
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';

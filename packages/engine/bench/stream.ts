@@ -1,9 +1,9 @@
 /**
- * One payload of a size in and out of an instance, and what a session beside it feels of that:
+ * Streams one payload into an instance and out of it, and measures how much slower another session commits meanwhile:
  *
  *     node bench/stream.ts [MiB, default 1024] [folder]
  *
- * Prints rates, the most memory that the process had, and the commits of the neighbour, with and without the stream.
+ * Prints rates, the largest memory of the process, and the commits of the other session with and without the stream.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ async function* source(): AsyncGenerator<Buffer> {
 const peakMiB = () => Math.round(process.resourceUsage().maxRSS / 1024);
 const rate = (ms: number) => `${(bytes / MiB / (ms / 1000)).toFixed(0)} MiB/s`;
 
-/** Commits one message after the other while `work` goes on; returns how long the work took. */
+/** Commits one message after the other in another session while `work` continues; returns how long the work took. */
 async function besideNeighbour(
   instance: Instance,
   label: string,

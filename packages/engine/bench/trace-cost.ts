@@ -1,14 +1,15 @@
 /**
- * What the trace of messages costs: CPU of the process per message, with and without. The same sessions work on two instances in
- * turn, 2,000 messages each, so that what else the machine does concerns both alike; who is first alternates. Without is a rate of 0, or
- * with `--before` another checkout, which need not know the trace. Prints the median of the ratios of all pairs with the interval that
- * contains it in 95 % of cases, the same of an instance and its like (which should be 1), and how many events were recorded.
- * The default durability is the cheapest: the share of the others is smaller, and lost in the CPU time of waiting for the disk.
+ * Measures what the trace of messages costs in CPU time of the process per message. The same number of sessions works in turn on two
+ * instances, one with and one without traces, 2,000 messages each, so that other work on the machine affects both alike; the order
+ * alternates. The instance without traces has a rate of 0, or with `--before` is of another checkout, which may not have traces at all.
+ * Prints the median ratio of all pairs with an interval that contains the true median in 95 % of cases, the same for two equal
+ * instances (which should be 1), and how many events were recorded. The default durability is the one with the cheapest messages; with
+ * others the cost is a smaller share, and less than the noise of waiting for the disk.
  *
  *     node packages/engine/bench/trace-cost.ts [--pairs 2000] [--sessions 8] [--operations 10] [--durability memory]
  *         [--before CHECKOUT] [--holders] [--dataDir .]
  *
- * `--holders`: instead of the trace, what it costs to sample holders and waiters all the time; both sides trace.
+ * `--holders` measures what it costs to sample holders and waiters all the time instead; both instances trace messages then.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -32,7 +33,7 @@ const messagesPerWindow = 2_000;
 const warmUpPairs = 200;
 const payload = Buffer.alloc(512, 7);
 
-/** An instance, and sessions that each enqueue and consume in turn. */
+/** An instance, and sessions that enqueue and consume in turn. */
 class Subject {
   readonly instance: engine.Instance;
   readonly #sessions: engine.Session[];
@@ -43,7 +44,7 @@ class Subject {
     this.#sessions = Array.from({ length: Number(values.sessions) }, () => instance.openSession());
   }
 
-  /** CPU microseconds of the process per message. */
+  /** Works for a while, and returns the CPU time of the process per message in microseconds. */
   async work(): Promise<number> {
     const until = this.messages + messagesPerWindow;
     const messagesBefore = this.messages;
@@ -78,7 +79,7 @@ async function open(
 
 const medianOf = (sorted: readonly number[]) => sorted[sorted.length >> 1]!;
 
-/** Ratios of CPU per message, of `subject` to `base`. */
+/** The median ratio of CPU time per message of `subject` to that of `base`, with its interval, in words. */
 async function compare(subject: Subject, base: Subject): Promise<string> {
   const ratios: number[] = [];
   const ofBase: number[] = [];
@@ -91,7 +92,7 @@ async function compare(subject: Subject, base: Subject): Promise<string> {
   }
   ofBase.sort((a, b) => a - b);
   ratios.sort((a, b) => a - b);
-  // Ranks that enclose the median: as many values are below it as coins fall on one side.
+  // The ranks of the values that enclose the true median in 95 % of cases: the number of values below it is binomial with p = ½.
   const spread = 0.98 * Math.sqrt(pairs);
   const [low, high] = [Math.floor(pairs / 2 - spread), Math.ceil(pairs / 2 + spread)].map(
     (rank) => ratios[rank]!,

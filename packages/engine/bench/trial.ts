@@ -10,24 +10,24 @@ import type * as Engine from '../src/index.ts';
 import { embedded, remote } from './placement.ts';
 
 export interface TrialOptions {
-  /** The checkout whose engine is measured; default this one. */
+  /** The checkout whose engine is measured; default: this one. */
   checkout?: string;
   kind?: Engine.QueueKind;
-  /** Enqueuers, and as many dequeuers unless `enqueueOnly`. */
+  /** The number of enqueuers, and of dequeuers unless `enqueueOnly`. */
   sessions?: number;
   operationsPerTransaction?: number;
   enqueueOnly?: boolean;
-  /** Makes it a topic with so many subscribers, one dequeuing session each; 0, the default, a queue. */
+  /** Subscribers of a topic, each with one dequeuing session; 0, the default, for a queue. */
   subscribers?: number;
   /** Connections to a process that serves the instance; 0, the default, embeds it in this one. */
   connections?: number;
-  /** Messages that remote dequeuers may have ahead; default 0. */
+  /** Messages that are prefetched for remote dequeuers; default: 0. */
   prefetch?: number;
   payloadBytes?: number;
   measureMs?: number;
-  /** Default half of `measureMs`. V8 compiles for about a second of CPU, which a short warm-up leaves to the window. */
+  /** Default: half of `measureMs`. V8 compiles for about a second of CPU time, which a shorter warm-up would leave to the window. */
   warmUpMs?: number;
-  /** Parent of the scratch folder: on a disk, since a sync in memory costs nothing. */
+  /** Parent of the scratch folder. It should be on a disk, since a sync of a file in memory takes no time. */
   dataDir?: string;
 }
 
@@ -36,10 +36,10 @@ export interface TrialResult {
   dequeuePerSec: number;
   transactionsPerGroup: number;
   groupsPerSec: number;
-  /** CPU of all processes, and the writer thread's share of it, a message in and out. */
+  /** CPU time of all processes, and the writer thread's part of it, for a message that is enqueued and consumed. */
   cpuUsPerMessage: number;
   writerCpuUsPerMessage: number;
-  /** Longest and 99th percentile of the commits, milliseconds. */
+  /** Times of commits in milliseconds: median, 99th percentile and longest. */
   commitMs: { p50: number; p99: number; max: number };
 }
 
@@ -91,7 +91,7 @@ async function runTrial({
     await session.close();
   }
 
-  /** Of a topic, each delivery to a subscriber counts as one message consumed. */
+  /** Each delivery to a subscriber of a topic counts as one consumed message. */
   async function dequeuer(subscriber?: string): Promise<void> {
     const session = placement.openSession({ prefetch });
     const options = { max: operations, waitMs: 100, ...(subscriber !== undefined && { subscriber }) };
