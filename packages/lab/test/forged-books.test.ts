@@ -123,7 +123,7 @@ test('a time book with commit waits that are too long contradicts the times of t
     expect(found).toEqual([expect.stringMatching(/waited .* ms for a log file sync|of their time/)]);
     return;
   }
-  expect.fail(`No book was found to be forged in ${trialsMax} trials`);
+  expect.fail(`No forged time book was detected in ${trialsMax} trials`);
 });
 
 test('one commit of each session may be under way at each edge of the window without a contradiction', () => {

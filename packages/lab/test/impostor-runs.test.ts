@@ -1,6 +1,6 @@
 /**
- * Impostors that the harness runs: arrays in memory which say that they commit, with books that fit each other. They go through whole
- * runs: processes, windows, steadiness, time books, the kernel's counters, raw probes, the ledger and the kill.
+ * Runs of impostors on the real harness. They are arrays in memory that claim to commit, with consistent time books, and go through
+ * complete runs: processes, windows, steadiness, time books, the kernel's counters, raw probes, the ledger and the kill.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** A run on impostors in the places of the systems. A backlog makes sure that something is in the queue at the kill. */
+/** Runs impostors in place of the systems, with a backlog, so that the queue has messages when it is killed. */
 function runOf(
   places: Readonly<Record<string, RunningImpostor>>,
   threads: number[],
@@ -43,19 +43,19 @@ function runOf(
   return startRun({ scenario, scale: 'quick', dataDir, studies: studiesOfImpostors(places) });
 }
 
-/** Whatever file system the test has: an impostor has no files on it. */
+/** Judges without a file system, since an impostor has no files. */
 const judge = (points: readonly Point[]) => bundledStudies.judge(claimIds, points, { cores: 2 });
 const held = (points: readonly Point[]) => judge(points).filter(({ verdict }) => verdict === 'holds');
 const contradictionsOf = ({ conditions }: Point) => conditions?.contradictions ?? [];
 
-/** The points as if no trial had been killed, with another word about it. */
+/** The points as if no trial had been killed, with other evidence of durability. */
 const unkilled = (points: readonly Point[], durability: DurabilityEvidence): Point[] =>
   withGrouped(points).map(({ killed: _, integrity, ...point }) => ({
     ...point,
     integrity: { ...integrity, lost: 0, durability },
   }));
 
-/** The points as a platform measures them that has no `/proc`. */
+/** The points as measured on a platform without `/proc`. */
 const unseen = (points: readonly Point[]): Point[] =>
   points.map(({ figures, ...point }) => {
     const { writtenBytesPerSec: _written, blocksPerSec: _blocks, kernelCores: _cores, ...rest } = figures;
@@ -68,7 +68,7 @@ describe('a counter in memory as the sharded queue, and a capped rate as the uns
     run = await runOf({ sharded: 'counter', unsharded: 'capped' }, [4, 16], { repeats });
   }, 120_000);
 
-  test('are measured as queues are, with time books that add up and a wait for a sync at each commit', () => {
+  test('are measured like queues, with time books that add up and a wait for a sync at each commit', () => {
     expect(run).toMatchObject({ status: 'done', error: null });
     expect(run.points).toHaveLength(4);
     for (const { repeats: measured, byInstance, figures, waits, integrity } of run.points) {
@@ -81,7 +81,7 @@ describe('a counter in memory as the sharded queue, and a capped rate as the uns
     }
   });
 
-  test('have lost after a kill what they acknowledged, so that not one claim holds', () => {
+  test('lose acknowledged messages in a kill, so that no claim holds', () => {
     const killed = run.points.filter((point) => point.killed !== undefined);
     expect(killed.map(({ system }) => system)).toEqual(['sharded', 'unsharded']);
     for (const point of killed) {
@@ -89,7 +89,7 @@ describe('a counter in memory as the sharded queue, and a capped rate as the uns
       expect(point.killed!.recovered).toBe(0);
       expect(point.integrity).toMatchObject({ durability: 'not shown', lost: point.killed!.lost });
     }
-    // The others lose nothing as long as their processes live.
+    // Points without a kill lose nothing, since their processes live until the end.
     for (const point of run.points) if (point.killed === undefined) expect(point.integrity.lost).toBe(0);
     expect(run.claims.filter(({ verdict }) => verdict === 'holds')).toEqual([]);
     expect(run.claims.find(({ id }) => id === 'A3')).toMatchObject({
@@ -101,7 +101,7 @@ describe('a counter in memory as the sharded queue, and a capped rate as the uns
   test.runIf(platform() === 'linux')(
     'are contradicted by the kernel, which counts that they write nothing',
     () => {
-      // In a repeat that a busy machine disturbed another contradiction may be the first.
+      // In a repeat that a busy machine disturbed, another contradiction may be reported first.
       for (const point of run.points) {
         const { writtenBytesPerSec, enqueuePerSec } = point.figures;
         expect(contradictionsOf(point)).toHaveLength(repeats);
@@ -115,12 +115,12 @@ describe('a counter in memory as the sharded queue, and a capped rate as the uns
     },
   );
 
-  test('make no claim hold where nothing was killed, even if no kernel counts', () => {
+  test('make no claim hold if no trial was killed, even without counters of the kernel', () => {
     expect(held(unseen(unkilled(run.points, 'not sampled')))).toEqual([]);
   });
 
-  test('are marked as weak in every claim that they could make hold, if neither the kill nor the kernel told of them', () => {
-    // On a quiet machine A3 and A9 hold.
+  test('make only claims hold that are marked as weak, if neither a kill nor the kernel exposes them', () => {
+    // On a quiet machine the claims A3 and A9 hold here.
     const judged = judge(unseen(unkilled(run.points, 'shown')));
     expect(judged.filter(({ weak }) => weak === null)).toEqual([]);
     const unmarked = judged.filter(
@@ -133,7 +133,7 @@ describe('a counter in memory as the sharded queue, and a capped rate as the uns
   });
 });
 
-test('an array that also writes, to where nothing is kept, passes the counters of the kernel, and the kill finds it out', async () => {
+test('an array that also writes to a device that discards all agrees with the counters of the kernel, but loses messages in a kill', async () => {
   const run = await runOf({ sharded: 'discarding' }, [4], { repeats: 1, probes: true });
   const [point] = run.points;
   const { writtenBytesPerSec, enqueuePerSec, rawRatio } = point!.figures;
