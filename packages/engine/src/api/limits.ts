@@ -203,7 +203,7 @@ export const limits = {
   /** How long a transaction waits for rows that a branch in doubt has locked: a prepare must answer within `xaCallMsMax`. */
   sqlLockMsDefault: 8_000,
   sqlLockMsMax: 60_000,
-  /** How long a branch waits for a row if the wait may be a deadlock: a circle of transactions that wait for each other. */
+  /** How long a branch waits for a row if the wait may be a deadlock: a cycle of transactions that wait for each other. */
   xaDeadlockMs: 1_000,
   /** How long a branch may take until it is prepared: it holds messages meanwhile. */
   xaTimeoutMsDefault: 60_000,

@@ -104,8 +104,8 @@ export class RowLockWaits {
   #limitOf(branch: string, transaction: string | undefined) {
     const { lockMsMax } = this.#options;
     if (transaction === undefined) return { msMax: lockMsMax, code: 'SQL_LOCK_TIMEOUT' } as const;
-    const mayBeCircle = transaction <= branch.slice(0, branch.lastIndexOf(':'));
-    if (!mayBeCircle) return { msMax: lockMsMax, code: 'XA_RBTIMEOUT' } as const;
+    const mayBeDeadlock = transaction <= branch.slice(0, branch.lastIndexOf(':'));
+    if (!mayBeDeadlock) return { msMax: lockMsMax, code: 'XA_RBTIMEOUT' } as const;
     return { msMax: Math.min(limits.xaDeadlockMs, lockMsMax), code: 'XA_RBDEADLOCK' } as const;
   }
 
