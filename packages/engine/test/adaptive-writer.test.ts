@@ -1,4 +1,4 @@
-/** The turn to write passes between the writer thread and the session thread of a real instance, at any group's end. */
+/** A real instance changes between its writer thread and its session thread as the writer, after any group. */
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
 import { limits } from '../src/api/limits.ts';
@@ -22,14 +22,14 @@ async function open(placement: CommitPlacement, dir = makeFolder()): Promise<Ins
   return instance;
 }
 
-const groupsHere = (instance: Instance) => instance.stats().counters['groups on session thread']!;
+const groupsOnSessionThread = (instance: Instance) => instance.stats().counters['groups on session thread']!;
 const changes = (instance: Instance) => instance.stats().counters['writer changes']!;
 
-/** Commits one message after the other until the turn has passed to the session thread. */
-async function commitUntilHere(instance: Instance): Promise<string[]> {
+/** Commits one message after the other until the session thread has written a group. */
+async function commitUntilOnSessionThread(instance: Instance): Promise<string[]> {
   const session = instance.openSession();
   const sent: string[] = [];
-  for (const before = groupsHere(instance); groupsHere(instance) === before; ) {
+  for (const before = groupsOnSessionThread(instance); groupsOnSessionThread(instance) === before; ) {
     sent.push(`first ${sent.length}`);
     session.enqueue('q', { payload: sent.at(-1)! });
     await session.commit();
@@ -45,7 +45,7 @@ async function drain(instance: Instance): Promise<string[]> {
   return drained;
 }
 
-it('changes at each group, with many sessions at once, and keeps every message and its order', async () => {
+it('the writer changes after each group of many sessions at once, and every message keeps its order', async () => {
   const dir = makeFolder();
   const instance = await open(new ChangingPlacement(() => true), dir);
   const committed: string[] = [];
@@ -60,57 +60,60 @@ it('changes at each group, with many sessions at once, and keeps every message a
     }),
   );
   const half = text(await instance.openSession().dequeue('q', { max: 100, waitMs: 0 }));
-  expect(half).toEqual(committed.slice(0, 100)); // callers resume in the order of their commits, which is that of delivery
+  expect(half).toEqual(committed.slice(0, 100)); // Callers resume in commit order, which is the order of delivery.
   expect(changes(instance)).toBeGreaterThan(10);
-  expect(groupsHere(instance)).toBeGreaterThan(5);
+  expect(groupsOnSessionThread(instance)).toBeGreaterThan(5);
   await instance.close();
   const reopened = await openTestInstance({ dir });
   expect(await drain(reopened)).toEqual(committed);
 });
 
-it.each(['a staged statement', 'a query'])('%s gives the turn to the writer for good', async (what) => {
-  const dir = makeFolder();
-  const instance = await open(new ChangingPlacement(() => false, 'session thread'), dir);
-  const sent = await commitUntilHere(instance);
-  const session = instance.openSession();
-  session.execute('CREATE TABLE item (id INTEGER PRIMARY KEY)');
-  await session.commit();
-  const here = groupsHere(instance);
-  for (const id of [1, 2]) {
-    session.enqueue('q', { payload: `row ${id}` });
-    if (what === 'a query') await session.query('INSERT INTO item VALUES (?)', [id]);
-    else session.execute('INSERT INTO item VALUES (?)', [id]);
+it.each(['a staged statement', 'a query'])(
+  'after %s all groups are written off the session thread',
+  async (what) => {
+    const dir = makeFolder();
+    const instance = await open(new ChangingPlacement(() => false, 'session thread'), dir);
+    const sent = await commitUntilOnSessionThread(instance);
+    const session = instance.openSession();
+    session.execute('CREATE TABLE item (id INTEGER PRIMARY KEY)');
     await session.commit();
-  }
-  session.enqueue('q', { payload: 'last' });
-  await session.commit();
-  expect(groupsHere(instance)).toBe(here);
-  expect(await rowsOf(instance, 'SELECT id FROM item')).toEqual([{ id: 1 }, { id: 2 }]);
-  await instance.close();
-  const reopened = await openTestInstance({ dir });
-  expect(await drain(reopened)).toEqual([...sent, 'row 1', 'row 2', 'last']);
-});
+    const groupsBefore = groupsOnSessionThread(instance);
+    for (const id of [1, 2]) {
+      session.enqueue('q', { payload: `row ${id}` });
+      if (what === 'a query') await session.query('INSERT INTO item VALUES (?)', [id]);
+      else session.execute('INSERT INTO item VALUES (?)', [id]);
+      await session.commit();
+    }
+    session.enqueue('q', { payload: 'last' });
+    await session.commit();
+    expect(groupsOnSessionThread(instance)).toBe(groupsBefore);
+    expect(await rowsOf(instance, 'SELECT id FROM item')).toEqual([{ id: 1 }, { id: 2 }]);
+    await instance.close();
+    const reopened = await openTestInstance({ dir });
+    expect(await drain(reopened)).toEqual([...sent, 'row 1', 'row 2', 'last']);
+  },
+);
 
-it('a statement that comes while the writer thread is about to stop lets it continue', async () => {
+it('the writer thread does not stop if a statement arrives when it is about to', async () => {
   const placement = new ChangingPlacement(() => false);
   const instance = await open(placement);
   placement.change();
   const first = instance.openSession();
   const second = instance.openSession();
   first.enqueue('q', { payload: 'before' });
-  const before = first.commit(); // its answer asks the thread to stop
+  const before = first.commit(); // The answer to this commit tells the writer thread to stop.
   const pendingStatement = before.then(() => {
     second.enqueue('q', { payload: 'with it' });
     second.execute('CREATE TABLE item (id INTEGER PRIMARY KEY)');
     return second.commit();
   });
   await pendingStatement;
-  expect(groupsHere(instance)).toBe(0);
+  expect(groupsOnSessionThread(instance)).toBe(0);
   expect(changes(instance)).toBe(1);
   expect(await drain(instance)).toEqual(['before', 'with it']);
 });
 
-/** What another process does that takes the instance. */
+/** Does to the file what a process does that takes the instance over. */
 function raiseEpoch(dir: string): void {
   const file = new Database(instanceFilePath(dir, 1));
   file.exec("UPDATE meta SET value = value + 1 WHERE key = 'epoch'");
@@ -119,10 +122,10 @@ function raiseEpoch(dir: string): void {
 
 const fenced = expect.objectContaining({ code: 'INSTANCE_FENCED' });
 
-it('a group on the session thread is refused once another process has the instance', async () => {
+it('a group on the session thread is refused once another process has taken the instance over', async () => {
   const dir = makeFolder();
   const instance = await open(new ChangingPlacement(() => false, 'session thread'), dir);
-  await commitUntilHere(instance);
+  await commitUntilOnSessionThread(instance);
   raiseEpoch(dir);
   const session = instance.openSession();
   session.enqueue('q', { payload: 'late' });
@@ -130,19 +133,19 @@ it('a group on the session thread is refused once another process has the instan
 });
 
 it.each(['writer thread', 'session thread'] as const)(
-  'a change from the %s fails once another process has the instance',
+  'a change of the writer from the %s fails once another process has taken the instance over',
   async (from) => {
     const dir = makeFolder();
     const placement = new ChangingPlacement(() => false, from);
     const instance = await open(placement, dir);
-    if (from === 'session thread') await commitUntilHere(instance);
+    if (from === 'session thread') await commitUntilOnSessionThread(instance);
     const session = instance.openSession();
     const commit = () => {
       session.enqueue('q', { payload: 'late' });
       return session.commit();
     };
     placement.change();
-    await commit(); // the change has begun
+    await commit(); // The change of the writer has begun.
     raiseEpoch(dir);
     await expect(commit()).rejects.toThrow(fenced);
   },
@@ -163,7 +166,7 @@ const groupOf = (groupNumber: number, generation: number): Group => ({
 });
 
 it.each(['writer thread', 'session thread'])(
-  'groups that were built before another thread failed are refused by the %s',
+  'the %s refuses groups that were built before the other thread failed',
   async (place) => {
     const options = {
       path: instanceFilePath(makeFolder(), 1),

@@ -74,7 +74,7 @@ describe('answers of the writer', () => {
     );
   });
 
-  it('bring every number as it was', () => {
+  it('arrive with every number unchanged', () => {
     const { sender, answers, arrived } = setUp();
     const answer = answerOf({});
     answers.expectAnswer();
@@ -83,7 +83,7 @@ describe('answers of the writer', () => {
     expect(arrived).toEqual([answer]);
   });
 
-  it('wake a thread that sleeps', async () => {
+  it('wake a sleeping session thread', async () => {
     const memory = createAnswerChannelMemory();
     const worker = new Worker(
       `import { parentPort, workerData } from 'node:worker_threads';

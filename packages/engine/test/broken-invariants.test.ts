@@ -1,6 +1,6 @@
 /**
- * What an instance does with state that contradicts itself: it stops with `INVARIANT_BROKEN`, which the call that meets it gets
- * and every call after it. Nothing is written on bad state, and opening the instance again recovers.
+ * An instance whose state contradicts itself stops with `INVARIANT_BROKEN`: the call that finds the contradiction and every later
+ * call fail with it. Nothing is written from bad state, and the instance recovers when it is opened again.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limits } from '../src/api/limits.ts';
@@ -52,7 +52,7 @@ function expectStopped(instance: Instance): void {
   expect(() => instance.openSession()).toThrow(expect.objectContaining(broken));
 }
 
-/** What a new opening delivers. */
+/** Opens the instance again and returns what it delivers. */
 async function payloadsAfterReopening(instance: Instance, dir: string): Promise<string[]> {
   await instance.close();
   const reopened = await openTestInstance({ dir });
@@ -60,7 +60,7 @@ async function payloadsAfterReopening(instance: Instance, dir: string): Promise<
 }
 
 describe('the cursor of a shard', () => {
-  it('whose delivery was ended behind the back of its session: the group that consumes it is not written', async () => {
+  it('does not let a group be written that consumes a delivery which has already ended', async () => {
     const { dir, instance, session, cursor } = await openWithCursor();
     const taken: Delivery[] = [];
     const end = observeCalls(LogCursor.prototype, 'deliver', ({ args }) => {
@@ -76,18 +76,18 @@ describe('the cursor of a shard', () => {
     expect(await payloadsAfterReopening(instance, dir)).toEqual(['a']);
   });
 
-  it('that has more messages held than there are: the instance stops with the next group', async () => {
+  it('stops the instance with the next group if it counts more held messages than the log has', async () => {
     const { dir, instance, session, cursor } = await openWithCursor();
     await enqueue(instance, 'a');
     cursor().deliveries.held = 10;
     session.enqueue('q', { payload: 'b' });
-    await session.commit(); // the group is durable before what it did is compared
+    await session.commit(); // The counts are compared only once the group is durable.
     expectStopped(instance);
     await expect(session.dequeue('q')).rejects.toMatchObject(broken);
     expect(await payloadsAfterReopening(instance, dir)).toEqual(['a', 'b']);
   });
 
-  it('that would deliver what is not committed: no message is handed out', async () => {
+  it('delivers nothing if it would deliver a message that is not committed', async () => {
     const { dir, instance, session, cursor } = await openWithCursor();
     await enqueue(instance, 'a');
     cursor().log.committedEndSeq = 1;
@@ -98,7 +98,7 @@ describe('the cursor of a shard', () => {
 });
 
 describe('the partitions of a shard', () => {
-  it('of which the last one is free: the group that would fill it is not written', async () => {
+  it('do not let a group be written if the one to fill is free', async () => {
     const { dir, instance, session, cursor } = await openWithCursor();
     await enqueue(instance, 'a');
     const [partition] = cursor().log.partitions.all;
@@ -113,7 +113,7 @@ describe('the partitions of a shard', () => {
   it.each([
     ['before', 0],
     ['while', 10_000],
-  ])('that have no place for a message: the instance stops %s it is read', async (when, waitMs) => {
+  ])('stop the instance %s a message is read that none of them contains', async (when, waitMs) => {
     const first = await openWithCursor();
     await enqueue(first.instance, 'a');
     await first.instance.close();
@@ -127,11 +127,11 @@ describe('the partitions of a shard', () => {
     expect(await payloadsAfterReopening(instance, dir)).toEqual(['a']);
   });
 
-  it('that are truncated with a live message: the instance stops instead', async () => {
+  it('stop the instance instead of being truncated with a live message', async () => {
     const { dir, instance, session, cursor } = await openWithCursor();
     await enqueue(instance, 'a');
     const { log } = cursor();
-    // As if all in it were terminal.
+    // Claims that every message of the partition is terminal.
     log.partitions.beginTruncatingDrained = () => [log.partitions.all[0]!];
     session.enqueue('q', { payload: 'b' });
     await expect(session.commit()).rejects.toMatchObject(broken);
@@ -140,8 +140,8 @@ describe('the partitions of a shard', () => {
   });
 });
 
-describe('what no caller waits for', () => {
-  it('a redelivery that was due already: the instance stops, and its process goes on', async () => {
+describe('work for which no caller waits', () => {
+  it('stops the instance and not its process when a timer resumes an already resumed message', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir, traceEvery: 0 });
     await instance.createQueue({ name: 'q', shards: 1, attemptsMax: 3, retryDelayMs: 20 });
@@ -153,12 +153,12 @@ describe('what no caller waits for', () => {
     const session = instance.openSession();
     expect(text(await session.dequeue('q', { waitMs: 1_000 }))).toEqual(['a']);
     await session.rollback();
-    await expect.poll(() => endOf(instance)).toBe('INVARIANT_BROKEN'); // by a timer: an uncaught error would fail this run
+    await expect.poll(() => endOf(instance)).toBe('INVARIANT_BROKEN'); // A timer finds it, whose uncaught error would fail this run.
     expectStopped(instance);
     expect(await payloadsAfterReopening(instance, dir)).toEqual(['a']);
   });
 
-  it('a later turn that serves waiting calls: the instance stops, and its process goes on', async () => {
+  it('stops the instance and not its process when a later turn serves waiting calls', async () => {
     const { dir, instance, session, cursor } = await openWithCursor();
     const many = limits.resumedOperationsPerTurnMax + 10;
     const waiting = Array.from({ length: many }, () => {
@@ -169,7 +169,7 @@ describe('what no caller waits for', () => {
     const end = observeCalls(LogCursor.prototype, 'deliver', ({ args }) => {
       delivered += args[0].out.length;
       if (delivered !== limits.resumedOperationsPerTurnMax) return;
-      // This turn serves no more calls. Once it is over, the state breaks; the next turn meets it.
+      // This turn serves no more calls. The state breaks after it, which the next turn finds.
       delivered = Number.POSITIVE_INFINITY;
       queueMicrotask(() => {
         cursor().log.committedEndSeq = 1;
@@ -185,7 +185,7 @@ describe('what no caller waits for', () => {
   });
 });
 
-/** A bug in whatever reads the property first. */
+/** Simulates a bug in the code that reads the property first. */
 function throwOnFirstRead<T extends object>(of: T, property: keyof T): void {
   const value = of[property];
   const get = () => {
@@ -211,7 +211,7 @@ describe('a forwarding', () => {
     return { owner, other };
   }
 
-  it('whose batch is accepted twice: its sender stops', async () => {
+  it('stops its sender when a batch is accepted twice', async () => {
     const { owner, other } = await pair();
     const end = observeCalls(ForwardingLedger.prototype, 'apply', ({ of, args: [command] }) => {
       if (command === 'send') (of as ForwardingLedger).apply('accept');
@@ -225,7 +225,7 @@ describe('a forwarding', () => {
     expect(text(await waiting)).toEqual(['a']);
   });
 
-  it('whose batch cannot be encoded has not lost its connection: its sender stops', async () => {
+  it('stops its sender when a batch cannot be encoded, which is not taken for a lost connection', async () => {
     const { owner, other } = await pair();
     const end = observeCalls(
       LogCursor.prototype,
@@ -243,7 +243,7 @@ describe('a forwarding', () => {
   });
 });
 
-it('a recovery that contradicts itself opens nothing', async () => {
+it('an instance is not opened if its recovery contradicts itself', async () => {
   const { dir, instance } = await openWithCursor();
   await enqueue(instance, 'a');
   await instance.close();

@@ -1,4 +1,4 @@
-/** Browsing: the state of each waiting message, and until when it lasts. */
+/** Browsing shows the state of each waiting message, and when that state ends. */
 import { describe, expect, it } from 'vitest';
 import type { BrowsedMessage, Instance } from '../src/index.ts';
 import { openTestInstance, text } from './folder.ts';
@@ -17,7 +17,7 @@ const about = (atMs: number) => (untilMs: number | undefined) =>
   untilMs !== undefined && Math.abs(untilMs - atMs) < 60_000;
 
 describe('a browse', () => {
-  it('shows what is not due yet behind all others, the first due first, and when it is due', async () => {
+  it('shows delayed messages behind all others, ordered by the time when they are due, with that time', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders', shards: 2 });
     await instance.createQueue({ name: 'other' });
@@ -31,7 +31,7 @@ describe('a browse', () => {
     expect(next).toBeNull();
   });
 
-  it('pages through messages that are not due yet, each of them once', async () => {
+  it('shows each delayed message once over several pages', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });
     const payloads = Array.from({ length: 23 }, (_, index) => String(index).padStart(2, '0'));
@@ -50,7 +50,7 @@ describe('a browse', () => {
     expect(seen).toEqual(payloads);
   });
 
-  it('gives a delayed message the id that its commit gave, and shows it to its recipients only', async () => {
+  it('shows a delayed message to its recipients only, with the id that its commit returned', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'news', type: 'topic' });
     for (const name of ['a', 'b']) await instance.subscribe('news', { name });
@@ -64,7 +64,7 @@ describe('a browse', () => {
   });
 
   it.each(['sharded', 'unsharded', 'unsharded-grouped'] as const)(
-    'of a %s queue says until when a message is held, unless a transaction holds it',
+    'of a %s queue says when the hold of a message ends, unless a transaction holds it',
     async (kind) => {
       const instance = await openTestInstance();
       await instance.createQueue({ name: 'orders', kind });
@@ -76,14 +76,14 @@ describe('a browse', () => {
       expect(states(messages)).toEqual(['timed held', 'open held', 'free ready']);
       expect(messages[0]!.untilMs).toSatisfy(about(Date.now() + hourMs));
       expect(messages.map(({ untilMs }) => untilMs === undefined)).toEqual([false, true, true]);
-      // Its acknowledgement is staged: from now on the transaction decides, not the time.
+      // The acknowledgement is staged, so from now on the transaction ends the hold, and no timer does.
       consumer.acknowledge('orders', [held!.receipt]);
       await consumer.rollback();
       expect((await instance.browse('orders')).messages[0]!.untilMs).toBeDefined();
     },
   );
 
-  it('says until when a returned message is delayed', async () => {
+  it('says when the retry delay of a returned message ends', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders', retryDelayMs: hourMs });
     await put(instance, 'orders', { payload: 'again' });
@@ -95,7 +95,7 @@ describe('a browse', () => {
     expect(messages[0]!.untilMs).toSatisfy(about(Date.now() + hourMs));
   });
 
-  it('ends with an error if the queue is dropped meanwhile', async () => {
+  it('ends with an error if its queue is dropped or its subscriber removed meanwhile', async () => {
     const instance = await openTestInstance({ partitionMessagesMax: 2 });
     await instance.createQueue({ name: 'orders' });
     await instance.createQueue({ name: 'news', type: 'topic' });

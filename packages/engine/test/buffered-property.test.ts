@@ -19,7 +19,7 @@ const command = fc.oneof(
 );
 type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the clients know: accepted messages, whether each is consumed, and the holds that are open. */
+/** What the clients know: the accepted messages, which of them are consumed, and the open holds. */
 class Clients {
   readonly accepted = new Set<string>();
   readonly consumed = new Set<string>();
@@ -83,7 +83,7 @@ class Clients {
     else if (refusal === 'ENQUEUE_RATE_TOO_HIGH') this.refused += count;
   }
 
-  /** Several consumers wait at once, and messages come meanwhile. */
+  /** Several consumers wait at once while messages are enqueued. */
   async #waitTogether(count: number): Promise<void> {
     const stop = new AbortController();
     const waiting = this.#sessions

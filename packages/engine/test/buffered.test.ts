@@ -1,4 +1,4 @@
-/** A buffered queue: messages in memory, visible and consumed at once, with flow control. */
+/** Buffered queues: messages in memory, visible and consumed at once, with flow control. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -77,16 +77,16 @@ describe.each([
     expect((await session.commit()).ids).toHaveLength(1);
   });
 
-  it('delivers to waiting calls, in the order in which they came', async () => {
+  it('delivers to waiting calls in the order of their arrival', async () => {
     const client = await clientOf(await withQueue());
     const waiting = [1, 2, 3].map(() => client.openSession().dequeueNow('b', { waitMs: 20_000 }));
     const enqueuer = client.openSession();
-    await expect.poll(() => enqueuer.dequeueNow('b')).toEqual([]); // queued behind them at a remote instance
+    await expect.poll(() => enqueuer.dequeueNow('b')).toEqual([]); // A remote instance has the waiting calls by then.
     for (const payload of ['1', '2', '3']) await enqueuer.enqueueNow('b', { payload });
     expect((await Promise.all(waiting)).map(text)).toEqual([['1'], ['2'], ['3']]);
   });
 
-  it('delivers at least once under a timed hold, which only an acknowledgement ends for good', async () => {
+  it('delivers at least once under a timed hold: only an acknowledgement consumes the message', async () => {
     const instance = await withQueue();
     const session = (await clientOf(instance)).openSession();
     await session.enqueueNow('b', { payload: 'a' }, { payload: 'b' });
@@ -118,7 +118,7 @@ describe.each([
     expect(instance.queue('b').enqueued + instance.queue('stored').enqueued).toBe(0);
   });
 
-  it('refuses an enqueue past its threshold, which held messages count towards, and takes more after a dequeue', async () => {
+  it('refuses an enqueue past its threshold, counting held messages, and accepts more after a dequeue', async () => {
     const instance = await withQueue({ messagesMax: 3 });
     const session = (await clientOf(instance)).openSession();
     await session.enqueueNow('b', { payload: '1' }, { payload: '2' });
@@ -147,7 +147,7 @@ describe.each([
   });
 });
 
-it('has a threshold of 5,000 by default, and any other that is asked for', async () => {
+it('has a threshold of 5,000 messages by default, or the one that its specification sets', async () => {
   const instance = await withQueue();
   expect(instance.queue('b')).toMatchObject({ visibility: 'immediate', messagesMax: 5_000 });
   await instance.createQueue({ ...buffered, name: 'large', messagesMax: 500_000 });
@@ -168,7 +168,7 @@ it.each<[string, Partial<QueueSpec>]>([
   await expect(instance.createQueue({ ...buffered, ...spec })).rejects.toEqual(code('QUEUE_SPEC_INVALID'));
 });
 
-it('has priorities, and shards that keep the order of each session', async () => {
+it('delivers by priority, and keeps the order of each session in its shards', async () => {
   const instance = await withQueue({ priorities: true, shards: 4 });
   const session = instance.openSession();
   await session.enqueueNow('b', { payload: 'low' }, { payload: 'high', priority: 9 });
@@ -188,7 +188,7 @@ it('delivers to each subscriber of a topic, and counts for flow control what the
   expect(text(await session.dequeueNow('b', { subscriber: 'slow', max: 5 }))).toEqual(['2', '3']);
 });
 
-it('does not starve the event loop with calls that wait for nothing', async () => {
+it('does not starve the event loop with calls that never have to wait', async () => {
   const session = (await withQueue({ messagesMax: 1 })).openSession();
   let ended = false;
   setImmediate(() => {
@@ -210,7 +210,7 @@ it('writes no message, and commits no group', async () => {
   const session = instance.openSession();
   await session.enqueueNow('b', { payload: 'warm' });
   await session.dequeueNow('b');
-  await instance.probe(); // whatever opening had to write is written
+  await instance.probe(); // By now everything that the opening writes is written.
   const before = { sizes: fileSizes(dir), groups: instance.stats().groups };
   const payload = 'x'.repeat(10_000);
   for (let i = 0; i < 500; i += 1) {
@@ -221,7 +221,7 @@ it('writes no message, and commits no group', async () => {
   expect(instance.queue('b')).toMatchObject({ ready: 250, consumed: 251 });
 });
 
-it('takes messages while the writer is reserved for another session', async () => {
+it('accepts messages while another session has the writer reserved', async () => {
   const instance = await withQueue();
   const [reserving, session] = [instance.openSession(), instance.openSession()];
   await reserving.query('CREATE TABLE t (x INTEGER)');
@@ -242,7 +242,7 @@ it('releases its part of the message cache as messages are consumed, and refuses
   await session.enqueueNow('b', { payload });
 });
 
-it('keeps its settings over a restart, and says how many messages ended with the instance', async () => {
+it('keeps its settings over a restart, and says how many messages were lost with the instance', async () => {
   const dir = makeFolder();
   const first = await openInstance({ dir });
   await first.createQueue({ ...buffered, messagesMax: 7 });

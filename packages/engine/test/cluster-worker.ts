@@ -1,4 +1,4 @@
-/** One of several processes of a cluster: works on the unsharded queue `q` at once with the others, then says what it took. */
+/** One of several processes that use the unsharded queue `q` at the same time. It reports to its parent what it consumed. */
 import { openInstance } from '../src/index.ts';
 
 const [dir, instanceText, countText] = process.argv.slice(2) as [string, string, string];

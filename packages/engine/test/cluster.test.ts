@@ -5,7 +5,7 @@ import { openInstance } from '../src/index.ts';
 import { makeFolder, text } from './folder.ts';
 
 describe.each(['unsharded', 'unsharded-grouped'] as const)('several processes on one %s queue', (kind) => {
-  it('open the file and elect who keeps the order at the same moment, and lose or double nothing', {
+  it('open the file and elect the process that orders the writers at the same moment, and lose or duplicate nothing', {
     timeout: 60_000,
   }, async () => {
     for (let round = 0; round < (kind === 'unsharded' ? 5 : 1); round += 1) {

@@ -1,17 +1,17 @@
-/** When the groups of a process that only serves sessions are committed on its session thread, by how long commits took. */
+/** Whether a process that only serves sessions commits groups on its session thread depends on how long commits took. */
 import { expect, it } from 'vitest';
 import { limits } from '../src/api/limits.ts';
 import { AdaptiveCommitPlacement } from '../src/storage/threads/commit-place.ts';
 
 const { commitsMeasured, shortCommitMs, longCommitMs, commitStallMs } = limits;
-/** So many of the measured ones are the slowest percent. */
+/** How many of the measured commits are the slowest percent. */
 const slowest = commitsMeasured / 100;
 
 const recordMany = (placement: AdaptiveCommitPlacement, count: number, commitMs: number) => {
   for (let i = 0; i < count; i += 1) placement.record(commitMs);
 };
 
-function committingHere(): AdaptiveCommitPlacement {
+function committingOnSessionThread(): AdaptiveCommitPlacement {
   const placement = new AdaptiveCommitPlacement();
   recordMany(placement, commitsMeasured, shortCommitMs);
   expect(placement.place).toBe('session thread');
@@ -26,7 +26,7 @@ it('begins on the writer thread and stays there until enough commits are measure
   expect(placement.place).toBe('session thread');
 });
 
-it('counts as short what exceeds the lower threshold no more often than once in a hundred', () => {
+it('moves to the session thread if at most one commit in a hundred exceeds the lower threshold', () => {
   const placement = new AdaptiveCommitPlacement();
   recordMany(placement, slowest, shortCommitMs + 1);
   recordMany(placement, commitsMeasured - slowest, shortCommitMs);
@@ -36,18 +36,18 @@ it('counts as short what exceeds the lower threshold no more often than once in 
   recordMany(slower, slowest + 1, shortCommitMs + 1);
   recordMany(slower, commitsMeasured - slowest - 1, shortCommitMs);
   expect(slower.place).toBe('writer thread');
-  slower.record(shortCommitMs); // the first slow one is no longer among those that count
+  slower.record(shortCommitMs); // The first slow commit is no longer among the measured ones.
   expect(slower.place).toBe('session thread');
 });
 
 it('stays on the session thread between the two thresholds', () => {
-  const placement = committingHere();
+  const placement = committingOnSessionThread();
   recordMany(placement, 3 * commitsMeasured, longCommitMs);
   expect(placement.place).toBe('session thread');
 });
 
 it('leaves the session thread when more than one commit in a hundred exceeds the upper threshold', () => {
-  const placement = committingHere();
+  const placement = committingOnSessionThread();
   recordMany(placement, slowest, longCommitMs + 1);
   expect(placement.place).toBe('session thread');
   placement.record(longCommitMs + 1);
@@ -55,20 +55,20 @@ it('leaves the session thread when more than one commit in a hundred exceeds the
 });
 
 it('leaves the session thread after one commit that stalls it', () => {
-  const placement = committingHere();
+  const placement = committingOnSessionThread();
   placement.record(commitStallMs);
   expect(placement.place).toBe('session thread');
   placement.record(commitStallMs + 1);
   expect(placement.place).toBe('writer thread');
 });
 
-it('measures anew after each change', () => {
-  const placement = committingHere();
+it('starts a new measurement after each change', () => {
+  const placement = committingOnSessionThread();
   placement.record(commitStallMs + 1);
   recordMany(placement, commitsMeasured - 1, 0);
   expect(placement.place).toBe('writer thread');
   placement.record(0);
   expect(placement.place).toBe('session thread');
-  recordMany(placement, slowest, longCommitMs + 1); // slow ones of the turns before do not add up with these
+  recordMany(placement, slowest, longCommitMs + 1); // Slow commits from before the changes are not added to these.
   expect(placement.place).toBe('session thread');
 });

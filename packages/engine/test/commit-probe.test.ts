@@ -31,7 +31,7 @@ function makeProbe({ freeBytes = Number.POSITIVE_INFINITY } = {}) {
 }
 
 describe('a probe commit', () => {
-  it('is shared by calls at the same time and by those within a second', async () => {
+  it('is shared by concurrent calls and by later ones within a second', async () => {
     const { probe, writes, pass } = makeProbe();
     const calls = [probe.run(), probe.run(), probe.run()];
     expect(writes).toHaveLength(1);
@@ -47,7 +47,7 @@ describe('a probe commit', () => {
     expect(writes).toHaveLength(2);
   });
 
-  it('fails as the commit does, for a second, and then is tried again', async () => {
+  it('fails for a second after a failed commit, and then tries another one', async () => {
     const { probe, writes, pass } = makeProbe();
     const first = probe.run();
     writes[0]!.reject(new QueueError('STORAGE_FULL'));
@@ -59,7 +59,7 @@ describe('a probe commit', () => {
     await expect(next).resolves.toBeUndefined();
   });
 
-  it('fails after its deadline, and adds no work for a writer that hangs', async () => {
+  it('fails after its deadline, and gives a hanging writer no more work', async () => {
     const { probe, writes, pass } = makeProbe();
     for (let calls = 0; calls < 3; calls += 1) {
       const answer = expect(probe.run()).rejects.toMatchObject({ code: 'PROBE_TIMEOUT' });
@@ -71,7 +71,7 @@ describe('a probe commit', () => {
     await expect(probe.run()).resolves.toBeUndefined();
   });
 
-  it('fails on a disk that has no room for the groups to come, though the commit did not', async () => {
+  it('fails if the disk has no room for further groups, even though its own commit succeeded', async () => {
     const { probe, writes } = makeProbe({ freeBytes: limits.diskFreeBytesMin - 1 });
     const call = probe.run();
     writes[0]!.resolve();
@@ -81,11 +81,11 @@ describe('a probe commit', () => {
     });
   });
 
-  it('asks for room for the groups that can be in flight', () => {
+  it('requires room for as many groups as can be in flight', () => {
     expect(limits.diskFreeBytesMin).toBeGreaterThanOrEqual(limits.groupsInFlightMax * limits.groupBytesMax);
   });
 
-  it('is written by the writer of an instance, and refused by one that ended', async () => {
+  it('is written by the instance, and refused once the instance has ended', async () => {
     const instance = await openTestInstance();
     const before = instance.stats().groups;
     await Promise.all([instance.probe(), instance.probe()]);

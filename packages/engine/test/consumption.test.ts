@@ -58,7 +58,7 @@ describe('consumption', () => {
 });
 
 describe('ranges as bytes', () => {
-  it('come back as they went, from any base', () => {
+  it('decode to the encoded ranges, from any base', () => {
     fc.assert(
       fc.property(seqs, fc.integer({ min: 0, max: 2 ** 45 }), (list, base) => {
         const ranges = rangesOfSeqs(list.map((seq) => base + seq));
@@ -71,7 +71,7 @@ describe('ranges as bytes', () => {
     expect(() => decodeRanges(Uint8Array.of(0x80), 0)).toThrow(RangeError);
   });
 
-  it('merge whatever order deltas come in', () => {
+  it('merge to the same ranges in whatever order the deltas arrive', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.integer({ min: 0, max: 99 }), fc.integer({ min: 1, max: 9 }))),

@@ -1,4 +1,4 @@
-/** Delays and timed holds keep their length whatever is done to the wall clock: while an instance is open, and over restarts. */
+/** Delays and timed holds keep their length when the wall clock is set, both while an instance is open and over restarts. */
 import { describe, expect, it } from 'vitest';
 import { DelayClock, type RecoveredDelayClock } from '../src/model/delay-clock.ts';
 import type { InstanceSession } from '../src/runtime/instance-session.ts';
@@ -67,7 +67,7 @@ class World {
     await this.settle(this.session.commit());
   }
 
-  /** The instance is killed and opened again `pauseMs` later; what it wrote last was synced. */
+  /** Kills the instance, after its last write was synced, and opens it again `pauseMs` later. */
   async restart(pauseMs: number, wallClockByMs: number): Promise<void> {
     await this.advance(second);
     this.instance.kill();
@@ -77,7 +77,7 @@ class World {
     this.session = this.instance.openSession();
   }
 
-  /** Milliseconds until the message comes, and which it is. */
+  /** Waits for the next message; returns its payload and how long the wait took, ms. */
   async next(): Promise<[payload: string | undefined, ms: number]> {
     const startedAt = this.nowMs;
     const messages = await this.settle(this.session.dequeue('orders', { waitMs: 24 * hour }));
@@ -86,7 +86,7 @@ class World {
   }
 }
 
-/** The disk and the writer take some of the time too. */
+/** Allows for the simulated time of the disk and the writer. */
 const about = (ms: number) => ({
   asymmetricMatch: (actual: number) => Math.abs(actual - ms) <= 500,
   toString: () => `about ${ms}`,
@@ -96,7 +96,7 @@ describe.each([
   ['back', -hour],
   ['forward', hour],
 ])('the wall clock is set %s by an hour', (_way, byMs) => {
-  it('while messages are delayed: they come when they would have', async () => {
+  it('while messages are delayed: they are due when they would have been', async () => {
     const world = new World();
     await world.put('a', 10 * minute);
     await world.advance(4 * minute);
@@ -137,19 +137,19 @@ describe('the wall clock is set while the instance is closed', () => {
     await world.restart(5 * minute, -24 * hour);
     const [payload, ms] = await world.next();
     expect(payload).toBe('a');
-    // Of the delay 20 minutes were left.
+    // 20 minutes of the delay were left.
     expect(ms).toBeGreaterThan(20 * minute - 2 * second);
     expect(ms).toBeLessThan(21 * minute + second);
   });
 
-  it('back, before the first moment was stored: the newest delayed message says what time it was', async () => {
+  it('back, before the first clock moment was stored: the time is taken from the newest delayed message', async () => {
     const world = new World();
     await world.put('a', 30 * minute);
     await world.restart(5 * minute, -24 * hour);
     expect((await world.next())[1]).toEqual(about(30 * minute));
   });
 
-  it('forward: the pause seems longer, once', async () => {
+  it('forward: the delay is shortened by the change, once', async () => {
     const world = new World();
     await world.put('a', 90 * minute);
     await world.put('b', 240 * minute);
@@ -163,7 +163,7 @@ describe('the wall clock is set while the instance is closed', () => {
     expect(world.nowMs - openedAtMs).toEqual(about(240 * minute - 90 * minute - 2 * minute));
   });
 
-  it('not at all: the pause counts', async () => {
+  it('not at all: the time while the instance was closed counts towards the delay', async () => {
     const world = new World();
     await world.put('a', 30 * minute);
     await world.restart(29 * minute, 0);

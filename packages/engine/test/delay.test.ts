@@ -30,7 +30,7 @@ describe('a delayed message', () => {
     expect(instance.queue('orders')).toMatchObject({ ready: 0, delayed: 0, enqueued: 2, consumed: 2 });
   });
 
-  it('is not there if its transaction was rolled back', async () => {
+  it('is never delivered if its transaction was rolled back', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });
     const session = instance.openSession();
@@ -41,7 +41,7 @@ describe('a delayed message', () => {
     expect(text(await session.dequeue('orders', { waitMs: 30_000, max: 2 }))).toEqual(['marker']);
   });
 
-  it('goes first that is due first, whatever the order of the commits', async () => {
+  it('is delivered in the order of due times, whatever the order of the commits', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });
     const session = instance.openSession();
@@ -52,14 +52,14 @@ describe('a delayed message', () => {
     expect(seen).toEqual(['30', '60', '90']);
   });
 
-  it('survives a restart, and is due at once if its time came meanwhile', async () => {
+  it('survives a restart, and is due at once if its time passed meanwhile', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir });
     await before.createQueue({ name: 'orders' });
     const session = before.openSession();
     session.enqueue('orders', { payload: 'soon', delayMs: 1 });
     session.enqueue('orders', { payload: 'in a year', delayMs: 365 * 24 * 3_600_000 });
-    await before.close(); // rolled back
+    await before.close(); // The open transaction is rolled back.
     const between = await openInstance({ dir });
     const again = between.openSession();
     again.enqueue('orders', { payload: 'soon', delayMs: 30 });
@@ -71,7 +71,7 @@ describe('a delayed message', () => {
     expect(after.queue('orders')).toMatchObject({ delayed: 1, held: 1 });
   });
 
-  it('goes with its queue', async () => {
+  it('is deleted with its queue', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir });
     await before.createQueue({ name: 'orders' });
@@ -85,7 +85,7 @@ describe('a delayed message', () => {
     expect(after.queue('orders')).toMatchObject({ delayed: 0, enqueued: 0 });
   });
 
-  it('is refused, or gone, if its queue is dropped before its commit or beside it', async () => {
+  it('is refused if its queue was dropped before the commit, and deleted if both happen at once', async () => {
     const instance = (await openTestInstance()) as LocalInstance;
     await instance.createQueue({ name: 'orders' });
     const session = instance.openSession();
@@ -99,9 +99,9 @@ describe('a delayed message', () => {
   });
 
   it('is searched again if it became due during a search that may have missed it', async () => {
-    const looks: ((found: DueMessages) => void)[] = [];
+    const searches: ((found: DueMessages) => void)[] = [];
     const delayed = new DelayedMessages({
-      groupCommit: undefined as never, // nothing is found, so nothing is committed
+      groupCommit: undefined as never, // This search finds no rows, so nothing is committed.
       slab: undefined as never,
       payloads: undefined as never,
       timers: nodePorts.timers,
@@ -109,20 +109,20 @@ describe('a delayed message', () => {
       firstId: 0,
       counts: new Map(),
       nextDueAtMs: Date.now(),
-      readDue: () => new Promise((resolve) => looks.push(resolve)),
+      readDue: () => new Promise((resolve) => searches.push(resolve)),
       logOf: () => undefined,
     });
-    await expect.poll(() => looks.length).toBe(1);
+    await expect.poll(() => searches.length).toBe(1);
     const due = { dueAtMs: Date.now(), delayedId: 1, queueId: 1, shard: 100, record: new Uint8Array() };
     delayed.add([due]);
-    await new Promise((resolve) => setTimeout(resolve, 5)); // behind the timer of that one
-    looks[0]!({ rows: [], nextDueAtMs: null });
-    await expect.poll(() => looks.length).toBe(2);
-    looks[1]!({ rows: [], nextDueAtMs: null });
+    await new Promise((resolve) => setTimeout(resolve, 5)); // By now the timer of the added message has fired.
+    searches[0]!({ rows: [], nextDueAtMs: null });
+    await expect.poll(() => searches.length).toBe(2);
+    searches[1]!({ rows: [], nextDueAtMs: null });
     await delayed.close();
   });
 
-  it('is refused where there is no place for it', async () => {
+  it('is refused where delays are not supported, or past their bounds', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'volatile', durability: 'memory' });
     await instance.createQueue({ name: 'table', kind: 'unsharded' });

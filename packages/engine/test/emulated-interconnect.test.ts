@@ -1,4 +1,4 @@
-/** A slow interconnect, emulated: requests between instances take longer, and the waits for them are marked. */
+/** An emulated interconnect delays requests between instances, and the waits for them are marked as emulated. */
 import { expect, it, onTestFinished } from 'vitest';
 import { openInstance, serveInstance } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
@@ -13,7 +13,7 @@ async function serve(dir: string, instance: number, options = {}) {
   return opened;
 }
 
-it('makes forwarded messages come later, and marks the wait', async () => {
+it('delays forwarded messages, and marks the wait as emulated', async () => {
   const dir = makeFolder();
   const owner = await serve(dir, 1, { emulatedInterconnectMs });
   await owner.createQueue({ name: 'orders' });
@@ -24,13 +24,13 @@ it('makes forwarded messages come later, and marks the wait', async () => {
   producer.enqueue('orders', { payload: 'a' });
   await producer.commit();
   expect(text(await consumer.dequeue('orders', { waitMs: 60_000 }))).toEqual(['a']);
-  // The request for messages, and the batch.
+  // Two messages are delayed: the request for messages, and the batch.
   expect(performance.now() - startedMs).toBeGreaterThanOrEqual(2 * emulatedInterconnectMs);
   const forwarding = owner.waits.snapshot().find(({ event }) => event === 'forwarding');
   expect(forwarding).toMatchObject({ emulated: true });
 });
 
-it('makes calls to the home instance of a tightly coupled branch later, and marks the wait for its lock', async () => {
+it('delays calls to the home instance of a tightly coupled branch, and marks the wait for its lock as emulated', async () => {
   const dir = makeFolder();
   await serve(dir, 1, { emulatedInterconnectMs });
   const other = await serve(dir, 2, { emulatedInterconnectMs });
@@ -42,7 +42,7 @@ it('makes calls to the home instance of a tightly coupled branch later, and mark
   expect(lock).toMatchObject({ emulated: true, waits: 1 });
 });
 
-it('makes calls that are passed on to the instance of a branch later, and marks the wait', async () => {
+it('delays calls that are passed on to the instance of a branch, and marks the wait as emulated', async () => {
   const dir = makeFolder();
   const owner = await serve(dir, 1, { emulatedInterconnectMs });
   const other = await serve(dir, 2, { emulatedInterconnectMs });

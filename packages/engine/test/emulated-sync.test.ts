@@ -1,4 +1,4 @@
-/** A slow disk, emulated in the writer thread: a commit waits for it, the thread that runs sessions does not. */
+/** The writer thread emulates a slow disk: a commit waits for it, and the thread that runs sessions does not. */
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Instance } from '../src/index.ts';
@@ -42,17 +42,17 @@ describe('an emulated disk', () => {
     return performance.now() - startedMs;
   };
 
-  it('takes its times in turn', async () => {
+  it('uses its sync times in turn', async () => {
     const instance = await openTestInstance({ emulatedSyncMs: [0, 200, 0, 400] });
     await instance.createQueue({ name: 'orders' });
     const took: number[] = [];
     for (let each = 0; each < 4; each += 1) took.push(await commitOne(instance));
-    // A busy machine makes any of them longer, and none shorter.
+    // A busy machine can make a sync longer, never shorter.
     expect(took[1]).toBeGreaterThanOrEqual(200);
     expect(took[3]).toBeGreaterThanOrEqual(400);
   });
 
-  it('that two instances share serves one sync after the other, and else each has its own', async () => {
+  it('serves the syncs of instances that share it one after the other; otherwise each instance has its own disk', async () => {
     const dir = makeFolder();
     const options = { dir, emulatedSyncMs: 150, emulatedSyncDevice: join(dir, 'redo') };
     const one = await openTestInstance({ ...options, instance: 1 });
@@ -62,7 +62,7 @@ describe('an emulated disk', () => {
     expect(Math.max(...both)).toBeGreaterThanOrEqual(300);
   });
 
-  it('is used by the process that writes once the application uses SQL', async () => {
+  it('is used by the writer process too, which writes once the application uses SQL', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({
       dir,
@@ -76,8 +76,8 @@ describe('an emulated disk', () => {
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(150);
   });
 
-  describe('takes the longer of its own time and that of the real disk', () => {
-    /** Disks on a clock that only the test and their own pauses move; what each has waited for, ms. */
+  describe('makes a sync last as long as the slower of emulated and real disk', () => {
+    /** Disks on a clock that only `real` moves. `paused` records each pause of a disk, ms. */
     function openDisks(sync: { times: number[]; device?: string }, count: number) {
       let nowMs = 1_000;
       const disks = Array.from({ length: count }, () => {
@@ -95,7 +95,7 @@ describe('an emulated disk', () => {
       return { disks, real };
     }
 
-    it('and waits for nothing but what is left of it when the real sync is over', () => {
+    it('and pauses after the real sync only for the rest of the emulated time', () => {
       const { disks, real } = openDisks({ times: [50] }, 1);
       const { disk, paused } = disks[0]!;
       disk.begin();
@@ -109,7 +109,7 @@ describe('an emulated disk', () => {
       expect(paused).toEqual([20]);
     });
 
-    it('which it begins behind the syncs of other instances that share it', () => {
+    it('and queues behind the syncs of other instances that share it', () => {
       const { disks, real } = openDisks({ times: [150], device: join(makeFolder(), 'redo') }, 2);
       const [one, two] = disks as [(typeof disks)[0], (typeof disks)[0]];
       one.disk.begin();
@@ -121,7 +121,7 @@ describe('an emulated disk', () => {
       expect([one.paused, two.paused]).toEqual([[50], [200]]);
     });
 
-    it('and does not wait for another whose real sync takes longer', () => {
+    it('and does not wait for a longer real sync of another instance', () => {
       const { disks, real } = openDisks({ times: [20], device: join(makeFolder(), 'redo') }, 2);
       const [one, two] = disks as [(typeof disks)[0], (typeof disks)[0]];
       one.disk.begin();

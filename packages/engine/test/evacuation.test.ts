@@ -1,4 +1,4 @@
-/** A few old messages that nobody consumes must not keep their partitions from being truncated. */
+/** Partitions are truncated even though a few old messages in them are not consumed. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -43,7 +43,7 @@ async function withHeldMessages(dir: string, held: number) {
 }
 
 describe('evacuated messages', () => {
-  it('release their partitions and can still be consumed', async () => {
+  it('let their partitions be truncated and can still be consumed', async () => {
     const { instance, holder } = await withHeldMessages(makeFolder(), 3);
     await expect.poll(() => partitions(instance)).toBeLessThanOrEqual(4);
     expect(instance.queue('orders')).toMatchObject({ ready: 0, held: 3, enqueued: 103, consumed: 100 });
@@ -103,7 +103,7 @@ describe('evacuated messages', () => {
     expect(again.map(({ deliveryCount }) => deliveryCount)).toEqual([3, 3, 3]);
   });
 
-  it('are removed with their queue, as delayed messages are, if it is dropped while their instance is closed', async () => {
+  it('are removed like delayed messages if their queue is dropped while their instance is closed', async () => {
     const dir = makeFolder();
     const { instance, worker } = await withHeldMessages(dir, 3);
     worker.enqueue('orders', { payload: 'x', delayMs: 3_600_000 });
@@ -122,7 +122,7 @@ describe('evacuated messages', () => {
     file.close();
   });
 
-  it('are none if they are many: then their partition stays', async () => {
+  it('are limited in number: a partition with too many live messages is kept', async () => {
     const held = limits.evacuatedPerPartitionMax + 1;
     const dir = makeFolder();
     const instance = await openTestInstance({ dir, partitionMessagesMax: held });
@@ -139,7 +139,7 @@ describe('evacuated messages', () => {
     expect(await holder.dequeue('orders', { max: held })).toHaveLength(held);
   });
 
-  it('belong to a subscriber each', async () => {
+  it('belong to one subscriber of a topic each', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir, partitionMessagesMax });
     await before.createQueue({ name: 'news', type: 'topic' });

@@ -1,4 +1,4 @@
-/** When a refused enqueue is told to try again. */
+/** After which time a refused enqueue is told to try again. */
 import { expect, it } from 'vitest';
 import { limits } from '../src/api/limits.ts';
 import { retryHintMs } from '../src/queues/flow-control.ts';

@@ -10,7 +10,7 @@ import { makeFolder } from './folder.ts';
 
 const names = ['catalog.db', 'instance-1.db', 'unsharded.db'];
 
-/** A folder with all three files, one of which says that it has another format. */
+/** A folder with all three files, one of which is marked with another format version. */
 async function folderWithFormat(name: string, format: number): Promise<string> {
   const dir = makeFolder();
   const instance = await openInstance({ dir });
@@ -66,7 +66,7 @@ it.each(names)('%s of a newer format is refused and left untouched', async (name
   expect(readFileSync(join(dir, name)).equals(before)).toBe(true);
 });
 
-it('the check of an instance names the format and reads nothing', async () => {
+it('the check of an instance reports the format and reads nothing else', async () => {
   const dir = await folderWithFormat('instance-1.db', formatVersion - 1);
   expect(checkInstanceFile(join(dir, 'instance-1.db'))).toMatchObject({
     partitions: 0,

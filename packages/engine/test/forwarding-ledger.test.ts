@@ -1,6 +1,6 @@
 /**
- * The rows that the sender of a shard writes, without which it would not ask its receiver after a crash; and every pair of state
- * and command of a forwarding, tried on its ledger: it does what the table says, or stops the instance and writes nothing.
+ * The rows that the sender of a shard writes so that it asks its receiver for the outcome after a crash. Also every pair of state and
+ * command of a forwarding, tried on its ledger: it does what the table says, or stops the instance and writes nothing.
  */
 import { describe, expect, it } from 'vitest';
 import type { GroupCommit } from '../src/commit/group-commit.ts';
@@ -42,7 +42,7 @@ const row = (receiver: number, fields: Partial<ForwardedOutRow> = {}): Forwarded
   ...fields,
 });
 
-it('a receiver is recorded as one to ask before the first batch, and another one in its place', async () => {
+it('a receiver is recorded as unsettled before its first batch, and a later one takes its place', async () => {
   const { ledger, written } = openLedger();
   await ledger.open(2);
   await ledger.open(2);
@@ -51,7 +51,7 @@ it('a receiver is recorded as one to ask before the first batch, and another one
   expect(ledger).toMatchObject({ state: 'open', receiver: 3 });
 });
 
-it('a consumed batch counts in the total, and a close leaves nobody to ask', async () => {
+it('a consumed batch is recorded, and after a close no receiver is unsettled', async () => {
   const { ledger, written } = openLedger();
   await ledger.open(2);
   ledger.apply('send');
@@ -71,7 +71,7 @@ it('a receiver that an earlier process recorded is in doubt', () => {
   expect(ledger).toMatchObject({ state: 'inDoubt', receiver: 3, forwardedOut: 5 });
 });
 
-it('rows that name two receivers to be asked stop the instance', () => {
+it('rows that record two receivers as unsettled stop the instance', () => {
   const rows = [row(2, { unsettled: true }), row(3, { unsettled: true })];
   expect(() => openLedger(rows)).toThrow(InvariantViolation);
 });

@@ -1,6 +1,6 @@
 /**
- * Two served instances under random commands: a dequeue on either gets what is ready anywhere, once, each shard in the order
- * of its commits; and the counts of both instances add up.
+ * Two served instances under random commands: a dequeue on either instance gets the messages that are ready on both, each once and
+ * each shard in commit order, and the counts of both instances add up.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import { isTorture } from './random.ts';
 
 const queue = 'orders';
 const indexes = [0, 1] as const;
-/** A queue without a dequeue for this long has no consumer at its instance. */
+/** An instance counts as having no consumer of a queue after this long without a dequeue. */
 const forwardIdleMs = 20;
 
 interface OpenInstance {
@@ -133,14 +133,14 @@ const reopen = (index: number) =>
     model.rollBack(index);
   });
 
-/** Loses its connections, with whatever is in flight on them. */
+/** Breaks the connections of an instance, and loses the messages in flight on them. */
 const cut = (index: number) =>
   command(`cut(${index})`, async (_, real) => {
     await real.instances[index]!.served.close();
     real.instances[index]!.served = await serveInstance(real.instances[index]!.instance, { forwardIdleMs });
   });
 
-/** Long enough for forwarded messages to return to their owner. */
+/** Lets enough time pass for forwarded messages to return to their owner. */
 const idle = command('idle', () => new Promise((resolve) => setTimeout(resolve, forwardIdleMs * 2)));
 
 const count = command('count', async (model, real) => {
@@ -154,7 +154,7 @@ const count = command('count', async (model, real) => {
       );
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += counts[key];
     }
-    // A batch that arrived is counted at both instances until its sender has consumed it.
+    // A batch that arrived is counted on both instances until its sender has consumed it.
     return { ...sum, settled: sum.forwardedIn - sum.forwardedOut };
   };
   const ready = model.ready().length;
@@ -194,7 +194,7 @@ const drain = (at: number) =>
     }
   });
 
-it('two instances that forward agree with a model of one queue', { timeout: 300_000 }, async () => {
+it('two instances that forward messages behave as a model of one queue', { timeout: 300_000 }, async () => {
   const dir = makeFolder();
   let round = 0;
   await fc.assert(

@@ -22,7 +22,7 @@ function batch(batchNumber: number, payload: string): ForwardedBatch {
   };
 }
 
-it('a batch that arrives during a report is not reported as delivered before it is', async () => {
+it('a report waits for the delivery of a batch that arrives while it is made', async () => {
   const instance = (await openTestInstance({ instance: 2 })) as LocalInstance;
   await instance.createQueue({ name: 'q' });
   const unreachable = () => undefined as never;

@@ -1,4 +1,4 @@
-/** What follows from the states of a forwarding, whose life `forwarding-ledger.test.ts` tries. */
+/** Rules that follow from the state of a forwarding. `forwarding-ledger.test.ts` tries its transitions. */
 import { describe, expect, it } from 'vitest';
 import {
   canDeliverLocally,
@@ -8,7 +8,7 @@ import {
 } from '../src/model/forwarding-state.ts';
 
 describe('a forwarding', () => {
-  it('delivers locally only while no undelivered message can be at another instance', () => {
+  it('allows local delivery only while no undelivered message can be at another instance', () => {
     const { states } = forwardingLife;
     expect(states.filter((state) => canDeliverLocally(state, false))).toEqual(['closed', 'open']);
     expect(states.filter((state) => canDeliverLocally(state, true))).toEqual(['closed']);
@@ -33,7 +33,7 @@ describe('the size of the next batch', () => {
     expect(nextBatchSize(4_000, 1, sizes)).toBe(4_096);
   });
 
-  it('is what is delivered within the target time', () => {
+  it('is the number of messages that are delivered within the target time', () => {
     expect(nextBatchSize(1_000, 100, sizes)).toBe(1_000);
     expect(nextBatchSize(1_000, 200, sizes)).toBe(500);
     expect(nextBatchSize(1_000, 60_000, sizes)).toBe(16);

@@ -1,4 +1,4 @@
-/** Two served instances: messages move to where consumers wait, in order, once, and return when nobody waits there. */
+/** Two served instances: messages move in order and once to where consumers wait, and return when no consumer waits there. */
 import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Instance, openInstance, type QueueSpec, serveInstance } from '../src/index.ts';
@@ -81,7 +81,7 @@ describe('two instances', () => {
       .toMatchObject({ ready: 0, held: 0, forwardedOut: 2_000 });
   });
 
-  it('leave a payload in chunks, and the messages behind it, at their owner until it is consumed there', async () => {
+  it('do not forward a streamed payload, nor the messages behind it, until the owner has delivered it', async () => {
     const { owner, other } = await pair({ shards: 1 });
     const session = owner.instance.openSession();
     for (const payload of ['a', 'b']) session.enqueue('q', { payload });
@@ -100,7 +100,7 @@ describe('two instances', () => {
     expect(await take(other.instance, 1)).toEqual(['c']);
   });
 
-  it('return messages without a consumer to their owner, which delivers them before the ones behind them', async () => {
+  it('return forwarded messages without a consumer to their owner, which delivers them before later ones', async () => {
     const { owner, other } = await pair();
     await enqueue(owner.instance, numbers(100));
     expect(await take(other.instance, 3, 1)).toEqual(numbers(3));
@@ -163,7 +163,7 @@ describe('two instances', () => {
     expect(first!.deliveryCount).toBe(4);
   });
 
-  it('deliver messages behind ones that are held elsewhere, but not behind ones that were never delivered', async () => {
+  it('deliver messages past ones that are held at the other instance, but not past undelivered ones there', async () => {
     const { owner, other } = await pair();
     await enqueue(owner.instance, ['a', 'b']);
     const remote = other.instance.openSession();
@@ -206,7 +206,7 @@ describe('two instances', () => {
     expect(moved!.id).toBe(poison!.id);
   });
 
-  it('serve waiting instances in turn, one at a time for each shard', async () => {
+  it('serve waiting instances in turn, one at a time per shard', async () => {
     const { dir, owner, other } = await pair();
     const third = await serve(dir, 3);
     const taken: string[] = [];

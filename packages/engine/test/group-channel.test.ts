@@ -1,4 +1,4 @@
-/** Groups on their way to the writer: what is received is what was sent, however it was transferred. */
+/** The writer receives each group as it was sent, whether through shared memory or as a posted message. */
 import { MessageChannel, Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -67,7 +67,7 @@ const anyGroup = fc.record({
 });
 
 describe('the channel of groups', () => {
-  it('brings every group as it was sent, in order', () => {
+  it('delivers every group unchanged and in order', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anyGroup, fc.nat({ max: 20 })), { maxLength: 40 }), (sends) => {
         const { sender, receiver, close } = setUp();
@@ -84,7 +84,7 @@ describe('the channel of groups', () => {
     );
   });
 
-  it('posts a group only if its buffer is new, or if it says more than a slot holds', () => {
+  it('posts a group as a message only if its buffer is new or a slot cannot hold all of it', () => {
     const { sender, receiver, posted, close } = setUp();
     const buffer = new SharedArrayBuffer(64);
     const block = { partition: 1, firstSeq: 1, count: 1, offset: 0, length: 1 };
@@ -104,7 +104,7 @@ describe('the channel of groups', () => {
     close();
   });
 
-  it('holds as many groups as may be in flight, and the order to close', () => {
+  it('has room for the maximum of groups in flight and the request to close', () => {
     const { sender, receiver, close } = setUp();
     for (let groupNumber = 1; groupNumber <= limits.groupsInFlightMax; groupNumber += 1)
       sender.send(groupOf({ groupNumber }));
@@ -115,7 +115,7 @@ describe('the channel of groups', () => {
     close();
   });
 
-  /** A thread that receives, and answers the number of each group. */
+  /** A thread that receives groups and answers with the number of each. */
   function receiverThread() {
     const memory = createGroupChannelMemory();
     const worker = new Worker(
@@ -143,7 +143,7 @@ describe('the channel of groups', () => {
     worker.on('message', (groupNumber: number) => answers.get(groupNumber)!());
     const buffer = new SharedArrayBuffer(64);
     for (let groupNumber = 1; groupNumber <= 20; groupNumber += 1) {
-      // Half of them find it asleep, half of them follow at once.
+      // Half of the groups find the receiver asleep, and half follow at once.
       while (groupNumber % 2 === 0 && Atomics.load(control, 1) === 0) await new Promise(setImmediate);
       const { promise, resolve } = Promise.withResolvers<void>();
       answers.set(groupNumber, resolve);
@@ -155,14 +155,14 @@ describe('the channel of groups', () => {
     expect(await ended).toBe(0);
   });
 
-  it('sleeps on when it is woken for a request that it has taken already', async () => {
+  it('lets a receiver sleep again after a wake-up for a request that it has already taken', async () => {
     const { worker, sender, control } = receiverThread();
     const answered: number[] = [];
     worker.on('message', (groupNumber: number) => answered.push(groupNumber));
     const buffer = new SharedArrayBuffer(64);
     for (let groupNumber = 1; groupNumber <= 5; groupNumber += 1) {
       sender.send(groupOf({ groupNumber, buffer }));
-      // As a sender does that was held up between writing the request and waking the receiver.
+      // Wakes the receiver late, like a sender that was preempted between writing the request and the wake-up.
       while (Atomics.notify(control, 0) === 0 || answered.length < groupNumber)
         await new Promise(setImmediate);
     }

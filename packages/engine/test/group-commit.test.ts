@@ -1,4 +1,4 @@
-/** Group commit with a writer that answers when and how the test says: what a failed group leaves behind. */
+/** Group commit with a writer whose answers the test decides, and the state after a failed group. */
 import { describe, expect, it } from 'vitest';
 import { QueueError } from '../src/api/errors.ts';
 import { limits } from '../src/api/limits.ts';
@@ -131,7 +131,7 @@ describe('group commit', () => {
     ]);
   });
 
-  it('keeps at most two groups under way', async () => {
+  it('has at most two groups in flight', async () => {
     const { sent, group, answer, stage } = setUp();
     for (const payload of ['a', 'b', 'c']) {
       void group.commit(stage(payload));
@@ -143,7 +143,7 @@ describe('group commit', () => {
     expect(sent).toHaveLength(3);
   });
 
-  it('while the writer is busy, waits for all callers resumed by the last group, over any number of turns', async () => {
+  it('waits while the writer is busy for all callers resumed by the last group, over any number of turns', async () => {
     const { sent, log, group, answer, stage } = setUp();
     const sessions = limits.resumedOperationsPerTurnMax * 2 + 1;
     const again: Promise<void>[] = [];
@@ -169,7 +169,7 @@ describe('group commit', () => {
     expect(log.backlog).toBe(2 * sessions + 1);
   });
 
-  it('an idle writer does not wait for them', async () => {
+  it('does not wait for resumed callers if the writer is idle', async () => {
     const { sent, group, answer, stage } = setUp();
     const sessions = limits.resumedOperationsPerTurnMax * 3;
     const session = async () => {
@@ -188,7 +188,7 @@ describe('group commit', () => {
     ]);
   });
 
-  it('fails the groups behind a failed one, keeps their numbers as gaps, and continues', async () => {
+  it('fails the groups behind a failed one, records their numbers as gaps, and continues', async () => {
     const { sent, log, group, answer, stage, take } = setUp();
     const first = group.commit(stage('a'));
     await turn();
@@ -208,7 +208,7 @@ describe('group commit', () => {
     await Promise.all([second, third]);
     expect(log.backlog).toBe(1);
     await turn();
-    expect(sent).toHaveLength(3); // nothing is tried again by itself
+    expect(sent).toHaveLength(3); // A failed group is not repeated by itself.
 
     const fourth = group.commit(stage('e'));
     await turn();
@@ -236,7 +236,7 @@ describe('group commit', () => {
     expect(sent[1]!.poolChanges).toEqual(wanted);
   });
 
-  it('ends for good after a failure that leaves the file unknown', async () => {
+  it('ends for good after a failure that leaves the state of the file unknown', async () => {
     const { group, answer, stage, fatal } = setUp();
     const first = expect(group.commit(stage('a'))).rejects.toThrow(
       expect.objectContaining({ code: 'INSTANCE_FAILED', details: { cause: 'STORAGE_CORRUPT' } }),
@@ -329,11 +329,11 @@ describe('a session that has reserved the writer', () => {
     expect(sent[1]!.blocks).toEqual([expect.objectContaining({ firstSeq: 2, count: 2 })]);
     answer(1, null);
     await Promise.all([own, behind]);
-    hold.release(); // too late to undo anything
+    hold.release(); // The commit has begun, so this release undoes nothing.
     expect(released()).toBe(0);
   });
 
-  it('has its group sent even without messages, since the rows are already written', async () => {
+  it('gets a group even without messages, since its rows are already written', async () => {
     const { sent, group, answer, hold } = setUp();
     await group.reserveWriter(hold);
     const own = group.commit({ ...newStagedTransaction(), sync: 'FULL', reservation: hold });
@@ -342,7 +342,7 @@ describe('a session that has reserved the writer', () => {
     await own;
   });
 
-  it('releases the writer without a commit, and the others continue', async () => {
+  it('may release the writer without a commit, and the other sessions continue', async () => {
     const { sent, group, answer, stage, hold, released } = setUp();
     await group.reserveWriter(hold);
     const other = group.commit(stage('a'));
@@ -355,7 +355,7 @@ describe('a session that has reserved the writer', () => {
     await other;
   });
 
-  it('releases the writer when its group fails; the next session gets it once all later groups are answered', async () => {
+  it('releases the writer when its group fails; the next session gets it after the answers to all later groups', async () => {
     const { sent, group, answer, stage, hold, released } = setUp();
     const refused = expect.objectContaining({ code: 'STORAGE_FULL' });
     await group.reserveWriter(hold);

@@ -55,7 +55,7 @@ function holdThatIs(state: HoldState): Subject {
   return subject;
 }
 
-/** They pick the holds that they apply to. */
+/** These commands skip holds in a state where they are illegal, instead of failing. */
 const ignoredWhereIllegal: readonly HoldCommand[] = ['expire', 'drop'];
 
 const pairs = holdLife.states.flatMap((state) =>
@@ -94,7 +94,7 @@ describe('a timed hold', () => {
     }
   });
 
-  it('expires at once if its time passed while a transaction that was rolled back had it', async () => {
+  it('expires at once when a rollback returns it after its time has passed', async () => {
     const subject = holdThatIs('staged');
     await subject.ports.advance(2 * holdMs);
     subject.holds.unstage(subject.hold);
@@ -102,7 +102,7 @@ describe('a timed hold', () => {
     expect(subject.expired).toEqual([subject.hold]);
   });
 
-  it('leaves no timer behind when the instance closes, also if a transaction ends later', async () => {
+  it('leaves no timer behind when the instance closes, even if its transaction ends later', async () => {
     const { holds, hold, ports } = holdThatIs('staged');
     holds.close();
     holds.unstage(hold);

@@ -1,4 +1,4 @@
-/** Samples of who has what sessions wait for, and of who waits: at equal distances, bounded, and as it was at that moment. */
+/** Samples of the holders that sessions wait for, and of the waiting sessions: equally spaced, bounded, and true of their moment. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../src/api/limits.ts';
 import type { HolderSamples } from '../src/api/waits.ts';
@@ -11,7 +11,7 @@ import { makeFolder } from './folder.ts';
 
 const everyMs = limits.holderSampleMs;
 
-/** A recorder with one slot, whose clock moves only by `pass`, and that counts how often it is read. */
+/** A recorder with one slot. Its clock moves only by `pass`, and counts how often it is read. */
 function book() {
   const seen = { nowMs: 1_000, reads: 0 };
   const clock = {
@@ -32,13 +32,13 @@ const of = (series: readonly HolderSamples[], { name }: { name: string }) =>
   series.find(({ event }) => event === name)!;
 
 describe('samples of holders', () => {
-  it('are of the moments that were due, however late anything changes', () => {
+  it('show the moments at which they were due, however late the next change comes', () => {
     const { waits, slot, pass } = book();
     const [first, second] = [waits.openSession(1), waits.openSession(2)];
     const end = waits.sampleHolders({ inMs: 0 });
     slot.setHolder(7);
     first.begin(writeLock);
-    pass(2.5 * everyMs); // due at 10 and 20 ms, when only the first waited
+    pass(2.5 * everyMs); // Samples are due at 10 and 20 ms, when only the first session waited.
     second.begin(writeLock);
     pass(everyMs);
     slot.setHolder(undefined);
@@ -53,7 +53,7 @@ describe('samples of holders', () => {
     ]);
   });
 
-  it('know a session that ends while it waits until then, and not after', () => {
+  it('show a session that is closed while it waits up to its close, and not after', () => {
     const { waits, pass } = book();
     const [ending, other] = [waits.openSession(1), waits.openSession(2)];
     const end = waits.sampleHolders({ inMs: 5 });
@@ -65,10 +65,10 @@ describe('samples of holders', () => {
     expect(of(end(), writeLock).samples.map(({ waiting }) => waiting)).toEqual([[1, 2], [1, 2], [2]]);
   });
 
-  it('are of their window only, and so are the holds that are counted', () => {
+  it('cover their window only, as do the counted holds', () => {
     const { waits, slot, pass } = book();
     const end = waits.sampleHolders({ inMs: 100, forMs: 5 * everyMs });
-    slot.setHolder(1); // began before the window
+    slot.setHolder(1); // This hold begins before the window.
     pass(101);
     slot.setHolder(2);
     pass(3);
@@ -76,15 +76,15 @@ describe('samples of holders', () => {
     pass(6);
     slot.setHolder(3);
     pass(11);
-    slot.setHolder('a group'); // takes it over
-    pass(1_000); // and has it beyond the window
+    slot.setHolder('a group'); // The group is the holder now,
+    pass(1_000); // and still is at the end of the window.
     slot.setHolder(undefined);
     const { samples, holds, heldMs } = of(end(), writeLock);
     expect(samples.map(({ holder }) => holder)).toEqual([1, null, 3, 'a group', 'a group']);
     expect({ holds, heldMs }).toEqual({ holds: 2, heldMs: 14 });
   });
 
-  it('are a bounded number over any time, evenly spread', () => {
+  it('are bounded in number and evenly spread over a window of any length', () => {
     const { waits, slot, pass } = book();
     const end = waits.sampleHolders({ inMs: 0 });
     for (let index = 0; index < 5.5 * limits.holderSamplesMax; index += 1) {
@@ -95,13 +95,13 @@ describe('samples of holders', () => {
     expect(between).toBe(8 * everyMs);
     expect(samples.length).toBeLessThanOrEqual(limits.holderSamplesMax);
     expect(samples.length).toBeGreaterThan(limits.holderSamplesMax / 2);
-    // A sample that is due as the holder changes is of the one before.
+    // A sample that is due at the moment of a change shows the holder from before it.
     expect(samples.map(({ holder }) => holder)).toEqual(
       samples.map((_, index) => (index === 0 ? null : index * 8 - 1)),
     );
   });
 
-  it('name a bounded number of those who wait, and count all', () => {
+  it('name a bounded number of waiting sessions, and count all of them', () => {
     const { waits, pass } = book();
     const count = limits.sampledWaitersMax + 3;
     for (let number = 1; number <= count; number += 1) waits.openSession(number).begin(writeLock);
@@ -114,7 +114,7 @@ describe('samples of holders', () => {
     );
   });
 
-  it('cost a hold no reading of the clock while nobody asks for them', () => {
+  it('cost a hold no reading of the clock while no samples are requested', () => {
     const { waits, slot, reads } = book();
     const holdTwice = () => {
       const before = reads();
@@ -129,20 +129,20 @@ describe('samples of holders', () => {
     expect(holdTwice()).toBe(0);
   });
 
-  it('count nobody as waiting who holds something else', () => {
+  it('do not count the holder of something else as waiting', () => {
     const { waits, slot, pass } = book();
     const groups = waits.openHolderSlot(logFileSync, (group: string) => group);
     const writing = waits.openSession(1);
     const end = waits.sampleHolders({ inMs: 5 });
     slot.setHolder(writing.number);
     groups.setHolder('a group');
-    writing.begin(logFileSync); // of its own write
+    writing.begin(logFileSync); // The sync of its own write.
     waits.openSession(2).begin(logFileSync);
     pass(6);
     expect(of(end(), logFileSync).samples).toEqual([{ holder: 'a group', waiters: 1, waiting: [2] }]);
   });
 
-  it('show who waits for what it holds: a contradiction', () => {
+  it('show a session that waits for what it holds itself, which is a contradiction', () => {
     const { waits, slot, pass } = book();
     const end = waits.sampleHolders({ inMs: 5 });
     slot.setHolder(1);
@@ -151,7 +151,7 @@ describe('samples of holders', () => {
     expect(of(end(), writeLock).samples).toEqual([{ holder: 1, waiters: 1, waiting: [1] }]);
   });
 
-  it('are as many as fit into the window, whatever the sums of its times are rounded to', () => {
+  it('are as many as fit into the window, however sums of its times are rounded', () => {
     for (let startMs = 0; startMs < 100; startMs += 1) {
       const { waits, pass } = book();
       pass(startMs * 1.1);
@@ -162,7 +162,7 @@ describe('samples of holders', () => {
     }
   });
 
-  it('end when others are asked for', () => {
+  it('end when another set of samples is requested', () => {
     const { waits, pass } = book();
     const endFirst = waits.sampleHolders({ inMs: 0 });
     pass(1);
@@ -173,15 +173,15 @@ describe('samples of holders', () => {
   });
 });
 
-/** From a moment to another, on the clock of the process. */
+/** On the clock of the process. */
 type Interval = [fromMs: number, toMs: number];
 
-/** In a transaction, so that a write is long beside the microseconds by which the start of the window is known. */
+/** So many in a transaction that a write takes much longer than the microseconds to which the start of the window is known. */
 const messages = 50;
 
 /**
- * Sessions that commit one transaction after the other until the clock says so. What was sampled, and what the sessions themselves said
- * of their waits: of each event, the intervals of each session.
+ * Lets sessions commit one transaction after the other for `ms`. Returns the samples, and for each event and session the intervals in
+ * which the session reported to wait.
  */
 async function commitFor(ms: number, kind: 'sharded' | 'unsharded', sessions: number) {
   const instance = await openInstance({ dir: makeFolder(), instance: 1 });
@@ -208,7 +208,7 @@ async function commitFor(ms: number, kind: 'sharded' | 'unsharded', sessions: nu
   const series = end();
   const elapsedMs = nodePorts.clock.monotonicMs() - fromMs;
   await instance.close();
-  /** Whether a session said that it was in the event when the sample was due. */
+  /** Whether the session reported to be in the event when the sample was due. */
   const wasIn = ({ name }: { name: string }, session: unknown, index: number) => {
     const atMs = fromMs + index * everyMs;
     return told.get(`${name} ${session}`)?.some(([from, to]) => from <= atMs && atMs <= to) ?? false;
@@ -217,17 +217,17 @@ async function commitFor(ms: number, kind: 'sharded' | 'unsharded', sessions: nu
 }
 
 describe('an instance', () => {
-  it('tells which session writes to an unsharded queue, and which others wait for it', async () => {
+  it('shows which session writes to an unsharded queue, and which sessions wait for it', async () => {
     const { series, elapsedMs, wasIn } = await commitFor(1_000, 'unsharded', 5);
     const { samples, holds, heldMs } = of(series, writeLock);
     const held = [...samples.entries()].filter(([, { holder }]) => holder !== null);
-    // By samples and by the ends of all holds, within four standard errors of so many samples.
+    // The share by samples equals the share by the times of all holds, within four standard errors.
     const share = heldMs / elapsedMs;
     const standardError = Math.sqrt((share * (1 - share)) / samples.length);
     expect(holds).toBeGreaterThan(10);
     expect(Math.abs(held.length / samples.length - share)).toBeLessThan(4 * standardError);
-    // What the sessions said themselves: the holder wrote, and those that waited waited. The start of the window, and the time
-    // between the beginnings of a hold and of its write, are microseconds, in which some samples fall.
+    // The sessions' own intervals agree: the sampled holder wrote, and the sampled waiters waited. A few samples may differ, as they fall
+    // into the microseconds around the start of the window, or between the beginning of a hold and that of its write.
     const writing = held.filter(([index, { holder }]) => wasIn(logFileSync, holder, index));
     expect(writing.length, `of ${held.length}`).toBeGreaterThan(0.8 * held.length);
     const waiters = held.flatMap(([index, { waiting }]) => waiting.map((session) => ({ index, session })));
@@ -237,7 +237,7 @@ describe('an instance', () => {
     expect(waiters.length).toBeGreaterThan(held.length / 2);
   });
 
-  it('tells the group that is being written, whose members wait for it', async () => {
+  it('shows the group that is being written, for which its members wait', async () => {
     const { series, elapsedMs } = await commitFor(1_000, 'sharded', 5);
     const { samples, heldMs } = of(series, logFileSync);
     const held = samples.filter(({ holder }) => holder !== null);
@@ -246,7 +246,7 @@ describe('an instance', () => {
     expect(Math.abs(held.length / samples.length - share)).toBeLessThan(4 * standardError);
     for (const { holder, waiters } of held) {
       const [, members] = /^group \d+ of (\d+) transactions?$/.exec(String(holder))!;
-      expect(waiters).toBeGreaterThanOrEqual(Number(members) - 1); // statistics of the instance may be one of them
+      expect(waiters).toBeGreaterThanOrEqual(Number(members) - 1); // One member may be the instance itself, which writes its statistics.
     }
   });
 });

@@ -1,4 +1,4 @@
-/** Takes two messages in a transaction and one under a timed hold, reports them and waits to be killed: forked by redelivered.test.ts. */
+/** Forked by redelivered.test.ts: takes two messages in a transaction and one under a timed hold, reports them and waits to be killed. */
 import { openInstance } from '../src/index.ts';
 
 const [dir = '', queue = '', subscriber] = process.argv.slice(2);

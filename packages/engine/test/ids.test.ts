@@ -1,4 +1,4 @@
-/** The kinds of ids are numbers at run time. The compiler refuses one kind where another is meant, which `tsc` checks here. */
+/** Ids are branded numbers. The compiler refuses one brand where another is expected, which `tsc` checks in this file. */
 import { expect, test } from 'vitest';
 import type {
   AttachmentNumber,
@@ -55,7 +55,7 @@ const groupNumber: GroupNumber = 6;
 const instance: InstanceId = 7;
 const seq: Seq = 8;
 
-test('an id of one kind is refused where another kind is meant', () => {
+test('an id of one kind is refused where another kind is expected', () => {
   const logId: LogId = 2;
   const reference: PayloadReference = { queueId, shard: logId, seq, payloadId, bytes: 0 };
   // @ts-expect-error: the ids of the queue and of the payload are swapped
@@ -80,7 +80,7 @@ test('two ids in the wrong order are refused', () => {
   expect(references.find(logId, queueId, seq)).toBeUndefined();
 });
 
-test('what a function computes has its kind', () => {
+test('a computed id has its kind', () => {
   const shard = shardNumber(instance, 0);
   const logId = laneLogId(shard, 3);
   // @ts-expect-error: an instance is no shard
@@ -96,7 +96,7 @@ test('what a function computes has its kind', () => {
   expect(queue).toBe(logId);
 });
 
-test('an id of one kind is not looked up or compared among those of another', () => {
+test('an id of one kind cannot be looked up or compared among ids of another', () => {
   const logId = laneLogId(shardNumber(instance, 0), 0);
   const logs = new Map([[logId, 'the first log']]);
   // @ts-expect-error: a queue is no log
@@ -144,7 +144,7 @@ interface Kinds {
   writerGeneration: WriterGeneration;
 }
 
-/** The pairs of kinds of which one is accepted where the other is meant. */
+/** The pairs of kinds of which one is accepted where the other is expected. */
 type Accepted<Kind extends keyof Kinds = keyof Kinds> = {
   [A in Kind]: { [B in Exclude<keyof Kinds, A>]: Kinds[A] extends Kinds[B] ? `${A} as ${B}` : never }[Exclude<
     keyof Kinds,
@@ -152,12 +152,12 @@ type Accepted<Kind extends keyof Kinds = keyof Kinds> = {
   >];
 }[Kind];
 
-test('no kind is accepted where any other is meant', () => {
+test('no kind is accepted where any other is expected', () => {
   const accepted: [Accepted] extends [never] ? 'none' : Accepted = 'none';
   expect(accepted).toBe('none');
 });
 
-test('a plain number, as from a file or a message, is accepted as any kind, and a kind as a number', () => {
+test('a plain number, as read from a file or a message, is accepted as any kind, and any kind as a number', () => {
   const read: number = JSON.parse('9');
   const found: LogId = read;
   const count: number = found + 1;

@@ -12,7 +12,7 @@ const heartbeat = (expiresAtMs: number, fields: Partial<LeaseHeartbeat> = {}): L
   ...fields,
 });
 
-/** Scans every 50 ms up to `untilMs`. Returns the time at which the lease had first expired. */
+/** Scans every 50 ms up to `untilMs`. Returns the time of the first scan that found the lease expired. */
 function scanUntil(
   untilMs: number,
   heartbeatsAt: (nowMs: number) => LeaseHeartbeat[],
@@ -27,28 +27,28 @@ function scanUntil(
 }
 
 describe('a lease as another process sees it', () => {
-  it('expires when its last renewal has run out', () => {
+  it('expires when the time of its last renewal is over', () => {
     const stoppedAt = 2_000;
     const renewedAt = (nowMs: number) => Math.min(nowMs, stoppedAt) - (Math.min(nowMs, stoppedAt) % 250);
     expect(scanUntil(5_000, (nowMs) => [heartbeat(renewedAt(nowMs) + 1_000)])).toBe(3_050);
   });
 
-  it('is a whole lease from the first scan that sees a new claim', () => {
+  it('lasts its full time from the first scan that sees a new claim', () => {
     expect(scanUntil(5_000, () => [heartbeat(-9_000)])).toBe(1_050);
   });
 
-  it('is longer while the instance is being opened, with a heartbeat or without one', () => {
+  it('lasts longer while the instance is being opened, with or without a heartbeat', () => {
     expect(scanUntil(9_000, () => [])).toBe(5_050);
     expect(scanUntil(9_000, () => [heartbeat(500, { epoch: 0 })])).toBe(5_050);
     expect(scanUntil(9_000, () => [heartbeat(1_500, { epoch: 0 })])).toBe(5_550);
   });
 
-  it('is as short as any other once the instance is open', () => {
+  it('lasts its usual time once the instance is open', () => {
     const opensAt = (nowMs: number) => [heartbeat(1_000, { epoch: nowMs < 600 ? 0 : 1 })];
     expect(scanUntil(9_000, opensAt)).toBe(1_050);
   });
 
-  it('is not renewed by heartbeats of an older claim, which do not hide newer ones either', () => {
+  it('is not renewed by heartbeats of an older claim, and newer heartbeats are seen despite them', () => {
     expect(scanUntil(9_000, (nowMs) => [heartbeat(nowMs + 1_000, { claim: 6 })])).toBe(5_050);
     const both = (nowMs: number) =>
       nowMs % 100 === 0 ? [heartbeat(nowMs + 900, { claim: 6 })] : [heartbeat(nowMs + 900)];
@@ -59,10 +59,10 @@ describe('a lease as another process sees it', () => {
     expect(scanUntil(9_000, () => [heartbeat(9_000_000)])).toBe(5_050);
   });
 
-  it('does not expire after this process was suspended until the others had time to renew', () => {
+  it('does not expire after a suspension of this process before other processes had time to renew it', () => {
     const monitor = new LeaseMonitor(options);
     expect(scanUntil(1_000, (nowMs) => [heartbeat(nowMs + 900)], monitor)).toBeUndefined();
-    // The whole machine is suspended for a minute. The other process renews 300 ms after this one scans again.
+    // The whole machine was suspended for a minute. The other process renews 300 ms after the first scan of this one.
     const renews = (nowMs: number) => [heartbeat(nowMs < 61_300 ? 1_900 : nowMs + 900)];
     expect(scanUntil(70_000, renews, monitor, 61_000)).toBeUndefined();
     const staysSilent = () => [heartbeat(61_500)];

@@ -14,7 +14,7 @@ import { makeFolder, openTestInstance, text } from './folder.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
 
-// A lease is renewed when a test says so, not every 250 ms.
+// Turns off the renewal every 250 ms: the tests renew leases themselves.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
 afterEach(() => void vi.useRealTimers());
 
@@ -26,7 +26,7 @@ interface Hosted {
   file: LeaseFile;
   setClock(ms: number): void;
   setUnhealthy(reason: string | undefined): void;
-  /** Reasons for which the lease was renewed no more. */
+  /** Why the lease was no longer renewed. */
   unhealthy: string[];
 }
 
@@ -88,7 +88,7 @@ async function enqueue(instance: LocalInstance, payload: string): Promise<void> 
 }
 
 describe('a lease', () => {
-  it('is seen by others from the first moment on, and with each renewal', async () => {
+  it('is visible to other processes from its start, and after each renewal', async () => {
     const { lease, file, setClock } = await host();
     expect(file.read()).toMatchObject([{ instance: 1, claim: lease.claim, expiresAtMs: 1_001_000 }]);
     setClock(250);
@@ -99,7 +99,7 @@ describe('a lease', () => {
     expect(file.read()).toMatchObject([{ epoch: 7, expiresAtMs: 1_001_300 }]);
   });
 
-  it('that lapsed is renewed by the next delivery, unless another process took the instance', async () => {
+  it('that lapsed is renewed by the next delivery unless another process has taken the instance', async () => {
     const { instance, lease, setClock } = await host();
     await enqueue(instance, 'm');
     setClock(60_000);
@@ -123,7 +123,7 @@ describe('a lease', () => {
     expect(text(await session.dequeue('q'))).toEqual(['m']);
   });
 
-  it('is renewed no more while its instance is unhealthy, and says so once', async () => {
+  it('is not renewed while its instance is unhealthy, and reports that once', async () => {
     const { lease, file, setClock, setUnhealthy, unhealthy } = await host();
     setUnhealthy('the writer thread has not answered');
     for (const ms of [250, 500]) {
@@ -137,17 +137,17 @@ describe('a lease', () => {
     expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_500 }]);
   });
 
-  it('that lapsed lets calls wait, and serves them once it is held again', async () => {
+  it('that lapsed makes dequeues wait, and they are served once it is renewed', async () => {
     const { instance, lease, setClock } = await host();
     const waiting = instance.openSession().dequeue('q', { waitMs: 10_000 });
     setClock(60_000);
-    await enqueue(instance, 'm'); // a commit is checked by the epoch, not by the lease
+    await enqueue(instance, 'm'); // A commit needs the current epoch, not a valid lease.
     expect(instance.queue('q').held).toBe(0);
     await lease.renew();
     expect(text(await waiting)).toEqual(['m']);
   });
 
-  it('whose claim another process has ends the hosting: every call is refused', async () => {
+  it('ends when another process has the claim: every call is then refused', async () => {
     const { instance, lease, membership, setClock } = await host();
     const waiting = instance.openSession().dequeue('q', { waitMs: 10_000 });
     const session = instance.openSession();
@@ -163,7 +163,7 @@ describe('a lease', () => {
     expect(lease.isHeld()).toBe(false);
   });
 
-  it('is given up as soon as the claim is seen to have ended, lapsed or not', async () => {
+  it('is given up as soon as its claim is found to have ended, whether it lapsed or not', async () => {
     const { dir, instance, lease, membership } = await host();
     const other = new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
     other.releaseClaim(lease.claim);
@@ -176,7 +176,7 @@ describe('a lease', () => {
 });
 
 describe('the epoch in the file', () => {
-  it('refuses the commit of a host that does not know yet that it was replaced', async () => {
+  it('refuses the commit of a host that has not noticed yet that it was replaced', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir });
     await instance.createQueue({ name: 'q' });
@@ -191,7 +191,7 @@ describe('the epoch in the file', () => {
 });
 
 describe('an instance that is to leave the cluster', () => {
-  it('takes no messages, also none that were staged before, and delivers what it has', async () => {
+  it('accepts no messages, not even those staged before, and delivers the ones it has', async () => {
     const { instance } = await host();
     await enqueue(instance, 'm');
     const before = instance.openSession();

@@ -1,4 +1,4 @@
-/** A reader that keeps a transaction open keeps the write-ahead log from being reused. The log has a bound all the same. */
+/** The write-ahead log stays within a bound even if a reader keeps a transaction open, which keeps the log from being reused. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -8,7 +8,7 @@ import { makeFolder, openTestInstance } from './folder.ts';
 
 const MiB = 1024 ** 2;
 const logBytesMax = 64 * MiB;
-/** What a commit may add between two checks of the log, and the commit that is checked. */
+/** Allowance for what is committed between two checks of the log, and for the commit that is checked. */
 const overshoot = 16 * MiB;
 
 /** Opens a read transaction, as another process might. */
@@ -43,7 +43,7 @@ describe.each([
   ['unsharded', 'unsharded.db'],
   ['unsharded-grouped', 'unsharded.db'],
 ] as const)('the log of %s queues', (kind, file) => {
-  it('stops at its bound while a reader is open, refuses commits with a code, and is reused after it', async () => {
+  it('stops growing at its bound while a reader is open; commits are refused, and accepted again after the reader ends', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir, logBytesMax });
     await instance.createQueue({ name: 'q', kind, durability: 'relaxed' });
@@ -68,7 +68,7 @@ describe.each([
 });
 
 describe('the readers of the engine', () => {
-  it('keep no transaction open between two reads: a log is copied as a whole while a backlog is half read', async () => {
+  it('keep no transaction open between two reads: the whole log can be checkpointed while a backlog is half read', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir, cacheBytesMax: MiB });
     await instance.createQueue({ name: 'q', durability: 'relaxed' });

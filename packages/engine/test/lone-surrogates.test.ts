@@ -1,4 +1,4 @@
-/** Strings that UTF-8 cannot store are refused with a typed error: stored, they would become another string. */
+/** Strings that UTF-8 cannot encode are refused with a typed error, since storing them would turn them into other strings. */
 import { describe, expect, it } from 'vitest';
 import type { Instance, NewMessage, RemoteInstance } from '../src/index.ts';
 import { openTestInstance } from './folder.ts';
@@ -19,7 +19,7 @@ describe('a lone surrogate', () => {
     expect(instance.subscribers('news')).toHaveLength(1);
   });
 
-  it('never matches what its replacement character names', async () => {
+  it('never matches a name that has the replacement character in its place', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'news', type: 'topic' });
     await instance.subscribe('news', { name: replaced });

@@ -1,4 +1,4 @@
-/** Who hosts what: claims in the catalog, and the heartbeats beside it. */
+/** Which process hosts which instance: claims in the catalog, and heartbeats in a file beside it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ async function startIdle(): Promise<ChildProcess> {
   return child;
 }
 
-/** Rewrites who hosts instance 1, as if another process had claimed it. */
+/** Rewrites the claim on instance 1, as if another process had made it. */
 function pretendHost(dir: string, pid: number, started: string): void {
   editCatalog(dir, 'UPDATE host SET pid = ?, pid_started = ? WHERE instance = 1', pid, started);
 }
@@ -49,7 +49,7 @@ describe('a claim', () => {
     expect(membership.claim(1, 'failover')).toBeGreaterThan(first);
   });
 
-  it('does not bind a process that got the pid of its dead one', async () => {
+  it('does not pass to a process that reuses the pid of its dead one', async () => {
     const dir = makeFolder();
     const membership = openMembership(dir);
     const child = await startIdle();
@@ -59,7 +59,7 @@ describe('a claim', () => {
     expect(membership.claim(1, 'owner')).toBeGreaterThan(0);
   });
 
-  it('of an earlier boot is void, though pid and start time are those of a living process', async () => {
+  it('of an earlier boot is void, even if its pid and start time are those of a living process', async () => {
     const dir = makeFolder();
     await (await openInstance({ dir })).close();
     const membership = openMembership(dir);
@@ -69,7 +69,7 @@ describe('a claim', () => {
     await (await openInstance({ dir })).close();
   });
 
-  it('is returned to the process that recalled it, without a moment in which it is free', () => {
+  it('passes to the process that recalled it without being free in between', () => {
     const dir = makeFolder();
     const membership = openMembership(dir);
     const failover = membership.claim(1, 'failover');
@@ -80,13 +80,13 @@ describe('a claim', () => {
     expect(host).toMatchObject({ ...nodePorts.processes.self, role: 'owner', recalledBy: null });
     expect(host.claim).toBeGreaterThan(failover);
     expect(membership.holdsClaim(1, failover)).toBe(false);
-    membership.releaseClaim(failover); // an older claim frees nothing
+    membership.releaseClaim(failover); // Releasing an older claim changes nothing.
     expect(membership.holdsClaim(1, host.claim)).toBe(true);
   });
 });
 
 describe('members', () => {
-  it('are forgotten only after they were to leave', () => {
+  it('are removed only once they were marked as leaving', () => {
     const membership = openMembership(makeFolder());
     membership.addMember(1);
     membership.addMember(2);
@@ -105,7 +105,7 @@ describe('members', () => {
 });
 
 describe('the heartbeats', () => {
-  it('are read by others as they were written, each in its own slot', async () => {
+  it('are read by other processes as written, each from its own slot', async () => {
     const dir = makeFolder();
     const [one, other] = [new LeaseFile(dir), new LeaseFile(dir)];
     const sign = { claim: 3, expiresAtMs: 1_234.5, epoch: 9, pid: process.pid };
@@ -120,7 +120,7 @@ describe('the heartbeats', () => {
     other.close();
   });
 
-  it('that are torn or damaged count for nothing', () => {
+  it('are ignored if they are torn or damaged', () => {
     const dir = makeFolder();
     const file = new LeaseFile(dir);
     file.writeBlocking({ instance: 1, claim: 3, expiresAtMs: 1_000, epoch: 1, pid: 1 });

@@ -1,4 +1,4 @@
-/** How the message cache is shared: minimum, maximum, and the bound over all. */
+/** How queues share the message cache: the minimum and maximum of each, and the bound of all. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MessageCache } from '../src/log/message-cache.ts';
@@ -7,7 +7,7 @@ import { makeFolder, openTestClient, openTestInstance, text } from './folder.ts'
 const code = (value: string) => expect.objectContaining({ code: value });
 
 describe('shares of the message cache', () => {
-  it('leave to each queue what is kept for it, whatever others take', () => {
+  it('reserve the minimum of each queue, whatever other queues use', () => {
     const cache = new MessageCache(100);
     const [greedy, small] = [cache.openShare(), cache.openShare({ bytesMin: 30 })];
     while (!greedy.isFull) greedy.add(10);
@@ -15,7 +15,7 @@ describe('shares of the message cache', () => {
     small.add(30);
     expect([greedy.isFull, small.isFull]).toEqual([true, true]);
     greedy.remove(10);
-    expect(small.isFull).toBe(false); // beyond its minimum it takes what is free
+    expect(small.isFull).toBe(false); // Beyond its minimum it uses free space.
     small.add(10);
     small.close();
     small.remove(40);
@@ -32,7 +32,7 @@ describe('shares of the message cache', () => {
     expect(cache.openShare().isFull).toBe(false);
   });
 
-  it('never go over the bound of all, and never refuse a minimum, under random changes', () => {
+  it('never exceed the common bound, and never refuse a minimum, under random changes', () => {
     const sizes = fc.array(fc.integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 3 });
     const steps = fc.array(fc.tuple(fc.nat(2), fc.boolean()), { maxLength: 300 });
     fc.assert(
@@ -46,7 +46,7 @@ describe('shares of the message cache', () => {
             expect(share.isFull).toBe(false);
             share.add(10);
           } else if (!share.isFull) share.add(10);
-          expect(cache.bytes).toBeLessThanOrEqual(1_000 + 10 * shares.length); // a run is added whole
+          expect(cache.bytes).toBeLessThanOrEqual(1_000 + 10 * shares.length); // The last run is added as a whole.
         }
       }),
     );
@@ -66,7 +66,7 @@ describe('a queue with a share of the cache', () => {
     await expect(instance.createQueue({ name: 'q', ...spec })).rejects.toThrow(code('QUEUE_SPEC_INVALID'));
   });
 
-  it('is refused where the minima of all queues do not fit, and fits once another is dropped', async () => {
+  it('is refused while the minima of all queues exceed the cache, and accepted once another queue is dropped', async () => {
     const instance = await openTestInstance({ cacheBytesMax: 10_000 });
     await instance.createQueue({ name: 'one', cacheBytesMin: 6_000 });
     const two = { name: 'two', cacheBytesMin: 6_000 };
@@ -75,7 +75,7 @@ describe('a queue with a share of the cache', () => {
     expect(await instance.createQueue(two)).toMatchObject({ cacheBytesMin: 6_000, cacheBytesMax: null });
   });
 
-  it('says what it may have and what it has, after a restart and over a socket too', async () => {
+  it('reports its limits and its use, after a restart and over a socket too', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir });
     await instance.createQueue({ name: 'q', cacheBytesMin: 1_000, cacheBytesMax: 2_000 });
@@ -90,7 +90,7 @@ describe('a queue with a share of the cache', () => {
     expect(again.queue('q')).toMatchObject({ cacheBytesMin: 1_000, cacheBytesMax: 2_000, cacheBytes: 0 });
   });
 
-  it('keeps no more than its maximum in memory, and hands the rest out all the same', async () => {
+  it('keeps at most its maximum in memory, and still delivers the rest', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q', cacheBytesMax: 5_000 });
     const session = instance.openSession();
@@ -105,7 +105,7 @@ describe('a queue with a share of the cache', () => {
     expect(out).toEqual(payloads);
   });
 
-  it('takes no more nonpersistent messages past its maximum, and others still do', async () => {
+  it('refuses nonpersistent messages past its maximum, while other queues accept more', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'small', durability: 'memory', cacheBytesMax: 1_000 });
     await instance.createQueue({ name: 'large', durability: 'memory' });
@@ -120,7 +120,7 @@ describe('a queue with a share of the cache', () => {
     await put('large');
   });
 
-  it('has its minimum when others have filled the cache', async () => {
+  it('still has its minimum when other queues have filled the cache', async () => {
     const instance = await openTestInstance({ cacheBytesMax: 20_000 });
     await instance.createQueue({ name: 'quiet', cacheBytesMin: 5_000 });
     await instance.createQueue({ name: 'loud' });

@@ -16,7 +16,7 @@ const message: fc.Arbitrary<NewMessage> = fc.record(
 );
 
 describe('message records', () => {
-  it('come back as they went, one after the other in one buffer', () => {
+  it('decode to the encoded messages, one after the other in one buffer', () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 8 }), (messages) => {
         const buffer = Buffer.alloc(messages.reduce((sum, each) => sum + recordBytes(each), 7));
@@ -35,14 +35,14 @@ describe('message records', () => {
     );
   });
 
-  it('gives a copy: writing to a payload leaves the record alone', () => {
+  it('decode to copies: writing to a payload does not change the record', () => {
     const buffer = Buffer.alloc(100);
     writeRecord(buffer, 0, { payload: 'abc' }, { enqueuedAtMs: 1 });
     readRecord(buffer, 0).payload.fill(0);
     expect(readRecord(buffer, 0).payload.toString()).toBe('abc');
   });
 
-  it('refuses what is over a bound, and names it', () => {
+  it('refuse an invalid or oversized message, and name the field', () => {
     expect(() => recordBytes({ payload: 7 as never })).toThrow(
       expect.objectContaining({ code: 'MESSAGE_INVALID' }),
     );

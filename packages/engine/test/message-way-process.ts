@@ -27,7 +27,7 @@ class CallRecorder {
     this.#inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
   }
 
-  /** Adds what was called since the last time. */
+  /** Adds the functions that were called since the last time. */
   take(): void {
     let scripts: Profiler.ScriptCoverage[] = [];
     this.#inspector.post('Profiler.takePreciseCoverage', (_error, { result }) => {
@@ -49,8 +49,8 @@ function wasCalled({ ranges: [range] }: Profiler.FunctionCoverage): boolean {
 }
 
 /**
- * The writer thread says on its port when it has opened its file, and waits whenever it has written all groups. What it
- * does once `stopPath` exists belongs to the closing.
+ * Records the calls of the writer thread, which posts a message once its file is open, and waits whenever all groups are written. Calls
+ * after `stopPath` exists belong to the closing and are not recorded.
  */
 function recordWriterThread(): void {
   const recorder = new CallRecorder();
@@ -92,7 +92,7 @@ async function sendMessage(): Promise<void> {
   recorder.take();
   const [shard] = instance.stats().shards;
   const partitions = shard?.partitions.length;
-  // A partition leaves the statistics when its truncation is durable; only the last one, which fills, is to be left.
+  // A partition leaves the statistics once its truncation is durable. Only the last one, which is being filled, remains.
   const isTruncated = () => instance.stats().shards[0]?.partitions.every(({ state }) => state === 'filling');
   while (!isTruncated()) await new Promise((resolve) => setImmediate(resolve));
   writeFileSync(stopPath(), '');

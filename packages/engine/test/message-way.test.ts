@@ -1,13 +1,13 @@
 /**
- * One message's way through the code: the files with a function called between its enqueue and its truncation, and the line
- * in which the architecture page names them.
+ * One message's path through the code: the files whose functions are called between its enqueue and its truncation, compared with the
+ * line of the architecture page that names them.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
-/** Only ever lowered. */
+/** The most files on the path of a message. It may only be lowered. */
 const filesMax = 25;
 
 const sources = new URL('../src/', import.meta.url);
@@ -16,21 +16,21 @@ it('one message passes through a bounded number of files, which the architecture
   const script = fileURLToPath(new URL('./message-way-process.ts', import.meta.url));
   const output = execFileSync(process.execPath, ['--import', script, script], {
     encoding: 'utf8',
-    env: { ...process.env, NODE_OPTIONS: '' }, // it counts source files, so it loads no bundles
+    env: { ...process.env, NODE_OPTIONS: '' }, // Source files are counted, so no bundles may be loaded.
   });
   const { session, writer, partitions } = JSON.parse(output) as {
     session: Record<string, string[]>;
     writer: Record<string, string[]>;
     partitions: number;
   };
-  expect(partitions).toBe(1); // the one before it was truncated
+  expect(partitions).toBe(1); // The partition of the message was truncated.
   expect(Object.keys(writer).length).toBeGreaterThan(0);
   const files = new Set([...Object.keys(session), ...Object.keys(writer)]);
   expect(files.size, callList(session, writer)).toBeLessThanOrEqual(filesMax);
   expect(describedLine().toSorted()).toEqual([...files].sort()); // each of them once
 });
 
-it('that line leads down only: no file imports one that stands before it', () => {
+it('no file in that line imports one that is named before it', () => {
   const line = describedLine();
   expect(line.length).toBeGreaterThan(0);
   const upwards = line.flatMap((file, index) =>
@@ -49,7 +49,7 @@ function describedLine(): string[] {
   return [...list.matchAll(/`([^`]+\.ts)`/g)].map(([, file]) => file!);
 }
 
-/** Of types too. */
+/** Imports of types count too. */
 function importsOf(file: string): string[] {
   const source = readFileSync(new URL(file, sources), 'utf8');
   return [...source.matchAll(/^(?:import|export|\}) .*from '(\.[^']+)';$/gm)].map(([, specifier]) =>

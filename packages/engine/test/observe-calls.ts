@@ -1,6 +1,6 @@
-/** Observes the calls of a method, which does what it always does: for tests that count what the engine asks of others. */
+/** Observes the calls of a method without changing what it does, for tests that count calls of the engine. */
 
-/** `of`: the object whose method was called. */
+/** One observed call. `of` is the object whose method was called. */
 type CallOf<Method> = Method extends (...args: infer Args) => infer Result
   ? { of: unknown; args: Args; result: Result }
   : never;

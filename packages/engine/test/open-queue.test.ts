@@ -50,7 +50,7 @@ describe('a queue in one program', () => {
     expect(queue.info().ready).toBe(1);
   });
 
-  it('refuses in a later turn, so that whoever tries again at once keeps nothing else from running', async () => {
+  it('refuses in a later turn, so that a caller that retries at once does not starve the event loop', async () => {
     const queue = await open();
     let turned = false;
     setImmediate(() => {
@@ -79,7 +79,7 @@ describe('a queue in one program', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('ends its consumers when it closes, and takes nothing after', async () => {
+  it('ends its consumers when it closes, and accepts nothing afterwards', async () => {
     const queue = await open();
     const consuming = queue.consume(() => undefined, { concurrency: 3 });
     await queue.close();

@@ -17,17 +17,17 @@ function threePartitions(options: LogPartitionsOptions = {}): LogPartitions {
 }
 
 describe('the life of partitions', () => {
-  it('rolls when a run would not fit, and only then', () => {
+  it('starts a new partition only when a run would not fit', () => {
     const life = new LogPartitions({ messagesMax: 10 });
     expect(life.needsNewPartition(1, 10)).toBe(true);
     life.assign(1, 1);
-    expect(life.needsNewPartition(50, 10)).toBe(false); // an empty one takes any run
+    expect(life.needsNewPartition(50, 10)).toBe(false); // An empty partition takes any run.
     life.append(8, 70);
     expect(life.needsNewPartition(3, 30)).toBe(false);
     expect(life.needsNewPartition(4, 40)).toBe(true);
   });
 
-  it('drains in order, never the one that fills, and each once', () => {
+  it('drains full partitions in order and once each, never the filling one', () => {
     const life = threePartitions();
     expect(life.beginTruncatingDrained(10, 0)).toEqual([]);
     expect(life.beginTruncatingDrained(11, 0).map((partition) => partition.id)).toEqual([1]);
@@ -37,7 +37,7 @@ describe('the life of partitions', () => {
     expect(life.all.map((partition) => partition.id)).toEqual([2, 3]);
   });
 
-  it('keeps drained partitions for the retention, each from the time when it was found drained', () => {
+  it('keeps each drained partition for the retention time after it was found drained', () => {
     const life = threePartitions({ retentionMs: 100 });
     const truncatedAt = (nowMs: number, watermark: number) =>
       life.beginTruncatingDrained(watermark, nowMs).map((partition) => partition.id);
@@ -53,7 +53,7 @@ describe('the life of partitions', () => {
     expect(life.retainedUntilMs).toBeUndefined();
   });
 
-  it('finds the partition of a number and where it ends', () => {
+  it('finds the partition of a sequence number and its end', () => {
     const life = threePartitions();
     expect(life.partitionOf(10).id).toBe(1);
     expect(life.partitionOf(11).id).toBe(2);
@@ -61,7 +61,7 @@ describe('the life of partitions', () => {
     expect(life.endSeqOf(life.partitionOf(21))).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  it('stops the instance where a partition would start inside another, nothing is appended or no partition has a number', () => {
+  it('stops the instance if partitions overlap, an append is empty, or no partition contains a sequence number', () => {
     const violations: InvariantViolation[] = [];
     const life = threePartitions({ onInvariantBroken: (violation) => violations.push(violation) });
     expect(() => life.assign(4, 20)).toThrow(InvariantViolation);
@@ -71,7 +71,7 @@ describe('the life of partitions', () => {
     expect(violations).toHaveLength(4);
   });
 
-  it('reports fill and drain of each', () => {
+  it('reports how far each partition is filled and drained', () => {
     const life = threePartitions();
     const consumption = new Consumption(1);
     consumption.add(1, 6);

@@ -1,4 +1,4 @@
-/** How many messages a fair pipeline holds, from how fast its consumer takes them. */
+/** The size of a fair pipeline depends on how fast its consumer takes messages. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../src/api/limits.ts';
 import { PipelineWindow } from '../src/model/pipeline-window.ts';
@@ -7,7 +7,7 @@ function openWindow(messagesMaximum: number, fair = true) {
   let nowMs = 0;
   const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs };
   const window = new PipelineWindow({ messagesMaximum, fair, clock });
-  /** The consumer takes all that may be sent, in so many milliseconds. */
+  /** Sends as many messages as the window allows; the consumer takes them in so many milliseconds. */
   const takeRound = (ms: number) => {
     const messages = window.room;
     window.onSent(messages, 1);
@@ -19,13 +19,13 @@ function openWindow(messagesMaximum: number, fair = true) {
 }
 
 describe('the window of a pipeline', () => {
-  it('doubles while a whole one is taken in less than the target, up to the maximum', () => {
+  it('doubles while its messages are taken within the target time, up to the maximum', () => {
     const { takeRound } = openWindow(100);
     const fast = Array.from({ length: 6 }, () => takeRound(limits.pipelineTargetMs / 2));
     expect(fast).toEqual([10, 20, 40, 80, 100, 100]);
   });
 
-  it('halves when that takes more than twice as long, and stays in between', () => {
+  it('halves when they take more than twice the target time, and stays the same in between', () => {
     const { takeRound } = openWindow(40);
     for (let i = 0; i < 3; i += 1) takeRound(1);
     const slow = Array.from({ length: 4 }, () => takeRound(limits.pipelineTargetMs * 3));
@@ -34,12 +34,12 @@ describe('the window of a pipeline', () => {
     expect([1, 2].map(() => takeRound(limits.pipelineTargetMs * 1.5))).toEqual([20, 20]);
   });
 
-  it('is the maximum from the start if it is not to be fair, or the maximum is small', () => {
+  it('is the maximum from the start if the pipeline is not fair or the maximum is small', () => {
     expect(openWindow(5_000, false).window.room).toBe(5_000);
     expect(openWindow(3).window.room).toBe(3);
   });
 
-  it('closes at its bytes, until what was sent with them is taken', () => {
+  it('closes at its limit of bytes, until the messages sent so far are taken', () => {
     const { window } = openWindow(10);
     window.onSent(2, limits.pipelineBytesMax);
     expect(window.room).toBe(0);
@@ -49,12 +49,12 @@ describe('the window of a pipeline', () => {
     expect(window.room).toBe(10);
   });
 
-  it('does not count the time in which there was nothing to take', () => {
+  it('does not count time in which there was nothing to take', () => {
     const { window, takeRound } = openWindow(100);
     window.onSent(1, 1);
     window.onTaken(1);
     for (let i = 0; i < 9; i += 1) {
-      window.onSent(1, 1); // one message now and then, taken at once
+      window.onSent(1, 1); // A single message now and then is taken at once.
       window.onTaken(1);
     }
     expect(takeRound(1)).toBe(10);

@@ -1,4 +1,4 @@
-/** Takes a message, reports it, and crashes on a poisoned one: forked by retries.test.ts and, for a topic, unsharded-retries.test.ts. */
+/** Forked by retries.test.ts and, for a topic, unsharded-retries.test.ts: takes messages, reports them, and crashes on a poisoned one. */
 import { openInstance } from '../src/index.ts';
 
 const [dir, queue = 'orders', subscriber] = process.argv.slice(2);

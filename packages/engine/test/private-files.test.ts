@@ -8,7 +8,7 @@ import { serve } from './remote/serving.ts';
 const open = (dir: string) =>
   globSync('**', { cwd: dir }).filter((name) => (statSync(join(dir, name)).mode & 0o077) !== 0);
 
-it('files of an instance are private from the start, and those that were open become so', async () => {
+it('files of an instance are private to their user from creation, and existing files are made so', async () => {
   const dir = join(makeFolder(), 'cluster');
   for (const _opening of ['new', 'left open']) {
     const instance = await openInstance({ dir });

@@ -1,4 +1,4 @@
-/** Frames between the session thread and the writer process, however a pipe cuts them. */
+/** Frames between the session thread and the writer process arrive whole, however the pipe splits them. */
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const frames = fc.array(
   fc.record({ head: fc.record({ text: fc.string(), bytes: fc.uint8Array() }), body: fc.uint8Array() }),
 );
 
-it('heads arrive whole and in order, in whatever pieces the bytes come', () => {
+it('heads arrive whole and in order, in whatever pieces the bytes arrive', () => {
   fc.assert(
     fc.property(frames, fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (sent, lengths) => {
       const bytes = Buffer.concat(sent.map(({ head, body }) => encodeFrame(head, body)));
@@ -26,7 +26,7 @@ it('heads arrive whole and in order, in whatever pieces the bytes come', () => {
   );
 });
 
-it('frames are read one by one with their bodies, small ones and those larger than what is read ahead', () => {
+it('frames are read one by one with their bodies, whether smaller or larger than the read-ahead', () => {
   const sent = [0, 10, 200_000, 3].map((length, index) => ({
     head: { index, text: 'a'.repeat(length * 2) },
     body: new Uint8Array(length).fill(index),
@@ -46,5 +46,5 @@ it('frames are read one by one with their bodies, small ones and those larger th
     expect(read.head).toEqual(head);
     expect([...new Uint8Array(read.body, 0, body.length)]).toEqual([...body]);
   }
-  expect(reader.next()).toBeUndefined(); // the last one was cut off
+  expect(reader.next()).toBeUndefined(); // The last frame is incomplete.
 });

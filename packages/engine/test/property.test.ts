@@ -57,11 +57,11 @@ class RealEngine implements Real {
   }
 }
 
-/** Random runs, the walk among them; `npm run torture` has more. */
+/** Number of runs, one of which is the fixed sequence. `npm run torture` has more. */
 const runsInGate = { many: 4, few: 2 };
 const runsInTorture = { many: 60, few: 16 };
 
-/** `served only`: remote, and each group is committed on another thread than the one before. */
+/** `served only`: remote, and each group is committed on another thread than the previous one. */
 type Placement = 'embedded' | 'remote' | 'served only';
 
 describe.each<[QueueKind, Placement]>([
@@ -93,7 +93,7 @@ describe.each<[QueueKind, Placement]>([
       {
         numRuns: placement !== 'embedded' || kind === 'unsharded-grouped' ? runs.few : runs.many,
         examples: [[walk]],
-        // A failure, or a run that hangs, is shrunk and told before the test would exceed its own limit.
+        // A failing or hanging run is shrunk and reported before the time limit of the test.
         interruptAfterTimeLimit: 240_000,
         timeout: 90_000,
       },

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, vi } from 'vitest';
 import type { BrowsedMessage, Message, QueueInfo, Session } from '../src/index.ts';
 
-/** Whoever has the sessions: an instance itself, a client at the other end of a socket, or another store. */
+/** Opens the sessions: an instance itself, a client at the other end of a socket, or another store. */
 export interface Client {
   openSession(): Session;
   browse(
@@ -25,11 +25,11 @@ export interface Real {
   close(): Promise<void>;
 }
 
-/** What stores promise differently. */
+/** Promises in which stores differ. */
 export interface Promises {
-  /** A returned message comes before later ones; else only first deliveries are in order. */
+  /** A returned message is delivered before later ones; otherwise only first deliveries are in order. */
   orderAfterReturn: boolean;
-  /** Messages that were returned count as ready, not as held, and what a commit did is seen by every call after it. */
+  /** Returned messages count as ready, not as held, and every call after a commit sees its effects. */
   exactCounts: boolean;
 }
 
@@ -41,7 +41,7 @@ interface Held {
 /** One queue. Payloads are numbers, counted up, so a payload is the identity of a message. */
 export class Model {
   nextPayload = 1;
-  /** Order is kept for a session; after a reopen the sessions are others. */
+  /** Order is kept per session. Sessions after a reopen are new ones. */
   opened = 1;
   /** Committed and not consumed, with who holds each: a session's transaction, a timed hold, or nobody. */
   live = new Map<number, { enqueuer: string; heldBy: 'nobody' | 'hold' | number; delivered: boolean }>();
@@ -74,7 +74,7 @@ export class Model {
 export const sessionNumbers = [0, 1, 2];
 export const queue = 'orders';
 
-/** What commands meet in the runs of a test, each of them at least once. */
+/** Cases that the commands of a test's runs must reach, each at least once. */
 export const cases = [
   'dequeue: some',
   'dequeue: none',
@@ -99,7 +99,7 @@ type Case = (typeof cases)[number];
 export const reached = new Set<Case>();
 const reach = (of: Case, is = true) => void (is && reached.add(of));
 
-/** What was delivered is what the model has ready, and of each enqueuer the oldest first. */
+/** The delivered messages are ready in the model, and those of each enqueuer come oldest first. */
 function checkDelivery(
   model: Model,
   messages: Message[],
@@ -108,7 +108,7 @@ function checkDelivery(
 ): number[] {
   const payloads = messages.map((message) => Number(message.payload.toString()));
   const ready = model.ready();
-  // Where only a part is in memory, a call may bring less than there is, but never nothing.
+  // If only a part of the messages is in memory, a call may return fewer than are ready, but at least one.
   expect(payloads.length).toBeGreaterThanOrEqual(Math.min(1, ready.length));
   expect(payloads.length).toBeLessThanOrEqual(max);
   expect(new Set(payloads).size).toBe(payloads.length);
@@ -127,7 +127,7 @@ function checkDelivery(
   return payloads;
 }
 
-/** Where a commit is visible only a moment later, a dequeue waits if there is something to come. */
+/** In stores where a commit becomes visible a moment later, a dequeue waits if the model has ready messages. */
 const waitMsFor = (model: Model, { promises }: Real) =>
   promises.exactCounts || model.ready().length === 0 ? 0 : 20_000;
 
@@ -264,7 +264,7 @@ const count = command('count', async (model, real) => {
   });
 });
 
-/** Runs the check; where a commit is seen only a moment later, until it holds. */
+/** Runs the check, and repeats it until it holds in stores where a commit becomes visible a moment later. */
 const once = ({ promises }: Real, check: () => Promise<void>): Promise<void> =>
   promises.exactCounts ? check() : vi.waitFor(check, { timeout: 20_000 });
 
@@ -285,7 +285,7 @@ const commands = [
   fc.constant(count),
 ];
 
-/** The first run: it meets all cases, which a handful of random runs may not, some of them being short. */
+/** The first run reaches all cases, which a handful of random runs, some of them short, may not. */
 export const walk = [
   ...Array.from({ length: 9 }, () => enqueue(0)),
   ...[commit(0), browse, dequeue(1, 3), receive(2, 3), acknowledge(2, 0), count, commit(2), commit(1)],
@@ -295,8 +295,8 @@ export const walk = [
   ...[receive(1, 2), commit(1)],
 ];
 
-/** Messages live in memory and on disk: both must tell the same after a reopen. */
+/** Messages are in memory and on disk, and both must agree after a reopen. */
 export const withReopen = [...commands, fc.constant(reopen)];
 
-/** What each run ends with. */
+/** The commands at the end of each run: a browse and the counts are compared with the model, before and after a reopen. */
 export const atTheEnd = [...sessionNumbers.map(commit), browse, count, reopen, browse, count];

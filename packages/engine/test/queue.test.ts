@@ -1,4 +1,4 @@
-/** What a session sees of a queue, whichever kind it is. */
+/** What a session sees of a queue of any kind. */
 import { describe, expect, it } from 'vitest';
 import { type Instance, openInstance, type QueueKind, type Session } from '../src/index.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from './folder.ts';
@@ -9,7 +9,7 @@ async function withQueue(kind: QueueKind): Promise<Instance> {
   return instance;
 }
 
-/** The same promises hold for a client in this process and for one at the other end of a socket. */
+/** A client in this process and one at the other end of a socket get the same promises. */
 const clients = {
   embedded: withQueue,
   remote: async (kind: QueueKind) => openTestClient(await withQueue(kind)),
@@ -57,7 +57,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(message?.payload.toString()).toBe('a');
   });
 
-  it('forgets what was rolled back, in and out', async () => {
+  it('undoes enqueues and dequeues at a rollback', async () => {
     const instance = await clients[client](kind);
     const session = instance.openSession();
     session.enqueue('orders', { payload: 'never' });
@@ -70,7 +70,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(again.map((message) => message.deliveryCount)).toEqual([2, 2]);
   });
 
-  it('returns what a closed session held', async () => {
+  it('makes the messages ready again that a closed session held', async () => {
     const instance = await clients[client](kind);
     await put(instance, 'a');
     const session = instance.openSession();
@@ -79,7 +79,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(text(await instance.openSession().dequeue('orders', { waitMs: 5_000 }))).toEqual(['a']);
   });
 
-  it('never delivers a committed dequeue again, after a restart either', async () => {
+  it('never delivers a consumed message again, not even after a restart', async () => {
     const dir = makeFolder();
     const first = await openInstance({ dir });
     await first.createQueue({ name: 'orders', kind });
@@ -100,7 +100,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(text(await waiting)).toEqual(['a', 'b']);
   });
 
-  it('serves waiting sessions in the order they came', async () => {
+  it('serves waiting sessions in the order of their calls', async () => {
     const instance = await clients[client](kind);
     const first = instance.openSession().dequeue('orders', { waitMs: 20_000 });
     const second = instance.openSession().dequeue('orders', { waitMs: 20_000 });
@@ -108,7 +108,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect([text(await first), text(await second)]).toEqual([['a'], ['b']]);
   });
 
-  it('ends a wait by its time, by an abort and by closing the session', async () => {
+  it('ends a wait when its time is over, it is aborted, or its session is closed', async () => {
     const instance = await clients[client](kind);
     expect(await instance.openSession().dequeue('orders', { waitMs: 1 })).toEqual([]);
     const abort = new AbortController();
@@ -121,7 +121,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(await closed).toEqual([]);
   });
 
-  it('returns a received message when its hold expires; a late receipt changes nothing', async () => {
+  it('makes a received message ready again when its hold expires; a late receipt changes nothing', async () => {
     const instance = await clients[client](kind);
     await put(instance, 'a');
     const session = instance.openSession();
@@ -137,7 +137,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(await instance.queue('orders')).toMatchObject({ ready: 0, held: 0, consumed: 1 });
   });
 
-  it('does nothing of a transaction that names one stale receipt', async () => {
+  it('commits nothing of a transaction with a stale receipt', async () => {
     const instance = await clients[client](kind);
     await put(instance, 'a', 'b');
     const session = instance.openSession();
@@ -164,7 +164,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(text(await session.dequeue('orders', { waitMs: 20_000 }))).toEqual(['a']);
   });
 
-  it('refuses enqueue and dequeue where they are stopped, and rejects who waits', async () => {
+  it('refuses enqueues and dequeues while they are stopped, and rejects waiting calls', async () => {
     const instance = await clients[client](kind);
     await put(instance, 'a');
     const session = instance.openSession();
@@ -184,7 +184,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(text(await session.dequeue('orders'))).toEqual(['b']);
   });
 
-  it('drops a queue with its messages; one of the same name starts empty', async () => {
+  it('drops a queue with its messages; a new queue of the same name is empty', async () => {
     const instance = await clients[client](kind);
     await put(instance, 'a', 'b');
     const waiting = instance.openSession();
@@ -201,7 +201,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(await instance.openSession().dequeue('orders')).toEqual([]);
   });
 
-  it('pages through what is there without consuming or holding it', async () => {
+  it('pages through its messages without consuming or holding them', async () => {
     const instance = await clients[client](kind);
     await put(instance, 'a', 'b', 'c', 'd', 'e');
     const session = instance.openSession();
@@ -217,7 +217,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     await expect(instance.browse('orders', { after: 'x' })).rejects.toThrow(code('OPTIONS_INVALID'));
   });
 
-  it('keeps a transaction whole: messages in and out in one commit', async () => {
+  it('commits the enqueues and dequeues of a transaction together', async () => {
     const instance = await clients[client](kind);
     await instance.createQueue({ name: 'done', kind });
     await put(instance, 'a');
@@ -229,7 +229,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect((await instance.queue('done')).ready).toBe(1);
   });
 
-  it('refuses a second call of a session while one is under way, and any after its end', async () => {
+  it('refuses a second call of a session while one is under way, and any call after its close', async () => {
     const instance = await clients[client](kind);
     const session = instance.openSession();
     const waiting = session.dequeue('orders', { waitMs: 20_000 });
@@ -252,7 +252,7 @@ describe('a transaction', () => {
     expect(instance.queue('orders').ready).toBe(1);
   });
 
-  it('is bounded in operations', async () => {
+  it('has a bounded number of operations', async () => {
     const instance = await withQueue('sharded');
     const session = instance.openSession();
     for (let i = 0; i < 100_000; i += 1) session.enqueue('orders', { payload: '' });
@@ -296,7 +296,7 @@ describe('a nonpersistent queue', () => {
     expect(text((await instance.browse('orders')).messages)).toEqual(['d']);
   });
 
-  it('releases messages that were received together one by one', async () => {
+  it('can settle messages one by one that were received together, and then frees their memory', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders', durability: 'memory' });
     await put(instance, 'a', 'b', 'c');
@@ -314,7 +314,7 @@ describe('a nonpersistent queue', () => {
     expect(cacheBytes()).toBe(0);
   });
 
-  it('refuses messages past the bound of the cache, and takes them again once there is space', async () => {
+  it('refuses messages past the bound of the cache, and accepts more once there is space', async () => {
     const instance = await openTestInstance({ cacheBytesMax: 10_000 });
     await instance.createQueue({ name: 'orders', durability: 'memory' });
     const session = instance.openSession();

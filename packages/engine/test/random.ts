@@ -1,4 +1,4 @@
-/** Small numbers from a seed (mulberry32), so that a failing run can be told apart by its seed. */
+/** A generator of random numbers (mulberry32), so that a failing run can be repeated from its seed. */
 export function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -9,10 +9,10 @@ export function random(seed: number): () => number {
   };
 }
 
-/** What kills and damage are drawn from: the same in each `npm test`; `npm run torture` gives another one each time. */
+/** The seed of kills and damage: the same in each `npm test`, another one in each `npm run torture`. */
 export const drawnSeed = Number(process.env.SHARDLAB_SEED ?? 1);
 
-/** Whether this is `npm run check`, which takes a part of the seeds that `npm test` has. */
+/** Whether this is `npm run check`, which runs a part of the seeds of `npm test`. */
 export const isCheck = process.env.SHARDLAB_CHECK !== undefined;
 
 /** Whether this is `npm run torture`, which may take long. */

@@ -7,7 +7,7 @@ const lengthMs = 5_000;
 const zero = { in: 0, out: 0 };
 
 describe('a window', () => {
-  it('starts when it is opened, until it has been open for its whole length', () => {
+  it('covers the time since it was opened, until that is its whole length', () => {
     const window = new RateWindow(0, zero, lengthMs);
     window.advance(1_000, { in: 10, out: 4 });
     expect(window.flow(2_000, { in: 20, out: 8 })).toEqual({ windowMs: 2_000, windowIn: 20, windowOut: 8 });

@@ -1,4 +1,4 @@
-/** A receipt proves that its holder was given the message: what is guessed, counted up or altered finds nothing. */
+/** A receipt proves that its presenter was given the message: a guessed, incremented or altered one is refused. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { QueueRow } from '../src/model/queue-row.ts';
@@ -12,7 +12,7 @@ const stale = expect.objectContaining({ code: 'RECEIPT_STALE' });
 describe.each(['sharded', 'unsharded', 'unsharded-grouped'] as const)(
   'the receipts of a %s queue',
   (kind) => {
-    it('cannot be counted: the numbers of a hold without its secret, or with that of another, are stale', async () => {
+    it('cannot be derived from other receipts: without the secret of its own hold a receipt is stale', async () => {
       const instance = await openTestInstance();
       await instance.createQueue({ name: 'q', kind });
       const producer = instance.openSession();
@@ -77,7 +77,7 @@ function holdsOf(names: readonly string[], seed = 1) {
 }
 
 describe('a receipt', () => {
-  it('has 128 bits from the port of chance behind the name of its delivery', () => {
+  it('is the name of its delivery and 132 bits from the random port', () => {
     const [first, second] = holdsOf(['100.1.1.1', '100.1.1.2']).receipts as [string, string];
     expect(first).toMatch(/^100\.1\.1\.1\.[\w-]{22}$/);
     expect(Buffer.from(first.slice(-22), 'base64url')).toHaveLength(16);
@@ -86,7 +86,7 @@ describe('a receipt', () => {
     expect(holdsOf(['100.1.1.1'], 2).receipts).not.toEqual([first]);
   });
 
-  it('is refused once anything of it is altered', () => {
+  it('is refused if any character of it is altered', () => {
     const { holds, receipts } = holdsOf(['100.1.1.1', '100.2.1.2']);
     const find = (receipt: string): TimedHold<string>[] => holds.find(queue, [receipt]);
     for (const receipt of receipts) expect(find(receipt)).toHaveLength(1);

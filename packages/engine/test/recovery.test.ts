@@ -1,4 +1,4 @@
-/** Real failures of the writer (another connection holds the file's lock) and what an instance makes of them. */
+/** How an instance recovers from real failures of the writer: another connection holds the file's lock. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Instance, openInstance, type Session } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
@@ -26,7 +26,7 @@ describe('after a group that could not be written', () => {
     const session = first.openSession();
     await put(session, 'q', 'a');
     await whileLocked(dir, () => expect(put(session, 'q', 'lost 1', 'lost 2')).rejects.toThrow(refused));
-    await put(session, 'other', 'x'); // carries the gap of q
+    await put(session, 'other', 'x'); // This group stores the gap of `q`.
     await first.close();
     const second = await open(dir);
     const again = second.openSession();
@@ -36,7 +36,7 @@ describe('after a group that could not be written', () => {
     expect(second.queue('q')).toMatchObject({ ready: 0, held: 0, enqueued: 3, consumed: 3 });
   });
 
-  it('does not follow a dropped queue into the partitions of another', async () => {
+  it('a gap of a dropped queue is not stored in a partition that another queue has reused', async () => {
     const dir = makeFolder();
     const first = await open(dir);
     await first.createQueue({ name: 'a' });
@@ -76,7 +76,7 @@ describe('after a group that could not be written', () => {
 });
 
 describe('an instance', () => {
-  it('closes once, however often it is asked to', async () => {
+  it('closes once, however often `close` is called', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const waiting = instance.openSession().dequeue('q', { waitMs: 60_000 });
@@ -85,7 +85,7 @@ describe('an instance', () => {
     expect(() => instance.openSession()).toThrow(expect.objectContaining({ code: 'INSTANCE_CLOSED' }));
   });
 
-  it('serves all its shards, whoever asks', async () => {
+  it('delivers the messages of all its shards to any session', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q', shards: 2 });
     for (let i = 0; i < 6; i += 1) {
@@ -100,7 +100,7 @@ describe('an instance', () => {
     expect(shards.size).toBe(2);
   });
 
-  it('returns a hundred thousand messages at once', async () => {
+  it('returns a hundred thousand held messages at once', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const session = instance.openSession();

@@ -1,4 +1,4 @@
-/** A message that a consumer may have seen before a restart is never delivered as if it were new. */
+/** After a restart a message that a consumer may have seen is delivered as redelivered, never as new. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ async function put(instance: Instance, payloads: readonly string[]): Promise<voi
   await session.close();
 }
 
-/** A consumer that holds the first messages of the queue is killed. Returns what it had. */
+/** Kills a consumer that holds the first messages of the queue. Returns their payloads. */
 async function killHoldingConsumer(dir: string, ...args: string[]): Promise<string[]> {
   const consumer = fork(new URL('./holding-consumer.ts', import.meta.url), [dir, 'orders', ...args]);
   const [seen] = (await once(consumer, 'message')) as [string[]];
@@ -55,7 +55,7 @@ describe('a message that was held when its instance was killed', () => {
     expect(counted(messages)).toEqual(['a 2', 'b 2', 'c 2', 'new 1']);
   });
 
-  it('stays so over a close, also if nobody asked for it in between, and shows so when browsed', async () => {
+  it('is still redelivered after a further close without a delivery, and is shown so when browsed', async () => {
     const { dir, instance } = await withMessages({}, ['a', 'b', 'c', 'd']);
     await instance.close();
     await killHoldingConsumer(dir);
@@ -67,7 +67,7 @@ describe('a message that was held when its instance was killed', () => {
       ...Array.from({ length: 4 }, () => 'ready 1'),
       'ready 0',
     ]);
-    // How far the messages were delivered is not known after a kill, so "d" counts as delivered too.
+    // After a kill it is not known which messages were delivered, so "d" counts as delivered too.
     expect(counted(await after.openSession().dequeue('orders', { max: 4 }))).toEqual([
       'a 2',
       'b 2',
@@ -76,7 +76,7 @@ describe('a message that was held when its instance was killed', () => {
     ]);
   });
 
-  it('is moved to the exception queue by what was counted only', async () => {
+  it('moves to the exception queue only after attempts that were counted', async () => {
     const { dir, instance } = await withMessages({ attemptsMax: 1 }, ['a', 'b', 'c', 'd']);
     await instance.close();
     await killHoldingConsumer(dir);
@@ -86,7 +86,7 @@ describe('a message that was held when its instance was killed', () => {
 });
 
 describe('a message that was held when its instance was closed', () => {
-  it('comes back as redelivered, and those behind it as new', async () => {
+  it('is delivered as redelivered, and the messages behind it as new', async () => {
     const { dir, instance } = await withMessages({}, ['a', 'b', 'c', 'd']);
     const session = instance.openSession();
     expect(counted(await session.receive('orders', { max: 1 }))).toEqual(['a 1']);

@@ -1,4 +1,4 @@
-/** Retention: consumed messages stay in their partitions for a while, and can be browsed until these are truncated. */
+/** Retention: consumed messages stay in their partitions for a while, and can be browsed until the partitions are truncated. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { isTorture } from './random.ts';
 
 const hourMs = 3_600_000;
 
-/** In transactions of up to five messages, since a larger one would be a partition of its own. */
+/** Uses transactions of up to five messages, since a larger one would get a partition of its own. */
 async function put(session: Session, queue: string, count: number, from = 0): Promise<void> {
   for (let i = from; i < from + count; i += 1) {
     session.enqueue(queue, { payload: `${i}`, correlationId: `c${i % 3}` });
@@ -30,7 +30,7 @@ async function consume(session: Session, queue: string, count: number, subscribe
   await session.commit();
 }
 
-/** All pages of four. */
+/** Browses the consumed messages in pages of four. */
 async function processed(
   instance: Pick<Instance, 'browse'>,
   queue: string,
@@ -57,7 +57,7 @@ const partitionCount = (instance: Instance) =>
   instance.stats().shards.flatMap(({ partitions }) => partitions).length;
 
 describe('a queue that keeps consumed messages', () => {
-  it('shows what was consumed and not what waits, over a restart too', async () => {
+  it('shows consumed messages and no waiting ones, after a restart too', async () => {
     const dir = makeFolder();
     const first = await openTestInstance({ dir, partitionMessagesMax: 5 });
     await first.createQueue({ name: 'orders', retentionMs: hourMs, correlationIndex: true });
@@ -84,18 +84,18 @@ describe('a queue that keeps consumed messages', () => {
     expect(await processed(await openTestClient(second), 'orders')).toEqual(numbers(23));
   });
 
-  it('truncates their partitions when their time is over, without another call', async () => {
+  it('truncates their partitions when the retention time is over, without any further call', async () => {
     const instance = await openTestInstance({ partitionMessagesMax: 5 });
     await instance.createQueue({ name: 'orders', retentionMs: 50 });
     const session = instance.openSession();
     await put(session, 'orders', 23);
     await consume(session, 'orders', 21);
-    // The last partition is never truncated: its consumed messages show for longer.
+    // The last partition is never truncated, so its consumed messages stay visible.
     await expect.poll(() => processed(instance, 'orders')).toEqual(['20']);
     expect(partitionCount(instance)).toBe(1);
   });
 
-  it('shows a subscriber of a topic what it has consumed itself', async () => {
+  it('shows a subscriber of a topic the messages that it has consumed itself', async () => {
     const instance = await openTestInstance({ partitionMessagesMax: 5 });
     await instance.createQueue({ name: 'news', type: 'topic', retentionMs: hourMs });
     for (const name of ['a', 'b']) await instance.subscribe('news', { name });
@@ -109,7 +109,7 @@ describe('a queue that keeps consumed messages', () => {
     expect(await processed(instance, 'news', { subscriber: 'b' })).toEqual([...numbers(12), 'for b']);
   });
 
-  it('does not show a message that was moved out of its old partition and is held', async () => {
+  it('does not show an evacuated message that is still held', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir, partitionMessagesMax: 5 });
     await instance.createQueue({ name: 'orders', retentionMs: hourMs });
@@ -136,7 +136,7 @@ describe('a queue that keeps consumed messages', () => {
     });
   });
 
-  it('alone can be asked for them', async () => {
+  it('is the only kind of queue that can be browsed for them', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });
     await expect(instance.browse('orders', { processed: true })).rejects.toMatchObject({
@@ -145,7 +145,7 @@ describe('a queue that keeps consumed messages', () => {
   });
 });
 
-it('what is processed and what waits are together all messages, in any order of calls', {
+it('browses show each message once, as consumed or as waiting, after any order of calls', {
   timeout: 300_000,
 }, async () => {
   const call = fc.oneof(

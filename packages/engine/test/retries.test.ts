@@ -1,4 +1,4 @@
-/** Redelivered messages: counted, delayed, and finally moved to the exception queue. */
+/** Redelivery: attempts are counted, returned messages are delayed, and at last moved to the exception queue. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ async function put(instance: Instance, ...payloads: string[]): Promise<string[]>
 const code = (value: string) => expect.objectContaining({ code: value });
 
 describe('a returned message', () => {
-  it('moves to the exception queue once, with its reason, when its attempts are used up', async () => {
+  it('moves to the exception queue once, with the reason, when its attempts are used up', async () => {
     const instance = await withQueue({ attemptsMax: 2 });
     const [id] = await put(instance, 'poison', 'fine');
     const session = instance.openSession();
@@ -49,7 +49,7 @@ describe('a returned message', () => {
     expect(instance.queue('orders')).toMatchObject({ ready: 0, held: 0, consumed: 2 });
   });
 
-  it('counts held messages that expire and sessions that close', async () => {
+  it('counts an attempt when its hold expires or its session is closed', async () => {
     const instance = await withQueue({ attemptsMax: 3 });
     await put(instance, 'poison');
     const [first, second] = [instance.openSession(), instance.openSession()];
@@ -86,7 +86,7 @@ describe('a returned message', () => {
     expect(moved!.properties?.['exception-reason']).toBe('delivered 3 times without being consumed');
   }, 60_000);
 
-  it('is not delivered by a call that could not store the attempt', async () => {
+  it('is not delivered by a dequeue that could not store the attempt', async () => {
     const dir = makeFolder();
     const instance = await withQueue({ attemptsMax: 2 }, dir);
     await put(instance, 'a', 'b');
@@ -95,7 +95,7 @@ describe('a returned message', () => {
       await expect(session.dequeue('orders')).rejects.toThrow(code('STORAGE_FAILED'));
       await expect(session.receive('orders')).rejects.toThrow(code('STORAGE_FAILED'));
     });
-    await session.commit(); // of a transaction that has seen nothing
+    await session.commit(); // The transaction was given no message.
     expect(instance.queue('orders')).toMatchObject({ ready: 2, held: 0, consumed: 0 });
     const messages = await session.dequeue('orders', { max: 2 });
     expect(text(messages)).toEqual(['a', 'b']);
@@ -142,7 +142,7 @@ describe('a returned message', () => {
     expect(await session.dequeue('orders')).toEqual([]);
   });
 
-  it('moves with its reason even if it already has the maximum number of properties', async () => {
+  it('moves with the reason even if it already has the maximum number of properties', async () => {
     const instance = await withQueue({ attemptsMax: 1 });
     const session = instance.openSession();
     const p = 'x'.repeat(limits.propertiesBytesMax - '{"p":""}'.length);

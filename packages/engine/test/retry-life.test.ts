@@ -1,4 +1,4 @@
-/** The states of redelivery, tried pair by pair, and the rules that choose between them. */
+/** The life of a redelivery: every pair of state and command, and the rules that choose between them. */
 import { describe, expect, it } from 'vitest';
 import { InvariantViolation } from '../src/model/invariant.ts';
 import {
@@ -41,7 +41,7 @@ describe('a retry', () => {
     expect(retry.state).toBe(next ?? state);
   });
 
-  it('ends in states that nothing leaves', () => {
+  it('ends in states from which no command leads', () => {
     for (const state of ['returned', 'moved'] as const)
       expect(pairs.filter((pair) => pair.state === state && pair.next !== undefined)).toEqual([]);
   });
@@ -54,7 +54,7 @@ describe('the rules of redelivery', () => {
     ]);
   });
 
-  it('use attempts up at the limit, and never without one', () => {
+  it('count attempts as used up at the limit, and never if there is no limit', () => {
     expect([1, 2, 3].map((attempts) => attemptsUsedUp(attempts, 2))).toEqual([false, true, true]);
     expect(attemptsUsedUp(1_000_000, null)).toBe(false);
   });

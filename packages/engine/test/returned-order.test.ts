@@ -1,4 +1,4 @@
-/** Where a batch that returns to its owner belongs among what returned before. */
+/** The place of a batch that returns to its owner among the messages that returned before it. */
 import { expect, it } from 'vitest';
 import { highestSeq, takeAboveSeq } from '../src/forwarding/returned-order.ts';
 import type { RecordRun } from '../src/model/message-record.ts';
@@ -7,7 +7,7 @@ import { cursorOver } from './log/log-fixture.ts';
 
 const logId = 100;
 
-/** Records of messages that keep their numbers in the log. */
+/** Records of messages with their sequence numbers in the original log. */
 function recordsOf(seqs: readonly number[]): RecordRun {
   const source = Buffer.alloc(seqs.length * 100);
   let end = 0;
@@ -16,7 +16,7 @@ function recordsOf(seqs: readonly number[]): RecordRun {
   return { source, start: 0, end, count: seqs.length };
 }
 
-/** The log of messages that returned, in the order of their return. */
+/** The log of returned messages, in the order of their return. */
 function returnedLog(seqs: readonly number[]) {
   const fixture = cursorOver([]);
   const { log } = fixture;
@@ -26,7 +26,7 @@ function returnedLog(seqs: readonly number[]) {
   return fixture;
 }
 
-/** Numbers of the messages that have to move behind a batch that returns with these numbers. */
+/** The sequence numbers of the messages that have to move behind a returning batch. */
 async function behind(cursor: ReturnType<typeof returnedLog>['cursor'], batch: readonly number[]) {
   const priorAttempts: [number, number][] = batch.map((_, index) => [index, 1]);
   const seq = highestSeq({
@@ -45,12 +45,12 @@ async function behind(cursor: ReturnType<typeof returnedLog>['cursor'], batch: r
   });
 }
 
-it('goes before messages with higher numbers, and behind those with lower ones', async () => {
+it('is placed before messages with higher numbers and behind those with lower ones', async () => {
   expect(await behind(returnedLog([50, 51, 74, 75]).cursor, [67, 68])).toEqual([74, 75]);
   expect(await behind(returnedLog([50, 51]).cursor, [67, 68])).toEqual([]);
 });
 
-it('does so after a restart too, when all of them may have been delivered', async () => {
+it('is placed so after a restart too, when any of them may have been delivered before', async () => {
   const { cursor, log } = returnedLog([74, 75]);
   cursor.recoverDelivered(log.nextSeq);
   expect(await behind(cursor, [67, 68, 73])).toEqual([74, 75]);

@@ -1,4 +1,4 @@
-/** Where sessions wait on a real instance, and that their time adds up. */
+/** The time books of sessions on a real instance: their wait events, and that the parts of their time add up. */
 import { describe, expect, it } from 'vitest';
 import { payloadRead, type QueueKind } from '../src/index.ts';
 import { makeFolder, openTestInstance } from './folder.ts';
@@ -38,7 +38,7 @@ describe.each(kinds)('the sessions of a %s queue', (kind) => {
   });
 });
 
-it('a session that streams a payload is on CPU, or waits for its source and for chunks to be written, and reads them in named waits', async () => {
+it('a session that streams a payload is on CPU or in the wait events of payloads', async () => {
   const instance = await openTestInstance({ dir: makeFolder() });
   await instance.createQueue({ name: 'q' });
   const session = instance.openSession();
@@ -72,13 +72,13 @@ it('a session that streams a payload is on CPU, or waits for its source and for 
   expect(waited.map(({ event }) => event)).toEqual(
     expect.arrayContaining(['payload source', 'payload write', 'payload read']),
   );
-  // Nothing is counted for the session and once more for its chunks.
+  // No wait is counted twice, once for the session and once for its chunks.
   expect(waited.reduce((sum, { totalMs }) => sum + totalMs, 0)).toBeLessThanOrEqual(elapsedMs);
   await session.close();
   await instance.close();
 });
 
-it('chunks of a program that marks no time are counted one by one', async () => {
+it('chunks are counted one by one if the program marks no time', async () => {
   const instance = await openTestInstance({ dir: makeFolder() });
   await instance.createQueue({ name: 'q' });
   const session = instance.openSession();
@@ -94,7 +94,7 @@ it('chunks of a program that marks no time are counted one by one', async () => 
   await instance.close();
 });
 
-it('a thread syncs for one session at a time: their log file syncs are no longer than the time', async () => {
+it('a thread syncs for one session at a time: the sum of their log file syncs does not exceed the elapsed time', async () => {
   const instance = await openTestInstance({ dir: makeFolder() });
   await instance.createQueue({ name: 'q', kind: 'unsharded', durability: 'durable' });
   const sessions = Array.from({ length: 12 }, () => instance.openSession());
@@ -110,7 +110,7 @@ it('a thread syncs for one session at a time: their log file syncs are no longer
   await instance.close();
 });
 
-it('a wait for messages counts while it is under way', async () => {
+it('a wait for messages is counted while it is under way', async () => {
   const instance = await openTestInstance({ dir: makeFolder() });
   await instance.createQueue({ name: 'q' });
   const session = instance.openSession();

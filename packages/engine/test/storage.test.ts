@@ -1,4 +1,4 @@
-/** Files that cannot be used, and backlogs that do not fit in memory. */
+/** Files that cannot be opened, and backlogs that do not fit in memory. */
 import { closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -22,7 +22,7 @@ async function makeBacklog(dir: string, messages: number): Promise<void> {
 }
 
 describe('opening', () => {
-  it('refuses an instance that is open already, naming the process', async () => {
+  it('refuses an instance that is already open, and names its process', async () => {
     const instance = await openTestInstance();
     const dir = makeFolder();
     const first = await openTestInstance({ dir });
@@ -51,7 +51,7 @@ describe('opening', () => {
     expect(instance.queues()).toHaveLength(1);
   });
 
-  it('says that a file is damaged', async () => {
+  it('reports a damaged file', async () => {
     const dir = makeFolder();
     await (await openInstance({ dir })).close();
     writeFileSync(
@@ -61,7 +61,7 @@ describe('opening', () => {
     await expect(openInstance({ dir })).rejects.toThrow(code('STORAGE_CORRUPT'));
   });
 
-  it('says that a folder cannot be made', async () => {
+  it('reports a folder that cannot be created', async () => {
     const dir = makeFolder();
     writeFileSync(join(dir, 'file'), '');
     await expect(openInstance({ dir: join(dir, 'file', 'data') })).rejects.toThrow(code('STORAGE_READ_ONLY'));
@@ -76,7 +76,7 @@ describe('opening', () => {
 });
 
 describe('a backlog larger than the cache', () => {
-  it('comes back whole and in order, and its partitions go back to the pool', async () => {
+  it('is delivered completely and in order, and its partitions return to the pool', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir, cacheBytesMax: 100_000, partitionMessagesMax: 1_000 });
     await instance.createQueue({ name: 'q' });
@@ -95,7 +95,7 @@ describe('a backlog larger than the cache', () => {
         next += 1;
       }
     };
-    await dequeueSome(); // all that the cache has; the next one, without a commit between them, is faster than any read
+    await dequeueSome(); // The first dequeue takes all cached messages, and the next one comes before any read can end.
     while (next < count) {
       await dequeueSome();
       await session.commit();
@@ -122,7 +122,7 @@ describe('a backlog larger than the cache', () => {
     expect(statSync(join(dir, 'instance-1.db')).size).toBeLessThan(size * 1.3);
   });
 
-  it('is a typed error where a partition cannot be read', async () => {
+  it('reports a typed error if a partition cannot be read', async () => {
     const dir = makeFolder();
     await makeBacklog(dir, 5_000);
     const path = join(dir, 'instance-1.db');

@@ -1,4 +1,4 @@
-/** The count of synced commits, from which the share of transactions that a sync serves can be told. */
+/** Synced commits are counted, so that the number of transactions per sync can be computed. */
 import { expect, it } from 'vitest';
 import type { Durability, QueueKind } from '../src/api/queue-settings.ts';
 import { openTestInstance } from './folder.ts';

@@ -1,4 +1,4 @@
-/** A table beside the messages is one module: a toy table needs no other place to be created, written, forgotten and recovered. */
+/** A table other than those of messages is one module: a toy table is created, written, cleared and recovered without any other change. */
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { PayloadReference } from '../src/model/payload-references.ts';
@@ -13,7 +13,7 @@ const toys = new CheckedTable<PayloadReference>({
   key: ['payloadId'],
 });
 
-/** Its kind of write is one of the engine's: the kinds are a type, which a test cannot extend. */
+/** The toy table borrows a kind of write of the engine, since the kinds are a type that a test cannot extend. */
 const toyTable = {
   schemaSql: `
     CREATE TABLE toy (queue_id INTEGER NOT NULL, shard INTEGER NOT NULL, seq INTEGER NOT NULL,
@@ -63,7 +63,7 @@ describe('a table that is registered with one module', () => {
     expect(registry.recover(file).payloads.references).toEqual([reference(1, 1), reference(2, 2)]);
   });
 
-  it('forgets a deleted queue, a subscriber and a truncated partition', () => {
+  it('drops the rows of a deleted queue, a removed subscriber and a truncated partition', () => {
     const { file, registry, apply, write } = setUp();
     write(reference(1, 1), reference(2, 2));
     file.exec('INSERT INTO toy_count VALUES (1, 10), (1, 11), (2, 10)');
@@ -82,7 +82,7 @@ describe('a table that is registered with one module', () => {
     expect(registry.bodyBytesOf({ kind: 'delete queue', queueId: 1 })).toBe(0);
   });
 
-  it('is checked: a lost row keeps the file from being recovered until a repair accepts the loss', () => {
+  it('has a checksum: after the loss of a row the file is not recovered until a repair accepts the loss', () => {
     const { file, registry, write } = setUp();
     write(reference(1, 1), reference(2, 2));
     file.exec('DROP TRIGGER toy_deleted; DELETE FROM toy WHERE payload_id = 2');

@@ -28,7 +28,7 @@ const sumOfParts = ({ cpuMs, waitMs, idleMs, runnableMs, unnamedMs }: SessionTim
   cpuMs + waitMs + idleMs + runnableMs + unnamedMs;
 
 describe('the time of a session', () => {
-  it('is split at the moment its wait ended, not when its program went on', async () => {
+  it('is split at the moment when its wait ended, not when its program continued', async () => {
     const { waits, pass } = book();
     const time = waits.openSession();
     time.resume();
@@ -37,7 +37,7 @@ describe('the time of a session', () => {
     time.suspend(undefined);
     pass(10);
     time.end();
-    pass(100); // the thread is busy with others
+    pass(100); // The thread is busy with other sessions.
     time.resume();
     pass(1);
     expect(totalOf(waits, logFileSync)).toMatchObject({ waits: 1, totalMs: 10 });
@@ -51,7 +51,7 @@ describe('the time of a session', () => {
     });
   });
 
-  it('counts a wait under way with its part in each interval, and its end once', () => {
+  it('adds to each interval the part of a wait under way, and counts the wait once, at its end', () => {
     const { waits, pass } = book();
     const time = waits.openSession();
     time.begin(writeLock);
@@ -63,7 +63,7 @@ describe('the time of a session', () => {
     expect(totalOf(waits, writeLock)).toMatchObject({ waits: 1, totalMs: 42 });
   });
 
-  it('is unnamed in a call that names no wait, and runnable in one that was answered at once', () => {
+  it('is unnamed in a call that names no wait, and runnable in a call that was answered at once', () => {
     const { waits, pass } = book();
     const time = waits.openSession();
     time.resume();
@@ -74,12 +74,12 @@ describe('the time of a session', () => {
     time.suspend(undefined);
     pass(4);
     time.resume();
-    time.suspend(undefined); // the answer before was for another call
+    time.suspend(undefined); // The earlier answer was for another call.
     pass(5);
     expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 12, unnamedMs: 8, runnableMs: 4 });
   });
 
-  it('is unnamed for a session that left the CPU without a word, since a thread runs one', () => {
+  it('is unnamed for a session that did not mark that it left the CPU, since a thread runs one session', () => {
     const { waits, pass } = book();
     const [one, two] = [waits.openSession(), waits.openSession()];
     one.resume();
@@ -89,7 +89,7 @@ describe('the time of a session', () => {
     expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 8, cpuMs: 5, unnamedMs: 3 });
   });
 
-  it('gives a part of a wait to another event, at most all of it', () => {
+  it('can count a part of a wait, up to all of it, under another event', () => {
     const { waits, pass } = book();
     const time = waits.openSession();
     time.resume();
@@ -104,7 +104,7 @@ describe('the time of a session', () => {
     expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 10, waitMs: 10 });
   });
 
-  it('of a session whose program marks nothing is in no state but its waits', () => {
+  it('has only wait events for a session whose program marks nothing', () => {
     const { waits, pass } = book();
     const time = waits.openSession();
     time.begin(logFileSync);
@@ -115,12 +115,12 @@ describe('the time of a session', () => {
     expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 0, waitMs: 0, runnableMs: 0 });
   });
 
-  it('tells an observer each state with its beginning and end, as long as there is one', () => {
+  it('is reported to an observer, each state with its beginning and end, while there is one', () => {
     const { waits, pass } = book();
     const time = waits.openSession();
     const told: [string, number, number][] = [];
     time.observe((...interval) => told.push(interval));
-    pass(5); // not marked: in no state
+    pass(5); // This time is not marked, so it is in no state.
     time.resume();
     pass(1);
     time.begin(logFileSync);
@@ -159,7 +159,7 @@ describe('the time of a session', () => {
   });
 });
 
-it('in any order of marks each session is in one state, and the parts add up in every interval', () => {
+it('a session is in one state at a time and the parts add up in every interval, in any order of marks', () => {
   const mark = fc.oneof(
     fc.record({
       kind: fc.constantFrom('resume', 'suspend', 'yield', 'end', 'work', 'endWork', 'answer', 'close'),
@@ -181,7 +181,7 @@ it('in any order of marks each session is in one state, and the parts add up in 
       let before = waits.sessionTimes();
       let waitedMs = 0;
       for (const { mark: each, session, afterMs } of steps) {
-        if (closed.has(session)) continue; // nobody marks after the close
+        if (closed.has(session)) continue; // No marks follow the close.
         const time = sessions[session]!;
         if (each.kind === 'begin') time.begin((each as { event: WaitEvent }).event);
         else if (each.kind === 'suspendFor') time.suspend(undefined, (each as { event: WaitEvent }).event);
@@ -197,7 +197,7 @@ it('in any order of marks each session is in one state, and the parts add up in 
         const after = waits.sessionTimes();
         expect(sumOfParts(after)).toBeCloseTo(after.elapsedMs, 6);
         expect(after.elapsedMs - at.elapsedMs).toBeCloseTo(running * afterMs, 6);
-        // A thread runs one session at a time, so their CPU is never more than the time.
+        // A thread runs one session at a time, so the sum of their CPU time never exceeds the elapsed time.
         expect(after.cpuMs - at.cpuMs).toBeLessThanOrEqual(afterMs);
         for (const part of Object.keys(after) as (keyof SessionTimes)[])
           expect(after[part] - at[part]).toBeGreaterThanOrEqual(0);
@@ -211,7 +211,7 @@ it('in any order of marks each session is in one state, and the parts add up in 
   );
 });
 
-it('what a program does by its own choice is idle: waiting for messages, listening for them, and having no more of a payload', () => {
+it('waits that the program chooses are idle: for messages, in a listen, and for the source of a payload', () => {
   const idle = events.filter(({ isIdle }) => isIdle).map(({ name }) => name);
   expect(new Set(idle)).toEqual(new Set([waitingForMessages.name, unreadMessage.name, payloadSource.name]));
 });

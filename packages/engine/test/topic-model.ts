@@ -1,6 +1,6 @@
 /**
- * Random commands of publishers and subscribers of a topic, and a model of it: each subscriber gets what was committed while it
- * subscribed and is meant for it, once, and of each publisher in order.
+ * Random commands of publishers and subscribers of a topic, and a model of it: each subscriber gets the messages that are addressed to
+ * it and were committed while it subscribed, each once, and those of each publisher in order.
  */
 import fc from 'fast-check';
 import { expect, vi } from 'vitest';
@@ -11,7 +11,7 @@ export const topic = 'news';
 export const names = ['one', 'two', 'three'] as const;
 export type Name = (typeof names)[number];
 
-/** Whoever has the topic: an instance itself, or another store. */
+/** Access to the topic: an instance itself, or another store. */
 interface Client {
   openSession(): Session;
   subscribe(topic: string, subscriber: { name: string }): SubscriberInfo | Promise<SubscriberInfo>;
@@ -20,9 +20,9 @@ interface Client {
 }
 
 export interface TopicPromises extends Promises {
-  /** A recipient that no longer subscribes at the commit makes it fail; else it gets nothing. */
+  /** A commit fails if a recipient no longer subscribes; otherwise that recipient gets nothing. */
   recipientsAtCommit: boolean;
-  /** The backlog of a subscriber has nothing that is meant for others. */
+  /** The backlog of a subscriber counts no messages that are addressed to others only. */
   ownBacklog: boolean;
 }
 
@@ -52,10 +52,10 @@ class Model {
   nextPayload = 1;
   opened = 1;
   staged: Sent[][] = [[], []];
-  /** What each subscriber has before it, in the order of the commits; absent: it does not subscribe. */
+  /** Messages that each subscriber is still to consume, in commit order; absent: it does not subscribe. */
   ready = new Map<Name, Sent[]>();
   held = new Map<Name, Sent[]>();
-  /** What each subscriber was delivered, and may have returned. */
+  /** Messages that were delivered to each subscriber at least once, including returned ones. */
   delivered = new Map<Name, Set<number>>();
 }
 
@@ -120,7 +120,7 @@ const dequeue = (name: Name, max: number) =>
     const ready = model.ready.get(name);
     if (ready === undefined) return;
     const { exactCounts, orderAfterReturn } = real.promises;
-    // Where a commit is visible only a moment later, a dequeue waits if there is something to come.
+    // In stores where a commit becomes visible a moment later, a dequeue waits if the model has messages.
     const waitMs = exactCounts || ready.length === 0 ? 0 : 20_000;
     const messages = await real.consumers.get(name)!.dequeue(topic, { subscriber: name, max, waitMs });
     const payloads = messages.map((message) => Number(message.payload.toString()));
@@ -149,7 +149,7 @@ const settle = (name: Name, how: 'commit' | 'rollback') =>
     held.length = 0;
   });
 
-/** Payloads are counted up as the commits are, but for those of a transaction that was open for long. */
+/** Payloads ascend with the commits, except those of a transaction that was open while others committed. */
 function makeReady(model: Model, name: Name): void {
   const ready = model.ready.get(name)!;
   ready.unshift(...model.held.get(name)!);
@@ -182,7 +182,7 @@ const commands = [
   fc.constant(reopen),
 ];
 
-/** A subscriber that goes and comes again with messages before it, beside one that stays. */
+/** A subscriber leaves with unconsumed messages and subscribes again, while another one stays. */
 const walk = [
   ...[subscribe('one'), subscribe('two'), publish(0, []), publish(0, ['one']), commitPublisher(0)],
   ...[dequeue('one', 1), dequeue('two', 5), settle('one', 'commit'), settle('two', 'rollback')],
@@ -195,7 +195,7 @@ const walk = [
 export const sequences = fc.commands(commands, { maxCommands: 60, size: 'max' });
 export const example: Iterable<Command> = walk;
 
-/** Runs the commands against the topic, which has no subscriber yet, and compares what each subscriber has at the end. */
+/** Runs the commands against the topic, which has no subscriber yet, and at the end compares what each subscriber is still to consume. */
 export async function runAgainstModel(real: RealTopic, sequence: Iterable<Command>): Promise<void> {
   const model = new Model();
   await fc.asyncModelRun(() => ({ model, real }), sequence);
@@ -208,7 +208,7 @@ export async function runAgainstModel(real: RealTopic, sequence: Iterable<Comman
       const [ready, held] = [model.ready.get(name)!.length, model.held.get(name)!.length];
       if (exactCounts) expect(info.held).toBe(held);
       if (ownBacklog) expect(info.backlog).toBe(ready + held);
-      // Messages for others may still be before it: it passes over them when it comes to them.
+      // The backlog may still count messages for others, which the cursor has not passed yet.
       else expect(info.backlog).toBeGreaterThanOrEqual(ready + held);
     }
   };

@@ -22,7 +22,7 @@ class EngineTopic extends RealTopic {
   }
 
   async open(): Promise<void> {
-    // Small partitions and a small cache: truncation and bulk reads happen all the time.
+    // Partitions and cache are small, so that truncations and bulk reads are frequent.
     this.client = await openInstance({ dir: this.#dir, partitionMessagesMax: 4, cacheBytesMax: 400 });
     this.openSessions();
   }

@@ -1,4 +1,4 @@
-/** Topics: each subscriber gets what was committed after it came, once, in order, from one stored copy. */
+/** Topics: each subscriber gets the messages committed after it subscribed, once, in order, from one stored copy. */
 
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -25,7 +25,7 @@ async function publish(instance: Instance, payloads: string[], recipients?: stri
   await session.close();
 }
 
-/** Takes all there is for a subscriber and commits. */
+/** Consumes all messages of a subscriber. */
 async function drain(instance: Instance, subscriber: string): Promise<Message[]> {
   const session = instance.openSession();
   const all: Message[] = [];
@@ -42,7 +42,7 @@ async function drain(instance: Instance, subscriber: string): Promise<Message[]>
 const code = (value: string) => expect.objectContaining({ code: value });
 
 describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic of kind %s', (kind) => {
-  it('gives each subscriber every message committed after it came, once and in order', async () => {
+  it('gives each subscriber every message committed after it subscribed, once and in order', async () => {
     const instance = await withTopic({ kind });
     await instance.subscribe('news', { name: 'early' });
     await publish(instance, ['a', 'b']);
@@ -53,7 +53,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic
     expect(await drain(instance, 'early')).toEqual([]);
   });
 
-  it('delivers to one subscriber what another rolled back or consumed', async () => {
+  it('delivers a message to a subscriber whether another one rolled it back or consumed it', async () => {
     const instance = await withTopic({ kind });
     for (const name of ['one', 'two']) await instance.subscribe('news', { name });
     await publish(instance, ['a']);
@@ -76,7 +76,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic
     await expect(first.release('news', [held!.receipt])).rejects.toThrow(code('RECEIPT_STALE'));
   });
 
-  it('wakes who waits, by subscriber', async () => {
+  it('wakes the waiting calls of the subscriber that has a message', async () => {
     const instance = await withTopic({ kind });
     for (const name of ['one', 'two']) await instance.subscribe('news', { name });
     const waits = ['one', 'two'].map((subscriber) =>
@@ -86,7 +86,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic
     expect((await Promise.all(waits)).map(text)).toEqual([['a'], ['a']]);
   });
 
-  it('continues for durable subscribers after it was closed, and forgets the others', async () => {
+  it('keeps durable subscribers over a restart, and no others', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir });
     await before.createQueue({ name: 'news', kind, type: 'topic', shards: 2 });
@@ -109,7 +109,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic
     await expect(drain(after, 'passing')).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
   });
 
-  it('delivers to recipients alone, before and after a restart', async () => {
+  it('delivers a message to its recipients only, before and after a restart', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir });
     await before.createQueue({ name: 'news', kind, type: 'topic' });
@@ -127,7 +127,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic
     await expect(publish(after, ['x'], [])).rejects.toThrow(code('MESSAGE_INVALID'));
   });
 
-  it('tells the backlog and the lag of each subscriber', async () => {
+  it('reports the backlog and the lag of each subscriber', async () => {
     const instance = await withTopic({ kind });
     for (const name of ['one', 'two']) await instance.subscribe('news', { name });
     await publish(instance, ['a', 'b']);
@@ -139,7 +139,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic
     expect(instance.queue('news')).toMatchObject({ type: 'topic', enqueued: 2, ready: 2, consumed: 0 });
   });
 
-  it('drops what nobody subscribes to', async () => {
+  it('discards messages while it has no subscriber', async () => {
     const instance = await withTopic({ kind });
     await publish(instance, ['unheard']);
     expect(instance.queue('news')).toMatchObject({ enqueued: 1, ready: 0, consumed: 1 });
@@ -158,7 +158,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic
     await expect.poll(() => second.subscribers('news')).toEqual([]);
   });
 
-  it('refuses what does not fit', async () => {
+  it('refuses calls that do not fit a topic or its subscribers', async () => {
     const instance = await withTopic({ kind });
     await instance.createQueue({ name: 'orders', kind });
     await instance.subscribe('news', { name: 'one' });
@@ -178,7 +178,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic
 });
 
 describe('a sharded topic', () => {
-  it('stores a message once, whatever the number of subscribers, and truncates when the last has it', async () => {
+  it('stores a message once for any number of subscribers, and truncates after the last one consumed it', async () => {
     const dir = makeFolder();
     const instance = await withTopic({ dir, partitionMessagesMax: 10 });
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
@@ -209,7 +209,7 @@ describe('a sharded topic', () => {
     stored.close();
   });
 
-  it('has no subscriber that could not be written down', async () => {
+  it('adds no subscriber that could not be stored', async () => {
     const dir = makeFolder();
     const instance = await withTopic({ dir });
     await whileLocked(dir, async () => {
@@ -220,7 +220,7 @@ describe('a sharded topic', () => {
     expect(text(await drain(instance, 'one'))).toEqual(['a']);
   });
 
-  it('takes up to 1,024 subscribers and says so past them', async () => {
+  it('has up to 1,024 subscribers, and refuses more with an error that says so', async () => {
     const instance = await withTopic();
     const names = Array.from({ length: limits.subscribersMax }, (_, index) => `s${index}`);
     await Promise.all(names.map((name) => instance.subscribe('news', { name })));

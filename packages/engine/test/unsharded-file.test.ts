@@ -1,4 +1,4 @@
-/** The rows of the unsharded queues: who gets which, and what that costs. */
+/** The rows of the unsharded queues: which message goes to whom, and the cost of finding it. */
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limits } from '../src/api/limits.ts';
@@ -36,7 +36,7 @@ function setUp() {
 }
 
 describe('the file of the unsharded queues', () => {
-  it('numbers messages in commit order over all queues, and hands each queue its own', () => {
+  it('numbers messages in commit order over all queues, and delivers each from its own queue', () => {
     const { file, enqueue, idsOf } = setUp();
     expect(enqueue(1, 2)).toEqual([{ shard: 0, firstSeq: 1, count: 2 }]);
     expect(enqueue(2, 40)).toEqual([{ shard: 0, firstSeq: 3, count: 40 }]);
@@ -48,7 +48,7 @@ describe('the file of the unsharded queues', () => {
     );
   });
 
-  it('never numbers a message as one before, whatever was consumed', () => {
+  it('never reuses the number of a consumed message', () => {
     const { file, enqueue } = setUp();
     enqueue(1, 3);
     const consumed = file
@@ -59,7 +59,7 @@ describe('the file of the unsharded queues', () => {
     expect(enqueue(1, 1)).toEqual([{ shard: 0, firstSeq: 4, count: 1 }]);
   });
 
-  it('delivers first what came back, with its count, to whichever process asks', () => {
+  it('delivers returned messages first, with their delivery count, to whichever process dequeues', () => {
     const { file, open, enqueue, idsOf } = setUp();
     const other = open();
     enqueue(1, 6);
@@ -78,7 +78,7 @@ describe('the file of the unsharded queues', () => {
     expect(file.counts(1)).toEqual({ enqueued: 6, consumed: 0, held: 6, ready: 0 });
   });
 
-  it('commits nothing of a transaction that consumes what this process does not hold', () => {
+  it('commits nothing of a transaction that consumes a message which its process does not hold', () => {
     const { file, open, enqueue } = setUp();
     enqueue(1, 4);
     const rows = [
@@ -95,7 +95,7 @@ describe('the file of the unsharded queues', () => {
     expect(file.counts(1)).toEqual({ enqueued: 5, consumed: 1, held: 3, ready: 1 });
   });
 
-  it('finds the next message by indexes alone, however many are held', () => {
+  it('finds the next message by indexes only, however many are held', () => {
     const { dir, file, enqueue } = setUp();
     enqueue(1, 1);
     file.claim({ queueId: 1, subscriber: 0 }, 1);
@@ -144,7 +144,7 @@ describe('the file of the unsharded queues', () => {
     expect(file.countStored(1)).toBe(0);
   });
 
-  it('forgets the subscribers of topics that are not in the catalog any more', () => {
+  it('deletes the subscribers of topics that are no longer in the catalog', () => {
     const { dir, file, open } = setUp();
     const subscriber = { id: 7, name: 'one', durable: true };
     file.changeSubscribers(2, [subscriber], []);

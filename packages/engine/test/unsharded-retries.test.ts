@@ -1,4 +1,4 @@
-/** Unsharded topics with a retry limit and a retry delay: counted for each subscriber, delayed, and finally moved. */
+/** Unsharded topics with a retry limit and a retry delay: attempts are counted for each subscriber, and messages delayed or moved. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -60,7 +60,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     });
   });
 
-  it('counts held messages that expire and sessions that close, of remote sessions too', async () => {
+  it('counts an attempt when a hold expires or a session is closed, remote sessions included', async () => {
     const instance = await setUp({ attemptsMax: 3 });
     await publish(instance, 'poison');
     const client = await openTestClient(instance);
@@ -92,7 +92,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     }
   });
 
-  it('delivers others during a retry delay, in which a message counts as held', async () => {
+  it('delivers other messages during a retry delay, and counts the delayed one as held', async () => {
     const instance = await setUp({ retryDelayMs: 60_000 });
     await publish(instance, 'late', 'next');
     const session = instance.openSession();
@@ -106,7 +106,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     expect(text(await session.dequeue('news', { subscriber: 'two', max: 5 }))).toEqual(['late', 'next']);
   });
 
-  it('moves nothing for a subscriber that was removed meanwhile', async () => {
+  it('moves no message for a subscriber that was removed meanwhile', async () => {
     const instance = await setUp({ attemptsMax: 1 });
     await publish(instance, 'a');
     const session = instance.openSession();
@@ -121,7 +121,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     expect(instance.queue('news')).toMatchObject({ enqueued: 1, consumed: 1 });
   });
 
-  it('keeps what was counted over a restart, which ends a delay', async () => {
+  it('keeps the attempt count over a restart, which ends a retry delay', async () => {
     const dir = makeFolder();
     const before = await setUp({ attemptsMax: 2, retryDelayMs: 60_000 }, dir);
     await publish(before, 'poison');
@@ -163,13 +163,13 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     expect(moved!.properties?.['exception-reason']).toBe('delivered 2 times without being consumed');
   });
 
-  it('hands on what is behind messages whose attempts are used up, to a waiting call too', async () => {
+  it('delivers the messages behind those whose attempts are used up, to a waiting call too', async () => {
     const dir = makeFolder();
     const instance = await setUp({ attemptsMax: 1 }, dir);
     await publish(instance, 'poison 1', 'poison 2');
     const session = instance.openSession();
     await session.dequeue('news', { ...one, max: 2 });
-    await instance.close(); // counted, and ready again
+    await instance.close(); // The attempt is counted, and the messages are ready again.
     const after = await openTestInstance({ dir });
     const [waiting, other] = [after.openSession(), after.openSession()];
     const served = waiting.dequeue('news', { ...one, waitMs: 30_000 });
@@ -183,7 +183,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     expect(exceptions.sort()).toEqual(['poison 1', 'poison 2']);
   });
 
-  it('keeps its exception queue: it cannot be dropped or converted before the topic is dropped', async () => {
+  it('needs its exception queue, which cannot be dropped or converted before the topic is dropped', async () => {
     const instance = await setUp({ attemptsMax: 1 });
     await expect(instance.dropQueue('news.exceptions')).rejects.toThrow(code('QUEUE_IN_USE'));
     await instance.dropQueue('news');

@@ -42,7 +42,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     return { dir, instance };
   }
 
-  it('stores a message once, with a row for each subscriber, until the last one has it', async () => {
+  it('stores a message once, with a row for each subscriber, until the last one has consumed it', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
     const { dir, instance } = await setUp({ subscribers: names });
     for (let i = 0; i < 10; i += 1) await publish(instance, [{ payload: `m${i}` }, { payload: `n${i}` }]);
@@ -58,7 +58,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     expect(instance.queue('news')).toMatchObject({ enqueued: 20, consumed: 20, ready: 0 });
   });
 
-  it('delivers by priority, then in the order of enqueue, and what was returned in its place', async () => {
+  it('delivers by priority, then in the order of enqueue, and a returned message in its old place', async () => {
     const { instance } = await setUp({ priorities: true });
     await publish(instance, [
       { payload: 'a' },
@@ -82,7 +82,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     expect(await take(instance, 'two')).toEqual(['d', 'b', 'e', 'a', 'c']);
   });
 
-  it('is one topic for all instances, whichever a message comes from', async () => {
+  it('is one topic for all instances, whichever of them a message is enqueued on', async () => {
     const { dir, instance: first } = await setUp();
     const second = await openTestInstance({ dir, instance: 2 });
     await publish(first, [{ payload: 'a' }]);
@@ -98,7 +98,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     expect(await take(first, 'two')).toEqual(['a', 'for two', 'b']);
   });
 
-  it('deletes what was for a removed subscriber alone, however much it is, and ends its waits and holds', async () => {
+  it('deletes the messages of a removed subscriber only, however many, and ends its waits and holds', async () => {
     const { dir, instance } = await setUp();
     const messages = limits.purgedRowsPerWrite + 5;
     const session = instance.openSession();
@@ -110,7 +110,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     const waiting = instance.openSession().dequeue('news', { subscriber: 'one', max: 1, waitMs: 0 });
     await waiting;
     await instance.unsubscribe('news', 'one');
-    await session.commit(); // what it held is gone, and nothing of it is left to consume
+    await session.commit(); // The held messages are deleted, so the commit consumes nothing.
     await expect(session.release('news', [held!.receipt])).rejects.toThrow(code('RECEIPT_STALE'));
     await expect(session.dequeue('news', { subscriber: 'one' })).rejects.toThrow(
       code('SUBSCRIBER_NOT_FOUND'),
@@ -162,7 +162,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     );
   });
 
-  it('commits with a queue of its kind in one transaction, under remote sessions too', async () => {
+  it('can be used with a queue of its kind in one transaction, by remote sessions too', async () => {
     const { instance } = await setUp();
     await instance.createQueue({ name: 'orders', kind });
     const client = await openTestClient(instance);
@@ -188,7 +188,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     await session.rollback();
   });
 
-  it('is shown by the views of the file, with each subscriber', async () => {
+  it('is shown in the views of the file, with each subscriber', async () => {
     const { dir, instance } = await setUp();
     await publish(instance, [{ payload: 'a' }, { payload: 'b' }, { payload: 'c', recipients: ['two'] }]);
     await take(instance, 'two', 1);
@@ -205,7 +205,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     ]);
   });
 
-  it('takes unknown recipients as temporary subscribers, if it may, until their last message is consumed', async () => {
+  it('if allowed, makes unknown recipients temporary subscribers until their last message is consumed', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir });
     const spec = { name: 'news', kind, type: 'topic', temporarySubscribers: true } as const;
@@ -251,7 +251,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     expect(checkFolder(dir).faults).toEqual([]);
   });
 
-  it('gives a message to who has the name of its recipient when it is committed', async () => {
+  it('gives a message to the subscriber that has the name of its recipient at the commit', async () => {
     const { instance } = await setUp();
     const session = instance.openSession();
     session.enqueue('news', { payload: 'a', recipients: ['one'] });
@@ -264,7 +264,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     expect(instance.queue('news')).toMatchObject({ enqueued: 2, consumed: 2 });
   });
 
-  it('has more temporary subscribers than there may be of others', async () => {
+  it('may have more temporary subscribers than the limit of other subscribers', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'news', kind, type: 'topic', temporarySubscribers: true });
     const names = Array.from({ length: limits.subscribersMax + 11 }, (_, index) => `guest ${index}`);
@@ -279,7 +279,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     expect(instance.subscribers('news')).toHaveLength(limits.subscribersMax + 8);
   });
 
-  it('goes with all its rows when it is dropped', async () => {
+  it('is dropped with all its rows', async () => {
     const { dir, instance } = await setUp();
     await publish(instance, [{ payload: 'a' }, { payload: 'b' }]);
     await instance.openSession().dequeue('news', { subscriber: 'one' });
@@ -289,7 +289,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
       expect(count(file, table)).toBe(0);
   });
 
-  it('refuses what its settings do not say', async () => {
+  it('refuses settings of other kinds of queue, and messages that its own settings do not allow', async () => {
     const { instance } = await setUp();
     const invalid = code('QUEUE_SPEC_INVALID');
     await expect(instance.createQueue({ name: 'q', kind, priorities: true })).rejects.toThrow(invalid);

@@ -27,14 +27,14 @@ function waitFor(waitMs: number, signal?: AbortSignal) {
 }
 
 describe('a call that waits', () => {
-  it('ends with nothing when its time is over', async () => {
+  it('ends without messages when its time is over', async () => {
     const { waiter, passed } = waitFor(100);
     expect(await passed(99)).toBeUndefined();
     expect(await passed(1)).toEqual([]);
     expect(waiter.finish([message])).toBe(false);
   });
 
-  it('gets the messages that were on their way when its time was over', async () => {
+  it('gets messages that were still being read when its time was over', async () => {
     const { waiter, passed } = waitFor(100);
     waiter.expect();
     expect(await passed(500)).toBeUndefined();
@@ -42,7 +42,7 @@ describe('a call that waits', () => {
     expect(await passed(0)).toEqual([message]);
   });
 
-  it('ends late if there were none, or waits on for the rest of its time', async () => {
+  it('ends late if that read finds none, or waits for the rest of its time', async () => {
     const late = waitFor(100);
     late.waiter.expect();
     await late.passed(500);
@@ -57,7 +57,7 @@ describe('a call that waits', () => {
     expect(await early.passed(1)).toEqual([]);
   });
 
-  it('ends at once when it is given up, whatever is on its way', async () => {
+  it('ends at once when it is aborted, even during a read', async () => {
     const abort = new AbortController();
     const { waiter, passed } = waitFor(100, abort.signal);
     waiter.expect();

@@ -1,2 +1,2 @@
-/** For `vi.waitFor`, whose own limit of a second a busy machine exceeds. */
+/** Options of `vi.waitFor`, whose default limit of a second is too short on a busy machine. */
 export const waiting = { timeout: 30_000, interval: 10 } as const;

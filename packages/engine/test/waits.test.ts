@@ -15,14 +15,14 @@ const waitsOf = (recorder: WaitRecorder) =>
   recorder.snapshot().find((wait) => wait.event === 'log file sync')!;
 
 describe('wait events', () => {
-  it('count and add up', () => {
+  it('are counted, and their times added up', () => {
     const recorder = new WaitRecorder({ clock: nodePorts.clock });
     recorder.record(logFileSync, 2);
     recorder.record(logFileSync, 3);
     expect(waitsOf(recorder)).toMatchObject({ class: 'commit', emulated: false, waits: 2, totalMs: 5 });
   });
 
-  it('give a quantile within a bucket of the true one', () => {
+  it('have quantiles that are within a bucket of the true ones', () => {
     const ms = fc.double({ min: 0.002, max: 20_000, noNaN: true });
     fc.assert(
       fc.property(
@@ -40,7 +40,7 @@ describe('wait events', () => {
     );
   });
 
-  it('have no quantile without waits', () => {
+  it('have no quantiles before the first wait', () => {
     expect(waitQuantileMs(waitsOf(new WaitRecorder({ clock: nodePorts.clock })).buckets, 0.99)).toBe(0);
   });
 });
@@ -52,7 +52,7 @@ describe('the registry', () => {
     about: 'a latch of this test',
   } as const;
 
-  it('takes events of a module that is loaded after a recorder was made, and counts their waits in the time book', () => {
+  it('accepts events of a module that is loaded after the recorder was made, and counts their waits in the time book', () => {
     let nowMs = 0;
     const recorder = new WaitRecorder({ clock: { monotonicMs: () => nowMs } });
     const time = recorder.openSession();
@@ -79,14 +79,14 @@ describe('the registry', () => {
     expect(recorder.sessionTimes()).toMatchObject({ elapsedMs: 60, waitMs: 60, unnamedMs: 0 });
   });
 
-  it('knows an event that is registered again, and refuses another meaning of its name', () => {
+  it('accepts the same event again, and refuses another event of the same name', () => {
     const event = registerWaitEvent(latch);
     expect(registerWaitEvent({ ...latch })).toBe(event);
     expect(waitEvents().filter(({ name }) => name === latch.name)).toEqual([event]);
     expect(() => registerWaitEvent({ ...latch, class: 'network' })).toThrow(RangeError);
   });
 
-  it('knows an event or a counter of another copy of the engine by its name', () => {
+  it('recognizes an event or a counter of another copy of the engine by its name', () => {
     const recorder = new WaitRecorder({ clock: nodePorts.clock });
     recorder.record({ ...logFileSync, index: 0 }, 2);
     recorder.record({ ...logFileSync, index: 999 }, 3);
@@ -95,7 +95,7 @@ describe('the registry', () => {
     expect(recorder.counters()).toMatchObject({ [commitWriteMs.name]: 4 });
   });
 
-  it('has counters too, which a recorder shows from the moment they are registered', () => {
+  it('has counters too, which a recorder shows as soon as they are registered', () => {
     const recorder = new WaitRecorder({ clock: nodePorts.clock });
     const info = { name: 'test spins', unit: 'spins', about: 'spins of this test' };
     const spins = registerCounter(info);

@@ -25,7 +25,7 @@ describe('the order of a lock', () => {
     expect(log.slice(2)).toEqual(['grant b', 'recall b', 'grant c']);
   });
 
-  it('passes on what a client had that left, and forgets one that waited', () => {
+  it('passes the lock on when its holder leaves, and removes a leaving client that waits', () => {
     const log: string[] = [];
     const order = new LockQueue();
     const [a, b, c] = ['a', 'b', 'c'].map((name) => client(name, log));
@@ -33,13 +33,13 @@ describe('the order of a lock', () => {
     order.remove(b!);
     order.remove(a!);
     expect(log).toEqual(['grant a', 'recall a', 'grant c']);
-    order.release(a!); // not the holder: nothing happens
+    order.release(a!); // Client `a` is not the holder, so nothing happens.
     expect(log).toHaveLength(3);
   });
 });
 
 describe('the write lock', () => {
-  it('lets several take turns, and another takes over when the one that keeps the order leaves', async () => {
+  it('is taken in turn by several processes, and another one keeps the order when the one that did leaves', async () => {
     const dir = makeFolder();
     const locks = [1, 2, 3].map(() => new WriteLock({ dir, ports: nodePorts, onWaited: () => undefined }));
     const log: number[] = [];
@@ -57,7 +57,7 @@ describe('the write lock', () => {
     await Promise.all(locks.map((lock) => lock.close()));
   });
 
-  it('passes an error of the work on and serves the next call', async () => {
+  it('passes on an error of the work, and serves the next call', async () => {
     const dir = makeFolder();
     const lock = new WriteLock({ dir, ports: nodePorts, onWaited: () => undefined });
     await expect(
@@ -69,7 +69,7 @@ describe('the write lock', () => {
     await lock.close();
   });
 
-  it('is held by the session whose work runs, or by the instance, and by nobody in between', async () => {
+  it('is held by the session or instance whose work runs, and by none in between', async () => {
     const waits = new WaitRecorder({ clock: nodePorts.clock });
     const holder = waits.openHolderSlot<WriteLockHolder>(writeLock, idOfHolder);
     const lock = new WriteLock({ dir: makeFolder(), ports: nodePorts, onWaited: () => undefined, holder });
@@ -90,7 +90,7 @@ describe('the write lock', () => {
     await lock.close();
   });
 
-  it('tells a wait for another process from one for sessions of its own', async () => {
+  it('distinguishes waits for another process from waits for sessions of the same process', async () => {
     const dir = makeFolder();
     let nowMs = 0;
     const ports = { ...nodePorts, clock: { ...nodePorts.clock, monotonicMs: () => nowMs } };
@@ -106,10 +106,10 @@ describe('the write lock', () => {
       nowMs += 10;
     };
     await first!.run('commit', () => undefined, waits.openSession());
-    // One process: a session that waits for two others of it.
+    // One process only: a session waits for two other sessions.
     await Promise.all([1, 2, 3].map(() => first!.run('commit', write, waits.openSession())));
     expect(elsewhereMs).toEqual([0, 0]);
-    // The first process writes once more after it was asked for the lock.
+    // The first process writes once more after the lock was recalled.
     const kept = first!.run('commit', write, waits.openSession());
     await Promise.all([kept, second!.run('commit', write, waits.openSession())]);
     expect(elsewhereMs).toEqual([0, 10]);
