@@ -1,11 +1,11 @@
-/** A buffered queue in a cluster: a killed process takes its buffered messages with it, says so, and nothing else is lost. */
+/** A buffered queue in a cluster: the buffered messages of a killed process are lost, their number is reported, and nothing else is lost. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type ClusterEvent, connectCluster, startCluster } from '../../src/index.ts';
 import { makeFolder, text } from '../folder.ts';
 
-/** As the last sample in the file of the instance has it. */
+/** The depth in the last sample that the instance has written to its file. */
 function sampledDepth(dir: string, instance: number, queue: string): number | undefined {
   const file = new Database(join(dir, `instance-${instance}.db`), { readonly: true });
   try {
@@ -16,7 +16,7 @@ function sampledDepth(dir: string, instance: number, queue: string): number | un
   }
 }
 
-it('loses with a killed process what was buffered there, reports how much, and goes on', {
+it('loses the messages buffered in a killed process, reports how many, and continues', {
   timeout: 60_000,
 }, async () => {
   const dir = makeFolder();

@@ -1,4 +1,4 @@
-/** All instances of a cluster as one client sees them. */
+/** One client for all instances of a cluster. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   type Cluster,
@@ -21,7 +21,7 @@ async function start(instances: number): Promise<{ cluster: Cluster; client: Clu
   return { cluster, client };
 }
 
-/** Enqueues to all instances; returns the payloads of each session. */
+/** Enqueues by several sessions, which are spread over the instances. Returns the payloads of each session. */
 async function fill(client: ClusterClient, sessions: number, each = 10): Promise<string[][]> {
   return Promise.all(
     Array.from({ length: sessions }, async (_, sessionIndex) => {
@@ -51,7 +51,7 @@ const spreadOver = async (cluster: Cluster) => {
 };
 
 describe('a client of a cluster', () => {
-  it('spreads its sessions, and dequeues from all, each session in order', async () => {
+  it('spreads its sessions over the instances and dequeues from all of them, in the order of each enqueuing session', async () => {
     const { cluster, client } = await start(2);
     const payloads = await fill(client, 6);
     expect(await spreadOver(cluster)).toBe(2);
@@ -77,7 +77,7 @@ describe('a client of a cluster', () => {
     expect(await aborted).toEqual([]);
   });
 
-  it('finishes messages by receipts, those of one instance in a call', async () => {
+  it('settles messages by receipts, in one call only those of one instance', async () => {
     const { client } = await start(2);
     await fill(client, 4, 1);
     const session = client.openSession();
@@ -101,7 +101,7 @@ describe('a client of a cluster', () => {
     await expect(session.extend('q', some, 1_000)).rejects.toThrow(code('RECEIPT_STALE'));
   });
 
-  it('streams payloads to an instance and from whichever has them', async () => {
+  it('uploads a streamed payload to one instance and reads it from whichever instance has it', async () => {
     const { client } = await start(2);
     const bytes = 2 * 1024 * 1024;
     const session = client.openSession();
@@ -123,7 +123,7 @@ describe('a client of a cluster', () => {
     expect(await client.queue('q')).toMatchObject({ consumed: 2, held: 0 });
   });
 
-  it('keeps a transaction on one instance: what it dequeued and what it enqueues', async () => {
+  it('keeps the dequeues and enqueues of a transaction on one instance', async () => {
     const { client } = await start(2);
     await fill(client, 4, 1);
     const session = client.openSession();
@@ -138,7 +138,7 @@ describe('a client of a cluster', () => {
     expect(await client.queue('q')).toMatchObject({ ready: 4, held: 0 });
   });
 
-  it('pages through what all instances hold, and changes a queue on all', async () => {
+  it('pages through the messages of all instances, and starts, stops and drops a queue on all of them', async () => {
     const { client } = await start(2);
     const payloads = (await fill(client, 4, 3)).flat();
     const seen: string[] = [];
@@ -166,7 +166,7 @@ describe('a client of a cluster', () => {
     expect(await client.queues()).toEqual([]);
   });
 
-  it('finds an instance where it is served, and leaves a removed one', {
+  it('finds an instance wherever it is served, and stops using a removed one', {
     timeout: 60_000,
   }, async () => {
     const { cluster, client } = await start(2);
@@ -174,7 +174,7 @@ describe('a client of a cluster', () => {
     const enqueueAll = (payload: string) =>
       Promise.all(
         sessions.map(async (session) => {
-          // Not committed is an answer like another: the transaction is made again.
+          // The answer that it did not commit is final, so the transaction is repeated.
           for (let done = false; !done; ) {
             session.enqueue('q', { payload });
             done = await session.commit().then(

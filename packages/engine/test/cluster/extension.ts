@@ -1,4 +1,4 @@
-/** What the processes of a cluster run beside their instance: it leaves a file that tells what it was given. */
+/** An extension that the processes of a cluster run beside their instance. It writes the arguments that it was given to a file. */
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json, ProcessExtension, ProcessHost } from '../../src/index.ts';

@@ -1,4 +1,4 @@
-/** Processes of a cluster that die, stop or hang under load: others host their instances, and nothing is lost or duplicated. */
+/** When processes of a cluster die, stop or hang under load, others host their instances, and nothing is lost or duplicated. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { editCatalog } from '../support/edit-catalog.ts';
 import { expectSound, readLedger, readLeft } from './ledger.ts';
 import { MemberProcess } from './member-process.ts';
 
-/** Processes that are killed or stopped one after another. */
+/** How many processes are killed or stopped one after the other. */
 const lostCount = isTorture ? 6 : 3;
 
 interface TestCluster {
@@ -22,7 +22,7 @@ interface TestCluster {
   members: MemberProcess[];
 }
 
-/** Processes at work, each on its own instance; a fault is built into the first one. */
+/** Starts processes under load, each on its own instance. The first one may have a planted fault. */
 async function startMembers(count: number, fault: { hangFlag?: string } = {}): Promise<TestCluster> {
   const folder = makeFolder();
   const [dir, log] = [join(folder, 'data'), join(folder, 'acknowledged.log')];
@@ -37,12 +37,12 @@ async function startMembers(count: number, fault: { hangFlag?: string } = {}): P
     (instance) =>
       new MemberProcess({ dir, log, instance, writerSilentMsMax: 600 }, instance === 1 ? fault : {}),
   );
-  await Promise.all(members.map((member, index) => member.working(index + 1)));
-  await Promise.all(members.map((member) => member.watch()));
+  await Promise.all(members.map((member, index) => member.untilInService(index + 1)));
+  await Promise.all(members.map((member) => member.startFailover()));
   return { dir, log, instances, members };
 }
 
-/** The one survivor that took the instance over. */
+/** Resolves with the process that took the instance over. */
 async function survivor(members: readonly MemberProcess[], instance: number): Promise<MemberProcess> {
   return Promise.race(
     members.map(async (member) => {
@@ -52,7 +52,7 @@ async function survivor(members: readonly MemberProcess[], instance: number): Pr
   );
 }
 
-/** All shut down cleanly without taking over from each other; what they recorded must agree with what is in the files. */
+/** Shuts all processes down without takeovers, and compares what they recorded with the content of the files. */
 async function endAndCheck({ dir, log, instances, members }: TestCluster): Promise<void> {
   const running = members.filter((member) => member.ended === undefined);
   for (const member of running) member.child.send('stop-failover');
@@ -76,7 +76,7 @@ describe('a cluster under load', () => {
     const killedAt = Date.now();
     first.child.kill('SIGKILL');
     const host = await survivor(others, 1);
-    report('kill -9', killedAt, await host.working(1));
+    report('kill -9', killedAt, await host.untilInService(1));
     expect(host.events('instance:taken-over')).toMatchObject([
       { instance: 1, fromPid: first.pid, killed: false },
     ]);
@@ -85,7 +85,7 @@ describe('a cluster under load', () => {
     const startedAt = Date.now();
     const returned = new MemberProcess({ dir, log, instance: 1 });
     members.push(returned);
-    report('return of the process', startedAt, await returned.working(1));
+    report('return of the process', startedAt, await returned.untilInService(1));
     const back = await host.event('instance:returned', 1);
     expect(back).toMatchObject({ toPid: returned.pid });
     const [taken] = returned.events('lease:acquired');
@@ -100,7 +100,7 @@ describe('a cluster under load', () => {
     const stoppedAt = Date.now();
     first.child.kill('SIGSTOP');
     await other.event('instance:taken-over', 1);
-    report('SIGSTOP', stoppedAt, await other.working(1));
+    report('SIGSTOP', stoppedAt, await other.untilInService(1));
     expect(other.events('instance:taken-over')).toMatchObject([
       { instance: 1, fromPid: first.pid, killed: true },
     ]);
@@ -115,24 +115,24 @@ describe('a cluster under load', () => {
     const hungAt = Date.now();
     writeFileSync(hangFlag, '');
     await other.event('instance:taken-over', 1);
-    report('hung writer', hungAt, await other.working(1));
+    report('hung writer', hungAt, await other.untilInService(1));
     expect(await first.untilEnded()).toEqual({ exitCode: null, signal: 'SIGKILL' });
     await endAndCheck(cluster);
   });
 
-  it('takes an instance over at once when its process shuts down cleanly', { timeout: 60_000 }, async () => {
+  it('takes over an instance at once when its process shuts down cleanly', { timeout: 60_000 }, async () => {
     const cluster = await startMembers(2);
     const [first, other] = cluster.members as [MemberProcess, MemberProcess];
     const leftAt = Date.now();
     const left = first.leave();
     await other.event('instance:taken-over', 1);
-    report('clean shutdown', leftAt, await other.working(1));
+    report('clean shutdown', leftAt, await other.untilInService(1));
     await left;
     expect(other.events('instance:taken-over')[0]).not.toHaveProperty('fromPid');
     await endAndCheck(cluster);
   });
 
-  it('has one host for each instance through kills and stops, survivors racing for every one', {
+  it('has one host for each instance through kills and stops, with survivors racing for each', {
     timeout: 120_000,
   }, async () => {
     const seed = drawnSeed;
@@ -147,7 +147,7 @@ describe('a cluster under load', () => {
       const others = current.filter((member) => member !== lost);
       const before = others.map((member) => member.events('instance:taken-over').length);
       lost.child.kill(next() < 0.5 ? 'SIGKILL' : 'SIGSTOP');
-      await lost.untilEnded(); // a stopped one is killed by the process that takes over
+      await lost.untilEnded(); // The process that takes over kills a stopped one first.
       const count = () =>
         others.reduce((sum, m, i) => sum + m.events('instance:taken-over').length - before[i]!, 0);
       while (count() === 0) await Promise.race(others.map((member) => member.next()));
@@ -155,8 +155,8 @@ describe('a cluster under load', () => {
       const returned = new MemberProcess({ dir, log, instance });
       members.push(returned);
       current[index] = returned;
-      await returned.watch();
-      await returned.working(instance);
+      await returned.startFailover();
+      await returned.untilInService(instance);
       expect(count()).toBe(1);
     }
     await endAndCheck(cluster);
@@ -168,8 +168,8 @@ describe('a cluster under load', () => {
     first.child.kill('SIGKILL');
     await survivor([second, last], 1);
     second.child.kill('SIGKILL');
-    await last.working(1);
-    await last.working(2);
+    await last.untilInService(1);
+    await last.untilInService(2);
     await endAndCheck(cluster);
   });
 });
@@ -188,17 +188,17 @@ describe('a claim of an earlier boot', () => {
     membership.addMember(2);
     const claim = membership.claim(1, 'owner');
     membership.close();
-    // The pid is this test's own, the start that of another boot; its last heartbeat promises a lease of days.
+    // The claim has the pid of this test and a start time of another boot. Its last heartbeat is valid for days.
     editCatalog(dir, "UPDATE host SET pid_started = 'earlier-boot/' || pid_started");
     const leases = new LeaseFile(dir);
     leases.writeBlocking({ instance: 1, claim, epoch: 1, pid: process.pid, expiresAtMs: 1e12 });
     leases.close();
 
     const member = new MemberProcess({ dir, log, instance: 2 });
-    await member.watch();
+    await member.startFailover();
     const taken = await member.event('instance:taken-over', 1);
     expect(taken).toMatchObject({ fromPid: process.pid, killed: false });
-    await member.working(1);
+    await member.untilInService(1);
     await endAndCheck({ dir, log, instances: [1, 2], members: [member] });
   });
 });
@@ -208,9 +208,9 @@ describe('a stopped process that resumes after its instance was taken', () => {
     const cluster = await startMembers(1);
     const [stopped] = cluster.members as [MemberProcess];
     const { dir, log } = cluster;
-    await stopped.calm(); // stopped inside a commit it would keep the lock on its file
+    await stopped.quiesce(); // If it were stopped inside a commit it would keep the lock on its file.
     stopped.child.kill('SIGSTOP');
-    // As an operator might: nobody else is there to end the process, and the instance is needed.
+    // An operator might do this: no other process is there to end the stopped one, and the instance is needed.
     editCatalog(dir, 'DELETE FROM host');
     const taken = await openInstance({ dir, partitionMessagesMax: 64 });
     const session = taken.openSession();
@@ -233,7 +233,7 @@ describe('a stopped process that resumes after its instance was taken', () => {
     expect(ledger.consumed.length).toBe(consumedBefore);
     const { ready, held } = taken.queue('q');
     const left: string[] = [];
-    // After a restart a call brings what is in memory by then.
+    // After a restart a dequeue returns only the messages that have been read into memory by then.
     while (left.length < ready + held) {
       for (const message of await session.dequeue('q', { max: 10_000, waitMs: 10_000 }))
         left.push(message.payload.toString());

@@ -1,6 +1,6 @@
 /**
- * Messages are enqueued on one instance and dequeued on another, while the processes of one, the other or both are killed,
- * stopped and started again. A longer run: `FORWARDING_FAULTS=100 npx vitest run packages/engine/test/cluster/forwarding-kills.test.ts`.
+ * Messages are enqueued on one instance and dequeued on another, while the process of either or both is killed, stopped and started
+ * again. For a longer run: `FORWARDING_FAULTS=100 npx vitest run packages/engine/test/cluster/forwarding-kills.test.ts`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -11,11 +11,11 @@ import { RemoteLoad } from './remote-load.ts';
 
 const owner = 1;
 const receiver = 2;
-/** Also sends; it is killed only together with all others, and takes over from them. */
+/** The third instance also sends. It is killed only together with all others, and takes over from them. */
 const other = 3;
 const instances = [owner, receiver, other];
 
-/** Who is killed at once; whether a survivor has the time to take over before they are started again. */
+/** Which processes are killed at once, and whether a survivor has time to take over before they are started again. */
 const kinds = [
   { killed: [owner], takenOver: true },
   { killed: [receiver], takenOver: true },
@@ -28,8 +28,8 @@ const faults = Number(process.env.FORWARDING_FAULTS ?? kinds.length);
 const pauseMsMax = 150;
 
 async function until(cluster: Cluster, holds: (instance: InstanceTopology) => boolean): Promise<void> {
-  const look = () => expect(cluster.topology().every(holds)).toBe(true);
-  await vi.waitFor(look, { timeout: 120_000, interval: 10 });
+  const check = () => expect(cluster.topology().every(holds)).toBe(true);
+  await vi.waitFor(check, { timeout: 120_000, interval: 10 });
 }
 
 it(`${faults} kills while messages move lose nothing, duplicate nothing and keep the order`, {
@@ -42,7 +42,7 @@ it(`${faults} kills while messages move lose nothing, duplicate nothing and keep
     dir: makeFolder(),
     instances: instances.length,
     partitionMessagesMax: 64,
-    restart: false, // the test does
+    restart: false, // The test restarts processes itself.
   });
   onTestFinished(() => cluster.close());
   const remotes = await Promise.all(instances.map((instance) => connect({ dir: cluster.dir, instance })));

@@ -1,6 +1,6 @@
 /**
- * Loaded before a process of a cluster (`--import`), and with it in each of its threads: once the file named by
- * HANG_WRITER exists, the writer threads hang for good in the middle of their next commit, with the lock on their file.
+ * Loaded by `--import` into a process of a cluster and all of its threads. Once the file named by HANG_WRITER exists, the writer threads
+ * hang for good in the middle of their next commit, with the lock on their file.
  */
 import { existsSync } from 'node:fs';
 import { threadName } from 'node:worker_threads';

@@ -1,5 +1,5 @@
 /**
- * What processes under load wrote down, held against what the queue holds in the end.
+ * Compares the log of processes under load with the messages that are left in the queue.
  *
  *     e 17-1.3   is about to commit message 3 of enqueuer 17-1      E 17-1.3   that commit was acknowledged
  *     d 17-1.3   is about to commit its consumption                 D 17-1.3   acknowledged
@@ -12,7 +12,7 @@ export interface Ledger {
   tried: Set<string>;
   enqueued: Set<string>;
   consumptionTried: Set<string>;
-  /** In the order of the acknowledgements. */
+  /** Consumed messages in the order of the acknowledgements. */
   consumed: string[];
 }
 
@@ -33,7 +33,7 @@ export function readLedger(log: string): Ledger {
   return ledger;
 }
 
-/** What the queue `q` of these instances holds, in the order of delivery; nothing is consumed. */
+/** Payloads in the queue `q` of these instances, in the order of delivery. None of them is consumed. */
 export async function readLeft(dir: string, instances: readonly number[]): Promise<string[]> {
   const left: string[] = [];
   for (const id of instances) {
@@ -45,16 +45,16 @@ export async function readLeft(dir: string, instances: readonly number[]): Promi
       left.push(...messages.map((message) => message.payload.toString()));
     }
     expect(instance.queue('q').ready).toBe(0);
-    await instance.close(); // rolls back
+    await instance.close(); // The close rolls the dequeues back.
   }
   return left;
 }
 
-/** Each enqueuer commits in the order of its numbers to one shard of one instance, and one session at a time dequeues there. */
+/** Expects ascending numbers per enqueuer: each enqueues to one shard of one instance, where one session at a time dequeues. */
 export function expectSound(ledger: Ledger, left: readonly string[]): void {
   const live = new Set(left);
   const consumed = new Set(ledger.consumed);
-  expect(live.size, 'there twice').toBe(left.length);
+  expect(live.size, 'stored twice').toBe(left.length);
   expect(consumed.size, 'consumed twice').toBe(ledger.consumed.length);
   expect(
     [...left, ...ledger.consumed].filter((id) => !ledger.tried.has(id)),
@@ -62,7 +62,7 @@ export function expectSound(ledger: Ledger, left: readonly string[]): void {
   ).toEqual([]);
   expect(
     left.filter((id) => consumed.has(id)),
-    'back after a committed dequeue',
+    'left after a committed dequeue',
   ).toEqual([]);
   const lost = [...ledger.enqueued].filter((id) => !live.has(id) && !ledger.consumptionTried.has(id));
   expect(lost, 'lost').toEqual([]);

@@ -1,4 +1,4 @@
-/** A `member-worker.ts` as its test sees it. */
+/** A process that runs `member-worker.ts`. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
@@ -14,7 +14,7 @@ export class MemberProcess {
     const hangs = fault.hangFlag !== undefined;
     this.child = fork(new URL('./member-worker.ts', import.meta.url), [JSON.stringify(options)], {
       execArgv: hangs ? ['--import', new URL('./hang-writer.ts', import.meta.url).href] : [],
-      // From sources: in a bundle the writer thread has a SQLite of its own, which the fault would not reach.
+      // The engine is loaded from its sources, since the planted fault does not reach the SQLite in a bundle's writer thread.
       env: { ...process.env, ...(hangs ? { HANG_WRITER: fault.hangFlag, NODE_OPTIONS: '' } : {}) },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
@@ -37,31 +37,31 @@ export class MemberProcess {
     for (const watcher of this.#watchers) watcher();
   }
 
-  /** The first message, early or late, for which `find` gives something. Rejects if the process ends before. */
+  /** Resolves with the first result of `find` for a message, past or future. Rejects if the process ends before. */
   until<T>(find: (message: FromMember) => T | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
-      const look = () => {
+      const check = () => {
         for (const message of this.#messages) {
           const found = find(message);
           if (found === undefined) continue;
-          this.#watchers.delete(look);
+          this.#watchers.delete(check);
           return resolve(found);
         }
         if (this.ended !== undefined) reject(new Error(`the process ended: ${JSON.stringify(this.ended)}`));
       };
-      this.#watchers.add(look);
-      look();
+      this.#watchers.add(check);
+      check();
     });
   }
 
-  /** Resolves with the next message, or the end of the process. */
+  /** Resolves at the next message, or when the process ends. */
   next(): Promise<void> {
     return new Promise((resolve) => {
-      const look = () => {
-        this.#watchers.delete(look);
+      const check = () => {
+        this.#watchers.delete(check);
         resolve();
       };
-      this.#watchers.add(look);
+      this.#watchers.add(check);
     });
   }
 
@@ -70,14 +70,14 @@ export class MemberProcess {
     return this.ended!;
   }
 
-  /** It hosts its own instance, and takes over others from now on. */
-  async watch(): Promise<void> {
+  /** Waits until the process hosts its own instance, and then lets it take over others. */
+  async startFailover(): Promise<void> {
     await this.until((message) => (message.type === 'joined' ? true : undefined));
     this.child.send('start-failover');
   }
 
-  /** The instance is in service in this process: a consumption on it was acknowledged. */
-  working(instance: number): Promise<number> {
+  /** Resolves when a consumption on the instance was acknowledged in this process, with the time of that. */
+  untilInService(instance: number): Promise<number> {
     return this.until((message) =>
       message.type === 'working' && message.instance === instance ? message.atMs : undefined,
     );
@@ -97,10 +97,10 @@ export class MemberProcess {
     );
   }
 
-  /** Resolves when no transaction is under way in it; sent `work`, it continues. */
-  async calm(): Promise<void> {
-    this.child.send('calm');
-    await this.until((message) => (message.type === 'calm' ? true : undefined));
+  /** Resolves when no transaction is under way in the process. It continues when it is sent `work`. */
+  async quiesce(): Promise<void> {
+    this.child.send('quiesce');
+    await this.until((message) => (message.type === 'quiesced' ? true : undefined));
   }
 
   async leave(): Promise<void> {

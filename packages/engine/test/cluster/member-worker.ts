@@ -1,7 +1,7 @@
 /**
- * A process of a cluster under load: whatever instance it hosts, its own or one taken over, two sessions enqueue to it and one
- * dequeues, and all that is tried and acknowledged is written down (`ledger.ts` reads it). A line is written by one system
- * call, so what the line says happened before a kill.
+ * A process of a cluster under load: on each instance that it hosts, its own or one taken over, two sessions enqueue and one dequeues.
+ * It logs what is attempted and what is acknowledged (`ledger.ts` reads the log). Each line is written by one system call, so a kill
+ * loses none.
  */
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -20,11 +20,11 @@ export interface MemberWorkerOptions {
 export type FromMember =
   | { type: 'joined' }
   | { type: 'event'; event: ClusterEvent }
-  /** The first consumption on an instance was acknowledged: it is in service here. */
+  /** The first consumption on an instance was acknowledged, so the instance is in service in this process. */
   | { type: 'working'; instance: number; atMs: number }
-  /** No transaction is under way, and none is begun until told to. */
-  | { type: 'calm' }
-  /** A session met this error, and all of its instance here end with it. */
+  /** No transaction is under way, and none begins before the command `work`. */
+  | { type: 'quiesced' }
+  /** A session got this error, which ends all sessions of the instance in this process. */
   | { type: 'refused'; instance: number; operation: string; code: string };
 
 const options = JSON.parse(process.argv[2]!) as MemberWorkerOptions;
@@ -36,20 +36,20 @@ const note = (mark: string, ids: readonly string[]) =>
 const enqueuers = 2;
 const operations = 7;
 const backlogMax = 300;
-/** Of a session after each transaction: CPU is left for the processes that recover. */
+/** Pause of a session after each transaction, which leaves CPU for recovering processes. */
 const pauseMs = 8;
 let lastEnqueuer = 0;
-/** Sessions begin nothing as long as this is pending: they wait at the gate. */
-let calm: PromiseWithResolvers<void> | undefined;
+/** While this is pending, sessions begin no transaction. */
+let quiesce: PromiseWithResolvers<void> | undefined;
 let sessions = 0;
-let atGate = 0;
+let sessionsWaiting = 0;
 
-async function gate(): Promise<void> {
-  if (calm === undefined) return;
-  atGate += 1;
-  if (atGate === sessions) send({ type: 'calm' });
-  await calm.promise;
-  atGate -= 1;
+async function waitWhileQuiesced(): Promise<void> {
+  if (quiesce === undefined) return;
+  sessionsWaiting += 1;
+  if (sessionsWaiting === sessions) send({ type: 'quiesced' });
+  await quiesce.promise;
+  sessionsWaiting -= 1;
 }
 
 class Load {
@@ -100,7 +100,7 @@ class Load {
     try {
       const session = this.#instance.openSession();
       for (let turn = 0; !this.#stopping; turn += 1) {
-        await gate();
+        await waitWhileQuiesced();
         await work(session, turn);
         await pause(pauseMs);
       }
@@ -125,16 +125,16 @@ const member = await ClusterMember.join({
   serve: async (instance) => new Load(instance),
   onEvent: (event) => send({ type: 'event', event }),
 });
-process.on('message', async (command: 'start-failover' | 'calm' | 'work' | 'stop-failover' | 'leave') => {
+process.on('message', async (command: 'start-failover' | 'quiesce' | 'work' | 'stop-failover' | 'leave') => {
   if (command === 'start-failover') return member.startFailover();
   if (command === 'stop-failover') return member.stopFailover();
-  if (command === 'calm') {
-    calm = Promise.withResolvers();
+  if (command === 'quiesce') {
+    quiesce = Promise.withResolvers();
     return;
   }
   if (command === 'work') {
-    calm?.resolve();
-    calm = undefined;
+    quiesce?.resolve();
+    quiesce = undefined;
     return;
   }
   await member.leave();

@@ -10,7 +10,7 @@ import {
 import { RestartPolicy } from '../../src/model/restart-policy.ts';
 import { SupervisedCase } from './virtual-cluster.ts';
 
-/** How a supervised process gets into each state. */
+/** Commands that bring a supervised process into each state. */
 const ways: Readonly<Record<ProcessState, readonly ProcessCommand[]>> = {
   stopped: [],
   starting: ['start'],
@@ -44,7 +44,7 @@ describe('the life of an instance’s process', () => {
     expect(subject.state).toBe(pair.state);
   });
 
-  it('counts on a process that serves, starts or will be started to host instances, and on no other', () => {
+  it('expects instances to be hosted by a process that runs, starts or will be restarted, and by no other', () => {
     expect(processLife.states.filter(canHost)).toEqual(['starting', 'running', 'backingOff']);
   });
 });
@@ -67,22 +67,22 @@ describe('pauses before a restart', () => {
     });
   };
 
-  it('there is none after a healthy process', () => {
+  it('are zero after a healthy process', () => {
     expect(pausesAfter([2_000, 60_000, 2_000])).toEqual([0, 0, 0]);
   });
 
-  it('they double while no process opens its instance, until the policy is exhausted', () => {
+  it('double while processes fail to open their instance, until the policy is exhausted', () => {
     const ends = Array.from({ length: 8 }, () => undefined);
     expect(pausesAfter(ends)).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 'exhausted']);
   });
 
-  it('they stay shorter for processes that serve for a moment, which are tried for longer', () => {
+  it('stay shorter after processes that served for a moment, which are restarted more often', () => {
     const pauses = pausesAfter(Array.from({ length: 32 }, () => 1_999));
     expect(pauses.slice(0, 5)).toEqual([100, 200, 400, 800, 1_000]);
     expect(pauses.indexOf('exhausted')).toBe(31);
   });
 
-  it('a healthy process starts both counts over, one that opened its instance that of failed starts', () => {
+  it('start over after a healthy process; an opened instance resets only the count of failed starts', () => {
     expect(pausesAfter([undefined, undefined, 10, undefined, 2_000, undefined])).toEqual([
       100, 200, 100, 200, 0, 100,
     ]);

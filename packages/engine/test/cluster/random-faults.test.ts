@@ -1,5 +1,5 @@
 /**
- * Processes of a cluster are killed, stopped, resumed and started again at random, one or all at once, under remote load. A
+ * Processes of a cluster are killed, stopped, resumed and started again at random, one or all at once, under remote load. For a
  * longer run: `CLUSTER_FAULTS=300 npx vitest run packages/engine/test/cluster/random-faults.test.ts`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,7 +16,7 @@ const pauseMsMax = 1_200;
 
 type Fault = (cluster: Cluster, instance: number, next: () => number) => Promise<void>;
 
-/** It may be down from the fault before, or be ended while it is stopped. */
+/** Ignores that the process is not running: an earlier fault may have ended it, or it may be killed while it is stopped. */
 async function ifRunning(act: () => void | Promise<void>): Promise<void> {
   try {
     await act();
@@ -38,7 +38,7 @@ const kinds: readonly Fault[] = [
     for (const each of instances) await kill(cluster, each);
   },
   (cluster, instance) => ifRunning(() => cluster.pause(instance)),
-  // Stopped for a moment: it resumes before its lease lapses, just then, or finds itself replaced.
+  // A short stop: the process resumes before its lease lapses, at that moment, or after it was replaced.
   async (cluster, instance, next) => {
     await ifRunning(() => cluster.pause(instance));
     await pause(next() * 1_500);
@@ -58,12 +58,12 @@ it(`${faults} faults at random lose nothing, duplicate nothing and keep the orde
     dir: makeFolder(),
     instances: instances.length,
     partitionMessagesMax: 64,
-    restart: false, // the test does
+    restart: false, // The test restarts processes itself.
     onEvent: ({ type, instance, signal }) => void events.push(`${type} ${instance} ${signal ?? ''}`),
   });
   onTestFinished(() => cluster.close());
   const remote = await connect({ dir: cluster.dir });
-  await remote.createQueue({ name: 'q', forwarding: false }); // each instance has its own consumer
+  await remote.createQueue({ name: 'q', forwarding: false }); // Each instance has its own consumer.
   await remote.close();
   const load = new RemoteLoad(cluster.dir);
   for (const instance of instances) await load.connect(instance);

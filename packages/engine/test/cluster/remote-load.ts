@@ -1,7 +1,7 @@
 /**
- * Clients of a cluster's instances, in the process of the test: for each instance they are connected to, two sessions
- * enqueue and one dequeues, unless told otherwise, through whatever happens to the process that serves it. Each commit ends
- * by being done or not done, so in the end what was enqueued must be what was consumed and what is left, exactly.
+ * Clients of a cluster's instances in the process of the test. By default two sessions enqueue to each instance and one dequeues,
+ * through any faults of the process that serves it. The outcome of each commit is known, so at the end the enqueued messages must be
+ * exactly the consumed and the remaining ones.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -9,18 +9,18 @@ import { connect, QueueError, type RemoteInstance, type Session } from '../../sr
 
 const operations = 7;
 const backlogMax = 300;
-/** Of a session after each transaction: CPU is left for the processes that recover. */
+/** Pause of a session after each transaction, which leaves CPU for recovering processes. */
 const pauseMs = 8;
 
-/** A call that fails with one of these changed nothing, and may be made again. */
-const passing = ['TX_NOT_COMMITTED', 'INSTANCE_UNREACHABLE', 'INSTANCE_CLOSED', 'LEASE_LAPSED'];
+/** A call that fails with one of these codes changed nothing and is repeated. */
+const retryableCodes = ['TX_NOT_COMMITTED', 'INSTANCE_UNREACHABLE', 'INSTANCE_CLOSED', 'LEASE_LAPSED'];
 
 export class RemoteLoad {
   readonly enqueued = new Set<string>();
-  /** In the order of the commits, by instance. */
+  /** Consumed payloads by instance, in the order of the commits. */
   readonly consumed = new Map<number, string[]>();
   readonly faults: unknown[] = [];
-  /** Instances that took no more messages, as they said. */
+  /** Instances that refused messages because they are leaving. */
   readonly leaving = new Set<number>();
   readonly #dir: string;
   readonly #forwards: boolean;
@@ -29,13 +29,13 @@ export class RemoteLoad {
   readonly #backlog = new Map<number, number>();
   readonly #lastCommitMs = new Map<number, number>();
   readonly #gapMs = new Map<number, number>();
-  /** Instances whose messages are left where they are. */
+  /** Instances from which no messages are dequeued. */
   readonly unread = new Set<number>();
   #names = 0;
   #draining = false;
   #ending = false;
 
-  /** `forwards`: messages are not consumed on the instance where they are enqueued, so the backlog is bounded over all instances. */
+  /** With `forwards` messages are consumed on other instances than they are enqueued on, so the backlog is bounded over all instances. */
   constructor(dir: string, { forwards = false } = {}) {
     this.#dir = dir;
     this.#forwards = forwards;
@@ -53,14 +53,14 @@ export class RemoteLoad {
     for (let i = 0; i < dequeuers; i += 1) this.#working.push(this.#dequeue(remote));
   }
 
-  /** The longest time in which nothing was committed on the instance, since it was asked for last. */
+  /** The longest time without a commit on the instance since the last call. */
   takeGapMs(instance: number): number {
     const gapMs = Math.round(this.#gapMs.get(instance) ?? 0);
     this.#gapMs.set(instance, 0);
     return gapMs;
   }
 
-  /** Resolves when so many more messages were consumed on the instance. */
+  /** Resolves when this many more messages were consumed on the instance. */
   async progress(instance: number, messages = 50): Promise<void> {
     const consumed = this.consumed.get(instance)!;
     const until = consumed.length + messages;
@@ -122,7 +122,7 @@ export class RemoteLoad {
           this.leaving.add(remote.id);
           return;
         }
-        if (!(error instanceof QueueError) || !passing.includes(error.code)) {
+        if (!(error instanceof QueueError) || !retryableCodes.includes(error.code)) {
           this.faults.push(error);
           return;
         }
@@ -132,18 +132,18 @@ export class RemoteLoad {
     }
   }
 
-  /** Nothing more is enqueued; resolves when all that was is consumed. */
+  /** Stops enqueuing; resolves when all enqueued messages are consumed. */
   async drain(): Promise<void> {
     this.#draining = true;
     const isDrained = () => [...this.consumed.values()].flat().length === this.enqueued.size;
-    // A commit that is under way may still add to what was enqueued.
+    // A commit under way may still add messages.
     for (let quiet = 0; quiet < 20; quiet = isDrained() ? quiet + 1 : 0) {
       if (this.faults.length > 0) throw this.faults[0];
       await pause(pauseMs);
     }
   }
 
-  /** Ends the clients; what they know must agree with what is left. */
+  /** Ends the clients. `expectSound` can then compare what they know with what is left. */
   async end(): Promise<void> {
     this.#ending = true;
     await Promise.all(this.#working);

@@ -1,7 +1,7 @@
 /**
- * Processes of a cluster that are killed and suspended from outside, any number of them at a time and in any order, also
- * while others take over or start: all is served again with nobody at the console, and nothing is lost or duplicated.
- * `supervised-schedules.test.ts` runs more such schedules in simulated time.
+ * Processes of a cluster are killed and suspended from outside, any number at a time and in any order, even while others take over or
+ * start. Each instance is served again without an operator, and nothing is lost or duplicated. `supervised-schedules.test.ts` runs more
+ * such schedules in simulated time.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFailed, onTestFinished, vi } from 'vitest';
@@ -18,13 +18,13 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Another process of the cluster was faster.
+    // Another process of the cluster has already killed it.
   }
 }
 
 const pidsOf = (cluster: Cluster) => cluster.topology().flatMap(({ process }) => process?.pid ?? []);
 
-/** Some of the processes, or all of them, in any order and with small pauses; the later ones may be taking over already. */
+/** Signals some or all of the processes in any order, with short pauses, so that later ones may be taking over already. */
 async function runSchedule(cluster: Cluster, next: () => number): Promise<string> {
   const done: string[] = [];
   for (let waves = 1 + Math.floor(next() * 2); waves > 0; waves -= 1) {
@@ -41,7 +41,7 @@ async function runSchedule(cluster: Cluster, next: () => number): Promise<string
   return done.join(' ');
 }
 
-it(`is in service again after each of ${schedules} schedules of kills from outside, and loses nothing`, {
+it(`a cluster is in service again after each of ${schedules} schedules of kills from outside, and loses nothing`, {
   timeout: 300_000,
 }, async () => {
   console.info(`supervised kills: seed ${drawnSeed}`);
@@ -87,14 +87,14 @@ it(`is in service again after each of ${schedules} schedules of kills from outsi
   expect(unrecoverable).toEqual([]);
   const restarts = cluster.events().filter(({ type }) => type === 'process:restarting');
   expect(restarts.length).toBeGreaterThanOrEqual(schedules);
-  expect(restarts.every(saysWhy)).toBe(true);
+  expect(restarts.every(isExplained)).toBe(true);
 });
 
-function saysWhy({ code, message, inMs, attempts }: ClusterEvent): boolean {
+function isExplained({ code, message, inMs, attempts }: ClusterEvent): boolean {
   return code !== undefined && message !== undefined && inMs !== undefined && attempts !== undefined;
 }
 
-it('leaves down what somebody stopped, and one that was killed while another is there to host its instance', {
+it('a stopped process stays down, and a killed one does while another process can host its instance', {
   timeout: 60_000,
 }, async () => {
   const cluster = await startCluster({ dir: makeFolder(), instances: 2 });
@@ -105,10 +105,10 @@ it('leaves down what somebody stopped, and one that was killed while another is 
 
   cluster.kill(2);
   await until(2, { state: 'failed-over', process: null, restart: null });
-  signalProcess(stateOf(1).process!.pid, 'SIGKILL'); // nobody asked for this one
+  signalProcess(stateOf(1).process!.pid, 'SIGKILL'); // This kill was not requested of the cluster.
   await until(1, { state: 'up', process: { state: 'running' }, restart: null });
   await until(2, { state: 'failed-over', process: null });
-  cluster.kill(1); // nobody is left, so both come back
+  cluster.kill(1); // No process is left, so both are restarted.
   await until(1, { state: 'up' });
   await until(2, { state: 'up' });
 
@@ -125,7 +125,9 @@ it('leaves down what somebody stopped, and one that was killed while another is 
   expect(cluster.events().slice(ended)).toHaveLength(1);
 });
 
-it('kills a process that hangs when no other is left to do it', { timeout: 60_000 }, async () => {
+it('the supervisor kills a hanging process when no other process is left to do so', {
+  timeout: 60_000,
+}, async () => {
   const cluster = await startCluster({ dir: makeFolder(), instances: 2 });
   onTestFinished(() => cluster.close());
   const pids = pidsOf(cluster);

@@ -1,7 +1,7 @@
 /**
- * Schedules of faults against the supervisor of a cluster, over processes and a time that are simulated: after the last
- * fault every instance is served within a bound, with nobody at the console, or the supervisor has given up and says why.
- * `supervised-kills.test.ts` does some of this to real processes.
+ * Schedules of faults against the supervisor of a cluster, with simulated processes and time. Within a bound after the last fault every
+ * instance is served without an operator, or the supervisor has given up and reports why. `supervised-kills.test.ts` runs some
+ * schedules with real processes.
  */
 import { describe, expect, it } from 'vitest';
 import { QueueError } from '../../src/api/errors.ts';
@@ -10,9 +10,9 @@ import { VirtualCluster, type VirtualProcess } from './virtual-cluster.ts';
 
 const seeds = (count: number, first: number) => Array.from({ length: count }, (_, index) => first + index);
 
-/** From the last kill until all is served: what a start and a takeover take, and the longest pause of short runs. */
+/** Bound from the last kill until all instances are served: a start, a takeover, and the longest pause after short runs. */
 const backAfterKillsMs = 3_000;
-/** The same where processes were suspended: until their leases have lapsed and they are killed. */
+/** The same bound if processes were suspended, whose leases must lapse before they are killed. */
 const backAfterSuspensionMs =
   backAfterKillsMs +
   limits.openingLeaseMs +
@@ -27,7 +27,7 @@ async function start(seed: number): Promise<VirtualCluster> {
   return cluster;
 }
 
-/** Any number of the processes, in any order. */
+/** Draws any number of the living processes, in any order. */
 function draw({ chance, living }: VirtualCluster): VirtualProcess[] {
   const left = [...living];
   const drawn: VirtualProcess[] = [];
@@ -45,23 +45,26 @@ async function killSome(cluster: VirtualCluster): Promise<void> {
 }
 
 describe('a supervised cluster in simulated time', () => {
-  it.each(seeds(100, 1))('is back after kills from outside, also in mid-takeover: seed %i', async (seed) => {
-    const cluster = await start(seed);
-    for (let round = 0; round < 5; round += 1) {
-      await killSome(cluster);
-      if (cluster.chance.percent(50)) {
-        await cluster.run(cluster.chance.below(500)); // others take over, new ones start
-        if (cluster.living.length > 0) await killSome(cluster);
+  it.each(seeds(100, 1))(
+    'is in service again after kills from outside, even during a takeover: seed %i',
+    async (seed) => {
+      const cluster = await start(seed);
+      for (let round = 0; round < 5; round += 1) {
+        await killSome(cluster);
+        if (cluster.chance.percent(50)) {
+          await cluster.run(cluster.chance.below(500)); // Other processes take over, and new ones start.
+          if (cluster.living.length > 0) await killSome(cluster);
+        }
+        await cluster.run(10); // Signals take a moment to arrive.
+        expect(await cluster.runUntil(() => cluster.isInService, backAfterKillsMs)).toBe(true);
       }
-      await cluster.run(10); // signals take a moment
-      expect(await cluster.runUntil(() => cluster.isInService, backAfterKillsMs)).toBe(true);
-    }
-    expect(cluster.givenUp).toBeUndefined();
-    await cluster.runUntil(() => [...cluster.supervisor.all].every(({ state }) => state === 'running'));
-    expect(cluster.living).toHaveLength(cluster.instances.length);
-  });
+      expect(cluster.givenUp).toBeUndefined();
+      await cluster.runUntil(() => [...cluster.supervisor.all].every(({ state }) => state === 'running'));
+      expect(cluster.living).toHaveLength(cluster.instances.length);
+    },
+  );
 
-  it.each(seeds(30, 101))('is back after suspensions from outside: seed %i', async (seed) => {
+  it.each(seeds(30, 101))('is in service again after suspensions from outside: seed %i', async (seed) => {
     const cluster = await start(seed);
     await cluster.run(1_000);
     for (let round = 0; round < 3; round += 1) {
@@ -74,7 +77,7 @@ describe('a supervised cluster in simulated time', () => {
   });
 
   it.each(seeds(40, 201))(
-    'is back once instances can be opened again, or has given up: seed %i',
+    'is in service again once instances can be opened, or has given up: seed %i',
     async (seed) => {
       const cluster = await start(seed);
       const broken = cluster.chance.pick(cluster.instances);
@@ -94,7 +97,7 @@ describe('a supervised cluster in simulated time', () => {
   );
 
   it.each(seeds(20, 301))(
-    'keeps down what somebody stopped or killed, as long as others run: seed %i',
+    'does not restart stopped or killed processes while others run: seed %i',
     async (seed) => {
       const cluster = new VirtualCluster({ seed, instances: 3 });
       await cluster.start();
@@ -107,7 +110,7 @@ describe('a supervised cluster in simulated time', () => {
       cluster.find(other!.pid!)!.end(null, 'SIGKILL');
       expect(await cluster.runUntil(() => cluster.isInService, backAfterKillsMs)).toBe(true);
       expect([stopped!.state, killed!.state]).toEqual(['stopped', 'killed']);
-      other!.kill(); // now nobody is left
+      other!.kill(); // No process is left now.
       await cluster.run(10);
       expect(await cluster.runUntil(() => cluster.isInService, backAfterKillsMs)).toBe(true);
       await cluster.runUntil(() => killed!.state === 'running' && other!.state === 'running');
@@ -117,7 +120,7 @@ describe('a supervised cluster in simulated time', () => {
     },
   );
 
-  it('gives up on an instance that nobody can open, and says why', async () => {
+  it('gives up on an instance that no process can open, and reports why', async () => {
     const cluster = await start(3);
     await cluster.run(limits.restartHealthyMs);
     cluster.failureOf = (instance) =>
@@ -131,7 +134,7 @@ describe('a supervised cluster in simulated time', () => {
     expect(cluster.events.at(-1)).toMatchObject({ type: 'process:given-up', code: 'STORAGE_CORRUPT' });
   });
 
-  it('tries on as long as another process hosts the instance', async () => {
+  it('does not give up while another process hosts the instance', async () => {
     const cluster = await start(2);
     await cluster.run(3_000);
     const process = () => cluster.supervisor.find(2)!;
@@ -146,7 +149,7 @@ describe('a supervised cluster in simulated time', () => {
     expect(process().restart).toBeNull();
   });
 
-  it('starts nothing after its end, whatever was due', async () => {
+  it('starts no process after its end, even if a restart was due', async () => {
     const cluster = await start(3);
     for (const process of [...cluster.living]) process.kill('SIGKILL');
     await cluster.run(10);
@@ -168,7 +171,7 @@ describe('a supervised cluster in simulated time', () => {
     );
   });
 
-  it('is patient with a process that waits long for its instance', async () => {
+  it('does not take a process for hung that waits for its instance to be returned', async () => {
     const cluster = await start(2);
     const pid = cluster.supervisor.find(2)!.pid!;
     cluster.find(pid)!.end(null, 'SIGKILL');
@@ -181,7 +184,7 @@ describe('a supervised cluster in simulated time', () => {
     expect(cluster.events.filter(({ type }) => type === 'process:hung')).toEqual([]);
   });
 
-  it('restarts nothing where whoever started it decides which processes run', async () => {
+  it('restarts no process if automatic restarts are off', async () => {
     const cluster = new VirtualCluster({ seed: 1, instances: 2, restarts: false });
     await cluster.start();
     for (const process of [...cluster.living]) process.kill('SIGKILL');

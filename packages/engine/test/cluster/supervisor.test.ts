@@ -62,7 +62,7 @@ function report(what: string, load: RemoteLoad, instance: number): void {
 }
 
 describe('a cluster', () => {
-  it('has each process run what it is told to, beside the instances that it hosts', async () => {
+  it('runs its extension in each process, beside the hosted instances', async () => {
     const extension = { module: new URL('./extension.ts', import.meta.url).href, options: 'hosts' };
     const cluster = await start({ instances: 2, extension });
     const told = (instance: number) => readFileSync(join(cluster.dir, `extension-${instance}`), 'utf8');
@@ -76,7 +76,7 @@ describe('a cluster', () => {
     await expect(start({ extension })).rejects.toThrow(code('INSTANCE_FAILED'));
   });
 
-  it('has a process for each instance, and their figures', async () => {
+  it('has a process for each instance, and reports their figures', async () => {
     const cluster = await start({ instances: 2 });
     const topology = cluster.topology();
     expect(topology).toMatchObject([
@@ -102,7 +102,7 @@ describe('a cluster', () => {
     expect(pids.some(nodePorts.processes.mayBeAlive)).toBe(false);
   });
 
-  it('continues with the instances that its folder has, and is the only one there', async () => {
+  it('continues with the instances of its folder, which only one cluster can use', async () => {
     const dir = makeFolder();
     const first = await start({ dir, instances: 2 });
     await expect(startCluster({ dir })).rejects.toMatchObject({
@@ -118,7 +118,7 @@ describe('a cluster', () => {
     ]);
   });
 
-  it('refuses what cannot be', async () => {
+  it('refuses invalid options, and calls that do not fit the state of a process', async () => {
     const dir = makeFolder();
     for (const options of [
       { instances: 0 },
@@ -140,21 +140,21 @@ describe('a cluster', () => {
     expect(find(cluster, 1)).toMatchObject({ state: 'up' });
   });
 
-  it('says why an instance cannot be opened, and leaves nothing running', async () => {
+  it('reports why an instance cannot be opened, and leaves no process running', async () => {
     const dir = makeFolder();
     const embedded = await openInstance({ dir, instance: 2 });
     const events: string[] = [];
     await expect(
       startCluster({ dir, instances: 2, onEvent: ({ type }) => void events.push(type) }),
     ).rejects.toMatchObject({ code: 'INSTANCE_IN_USE', details: { instance: 2, pid: process.pid } });
-    // One that ended early may have been started again before the other was up.
+    // A process that ended early may have been restarted before the other one was up.
     const count = (type: string) => events.filter((each) => each === type).length;
     expect(count('process:started')).toBeGreaterThanOrEqual(2);
     expect(count('process:ended')).toBe(count('process:started'));
     await embedded.close();
   });
 
-  it('ends with its supervisor, whatever ends that', { timeout: 60_000 }, async () => {
+  it('ends with its supervisor, even if that is killed', { timeout: 60_000 }, async () => {
     const dir = makeFolder();
     const parent = fork(new URL('./supervisor-process.ts', import.meta.url), [dir], { execArgv: [] });
     onTestFinished(() => void parent.kill('SIGKILL'));
@@ -163,7 +163,7 @@ describe('a cluster', () => {
     const ended = once(parent, 'exit');
     parent.kill('SIGKILL');
     await ended;
-    // A new one does not wait for a person: the processes of the old one are ending.
+    // A new cluster can start at once: the processes of the old one end by themselves.
     const next = await start({ dir });
     expect(next.topology()).toMatchObject([{ state: 'up' }, { state: 'up' }]);
     await vi.waitFor(() => expect(pids.some(nodePorts.processes.mayBeAlive)).toBe(false), {
@@ -173,7 +173,7 @@ describe('a cluster', () => {
 });
 
 describe('clients of a cluster', () => {
-  it('continue through kills, stops and returns of every process', { timeout: 120_000 }, async () => {
+  it('continue through the kill, stop and restart of every process', { timeout: 120_000 }, async () => {
     const { cluster, load } = await startUnderLoad(3);
     for (const instance of [1, 2, 3]) {
       cluster.kill(instance);
@@ -199,12 +199,12 @@ describe('clients of a cluster', () => {
     await endAndCheck({ cluster, load });
   });
 
-  it('work on while instances are added and removed', { timeout: 120_000 }, async () => {
+  it('continue while instances are added and removed', { timeout: 120_000 }, async () => {
     const { cluster, load } = await startUnderLoad(2);
     expect(await cluster.add()).toBe(3);
     await load.connect(3);
     await load.progress(3);
-    // What nobody takes yet must outlive the process.
+    // Messages without a consumer must outlive the process.
     load.unread.add(3);
     const remote = await connect({ dir: cluster.dir, instance: 3 });
     onTestFinished(() => remote.close());
@@ -225,13 +225,13 @@ describe('clients of a cluster', () => {
     );
     await Promise.all([load.progress(1), load.progress(2)]);
 
-    // Its numbers continue where they were.
+    // The epoch of the instance continues from where it was.
     expect(await cluster.add()).toBe(3);
     expect(find(cluster, 3)!.epoch).toBeGreaterThan(2);
     await endAndCheck({ cluster, load });
   });
 
-  it('that write to an unsharded queue without a pause do not keep a process from opening', {
+  it('do not keep a process from opening its instance by writing to an unsharded queue without a pause', {
     timeout: 60_000,
   }, async () => {
     const cluster = await start({ instances: 2 });
@@ -255,11 +255,13 @@ describe('clients of a cluster', () => {
     ending.abort();
     const written = (await Promise.all(writers)).reduce((sum, each) => sum + each, 0);
     expect((await remote.queue('u')).ready).toBe(written);
-    // None was taken for dead because it stood still while it waited for the file.
+    // No process was taken for dead while it was blocked by waiting for the file.
     expect(cluster.events().filter(({ signal }) => signal === 'SIGKILL')).toEqual([]);
   });
 
-  it('find everything where it was after a cluster became smaller', { timeout: 60_000 }, async () => {
+  it('find all messages on their instances after the cluster became smaller', {
+    timeout: 60_000,
+  }, async () => {
     const { cluster, load } = await startUnderLoad(3);
     await load.end();
     const { dir } = cluster;

@@ -1,6 +1,6 @@
 /**
- * A supervisor over processes, leases and a time that are simulated. The processes do what those of a cluster do as far as
- * their supervisor can tell: they open their instance, take over others, renew leases, return instances, fail and end.
+ * A supervisor with simulated processes, leases and time. To the supervisor the processes behave like those of a cluster: they open
+ * their instance, take over others, renew leases, return instances, fail and end.
  */
 
 import { QueueError } from '../../src/api/errors.ts';
@@ -66,7 +66,7 @@ export class VirtualProcess implements ForkedProcess {
         machine.later(20, 400, () => {
           this.#signs = machine.every(limits.leaseRenewMs, () => this.works && this.say({ type: 'alive' }));
           this.#open();
-        }); // a process loads its modules
+        }); // The time in which a process loads its modules.
       } else if (message.type === 'start-failover') {
         this.#failover = true;
         this.#scan();
@@ -101,7 +101,7 @@ export class VirtualProcess implements ForkedProcess {
     const { hosts } = this.#machine;
     const host = hosts.get(this.instance);
     if (host !== undefined && host.pid !== this.pid && this.#machine.isAlive(host.pid)) {
-      host.recalledBy = this; // its failover host returns it
+      host.recalledBy = this; // The failover host is to return the instance.
       this.#machine.later(25, 25, () => this.#open());
       return;
     }
@@ -130,7 +130,7 @@ export class VirtualProcess implements ForkedProcess {
     });
   }
 
-  /** Takes over what nobody serves, and returns what its owner asks for. */
+  /** Takes over instances that no process serves, and returns instances that their owners recall. */
   #scan(): void {
     if (!this.#failover || !this.works) return;
     const machine = this.#machine;
@@ -158,9 +158,9 @@ export class VirtualCluster {
   readonly events: ClusterEvent[] = [];
   readonly supervisor: ProcessSupervisor;
   givenUp: QueueError | undefined;
-  /** What keeps an instance from being opened, by any process. */
+  /** The error with which any process fails to open the instance. */
   failureOf: (instance: number) => QueueError | undefined = () => undefined;
-  /** Failover hosts are busy, and do not return what its owner asks for. */
+  /** While set, busy failover hosts do not return instances that their owners recall. */
   keepsRecalled = false;
   readonly #scheduler = new Scheduler();
   readonly #timers: Timers;
@@ -244,7 +244,7 @@ export class VirtualCluster {
     this.#renewedAtMs.set(this.#lastClaim, this.nowMs);
   }
 
-  /** Whether the host of the instance lives and has renewed its lease in time. */
+  /** Whether the host of the instance is alive and has renewed its lease in time. */
   isLeased(instance: number): boolean {
     const host = this.hosts.get(instance);
     if (host === undefined || !this.isAlive(host.pid)) return false;
@@ -304,11 +304,11 @@ export class VirtualCluster {
   }
 }
 
-/** One supervised process whose life a test walks through. */
+/** One supervised process that a test brings into each state. */
 export class SupervisedCase {
   readonly #cluster = new VirtualCluster({ seed: 1, instances: 2 });
 
-  /** With a second process, since a process that is killed as asked stays so only while there is another one. */
+  /** Starts a second process as well, since a requested kill is permanent only while another process runs. */
   static async create(): Promise<SupervisedCase> {
     const subject = new SupervisedCase();
     void subject.#cluster.launch(2);
@@ -324,7 +324,7 @@ export class SupervisedCase {
     return this.#process?.state ?? 'stopped';
   }
 
-  /** Does what the command is for, and lets time pass until the state has changed, if it is to change by itself. */
+  /** Causes the command, and lets time pass until the state has changed if that takes a while. */
   async do(command: ProcessCommand): Promise<void> {
     const until = (state: ProcessState) => this.#cluster.runUntil(() => this.state === state);
     switch (command) {
@@ -347,7 +347,7 @@ export class SupervisedCase {
     }
   }
 
-  /** The same for a command that somebody may give at any time; nothing for what only the process or time can do. */
+  /** Gives a command that a caller may give at any time. Does nothing for commands that only the process or time can cause. */
   async attempt(command: ProcessCommand): Promise<void> {
     const process = this.#process;
     const refused = (error: unknown) => {

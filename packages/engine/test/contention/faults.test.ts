@@ -1,4 +1,4 @@
-/** That the mutex and the latch are needed: what becomes of messages and of the channel's list without them. */
+/** Shows that the mutex and the latch are needed: without them counts and the channel's list become wrong. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -30,37 +30,37 @@ async function runTwo(given: Pick<FaultyWork, 'without' | 'work' | 'times'>) {
   };
 }
 
-/** Two threads collide by chance: more rounds where they did not. */
+/** The threads collide only by chance, so a test repeats its round until they do. */
 const roundsMax = 20;
 
 const times = 40;
 const sent = [1, 2].flatMap((session) => Array.from({ length: times }, (_, each) => `${session}: ${each}`));
 
 describe('messages of two threads', () => {
-  it('all arrive once, and nothing is left', async () => {
+  it('all arrive once, and none is left', async () => {
     const result = await runTwo({ without: null, work: 'messages', times });
     expect(result).toMatchObject({ received: sent.toSorted(), errors: [], left: 0 });
     expect(result).toMatchObject({ ready: 0, pinsHeld: 0, listeners: 0 });
   });
 
-  it('stay behind without the mutex, because counts are lost', async () => {
+  it('are left in the topic without the mutex, because changes of counts are lost', async () => {
     let left = 0;
     for (let round = 1; round <= roundsMax && left === 0; round += 1) {
       const result = await runTwo({ without: 'mutex', work: 'messages', times });
       left = result.left;
-      // They are not lost: the topic has them, and nobody is told.
+      // The messages are not lost: the topic has them, but its counts say that it has none.
       expect(result.received.length + left).toBe(2 * times);
     }
     expect(left).toBeGreaterThan(0);
   });
 });
 
-describe('the list of those who listen', () => {
+describe('the list of listening sessions', () => {
   const joins = 200;
-  /** Each post finds its own thread in the list, so that it counts. */
+  /** Each post finds at least the posting thread in the list, so all posts are counted. */
   const right = { listeners: 0, posts: 2 * joins, errors: [] };
 
-  it('is empty when all have left, and each post was counted', async () => {
+  it('is empty when all sessions have left, and each post was counted', async () => {
     expect(await runTwo({ without: null, work: 'members', times: joins })).toMatchObject(right);
   });
 

@@ -1,7 +1,7 @@
 /**
- * A session of a shared queue on a worker thread, with the mutex or the latch taken out (planted faults), or with both. It moves real
- * messages. Its memory is slow: a change takes microseconds between reading and writing, so that what two threads do at the same time
- * goes wrong within a few messages, unless they take turns.
+ * A session of a shared queue on a worker thread, without the mutex or without the latch (planted faults), or with both. It moves real
+ * messages. In its slow memory a change takes microseconds from its read to its write, so that unguarded changes of two threads collide
+ * within a few messages.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { limits } from '../../src/api/limits.ts';
@@ -21,10 +21,10 @@ export interface FaultyWork {
   handle: SharedQueueHandle;
   session: number;
   without: 'mutex' | 'latch' | null;
-  /** `messages`: enqueue as many; then the first session dequeues all that it finds. `members`: join and leave the channel as often, and post to it. */
+  /** `messages`: each session enqueues `times` messages, and then the first one dequeues all. `members`: each joins the channel, posts and leaves `times` times. */
   work: 'messages' | 'members';
   times: number;
-  /** A word that counts the threads which have arrived, twice each. */
+  /** One word, which each thread increments at both meeting points. */
   arrived: SharedArrayBuffer;
 }
 
@@ -61,7 +61,7 @@ const object =
 const channel =
   without === 'latch' ? new BroadcastChannel({ memory, session, latch: nobody }) : joined.channel;
 
-/** Resolves when all threads are here, `turn` counting the times. */
+/** Blocks until both threads have come to meeting point `turn`, from 1. */
 function meet(turn: number): void {
   const words = new Int32Array(arrived);
   Atomics.add(words, 0, 1);
@@ -93,7 +93,7 @@ async function moveMessages(received: string[]): Promise<void> {
   for (let each = 0; each < times; each += 1)
     await shared.enqueue({ payload: `${session}: ${each}`, recipients: ['KSUB_1'] }, now);
   meet(2);
-  // One of them alone loses no count: what the dequeues do not find was lost before.
+  // A single thread loses no changes, so a message that it does not find was lost from the counts before.
   for (let isThere = session === 1; isThere; ) {
     const message = await shared.dequeue('KSUB_1', now);
     if (message !== undefined) received.push(message.payload.toString());

@@ -1,4 +1,4 @@
-/** Takes a latch and changes numbers under it, as often as it is told; with `isGuarded` false it takes none. */
+/** Changes two numbers under a latch `gets` times, or without the latch if `isGuarded` is false. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Guard, Latch } from '../../src/contention/latch.ts';
 import { bookWords, noThreadClock, SessionBook } from '../../src/contention/session-book.ts';
@@ -7,7 +7,7 @@ import { nodeClocks } from '../../src/node-clocks.ts';
 
 export interface LatchWork {
   words: SharedArrayBuffer;
-  /** Shared by all threads: how many have begun. */
+  /** Each thread begins once this many have started. */
   threads: number;
   holder: number;
   gets: number;
@@ -15,7 +15,7 @@ export interface LatchWork {
   spins: number;
 }
 
-/** Words after the latch: how many threads have begun, and the two numbers that must stay equal. */
+/** Words after the latch: the number of threads that have started, and the two numbers that must stay equal. */
 export const begunAt = 16;
 export const firstAt = 17;
 export const secondAt = 33;

@@ -1,4 +1,4 @@
-/** The latch: one thread at a time, and counts that add up. */
+/** The latch admits one thread at a time, and its counts add up. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -27,7 +27,7 @@ async function contend(work: Omit<LatchWork, 'words' | 'holder'>) {
   };
 }
 
-/** A clock that moves by a millisecond with each reading. */
+/** A clock that advances by a millisecond at each reading. */
 function steppingClock() {
   let nowMs = 0;
   return { nowMs: () => (nowMs += 1) };
@@ -84,7 +84,7 @@ describe('a latch', () => {
     expect(counts.read()).toMatchObject({ gets: 2, misses: 0, totalMs: 2, maxMs: 1 });
   });
 
-  it('is given up where its holder never releases it, and says who that is', () => {
+  it('is given up by a waiter whose holder never releases it, with an error that names the holder', () => {
     const words = new Int32Array(new SharedArrayBuffer(64));
     words[0] = 8;
     const counts = new GuardCounts();

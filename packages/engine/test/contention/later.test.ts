@@ -1,10 +1,10 @@
-/** Messages that are ready later: nobody is told of them before, and whoever waits for them is woken when they are. */
+/** Messages with a delay: waiting sessions are woken when a message is ready, and not before. */
 import { describe, expect, it } from 'vitest';
 import type { QueueSpec } from '../../src/index.ts';
 import { readyOf, SessionThread, shareTest, shareTopic, statisticsOf, whenIn } from './shared.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
-/** Long enough for what is done meanwhile, on a busy machine too. */
+/** Long enough for the other calls of a test, even on a busy machine. */
 const delayMs = 1_500;
 const now = { visibility: 'immediate' } as const;
 
@@ -18,7 +18,7 @@ describe.each([
   ['a sharded topic', {}],
   ['an unsharded topic', { kind: 'unsharded' }],
 ] as const)('a retry delay of %s', (_, spec) => {
-  it('hides the message from those who listen until it is over', async () => {
+  it('hides the message from listening sessions until it is over', async () => {
     const { shared, enqueuer, dequeuer } = await openTwo({ ...spec, retryDelayMs: delayMs, attemptsMax: 5 });
     await enqueuer.enqueue('one', 'a');
     expect(await dequeuer.dequeue('a', { visibility: 'commit' })).toBe('one');
@@ -45,7 +45,7 @@ describe.each([
 });
 
 describe('a delayed message', () => {
-  it('wakes those who wait when it is due, not when it is enqueued', async () => {
+  it('wakes waiting sessions when it is due, not when it is enqueued', async () => {
     const { shared, enqueuer, dequeuer } = await openTwo({}, ['a', 'b']);
     const other = await SessionThread.open(shared);
     const waiting = other.dequeue('b', { waitMs: 60_000 });
@@ -62,7 +62,7 @@ describe('a delayed message', () => {
     expect(readyOf(shared)).toEqual({ a: 0, b: 0 });
   });
 
-  it('keeps the place of its temporary subscriber', async () => {
+  it('keeps its temporary subscriber from being replaced', async () => {
     const { shared } = await shareTopic([], { subscribersMax: 2 }, { durability: 'relaxed' });
     const session = await SessionThread.open(shared);
     await session.enqueue('later', 'old', now, { delayMs });
@@ -79,7 +79,7 @@ describe('a delayed message', () => {
     expect(Object.keys(readyOf(shared)).toSorted()).toEqual(['v', 'w']);
   });
 
-  it('is not counted where the topic is shared before it is due', async () => {
+  it('is not counted as ready if the topic is shared before it is due', async () => {
     const { shared, instance, enqueuer } = await openTwo({});
     await enqueuer.enqueue('now', 'a');
     await enqueuer.enqueue('later', 'a', now, { delayMs });

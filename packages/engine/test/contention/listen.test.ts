@@ -15,7 +15,7 @@ async function openPair(
 }
 
 describe('the counts of a listen and a dequeue', () => {
-  it('case 1: the message is there', async () => {
+  it('case 1: the message is ready before the listen', async () => {
     const { enqueuer, dequeuer, counts } = await openPair();
     await enqueuer.enqueue('one', 'KSUB_1');
     expect(await dequeuer.listen(['KSUB_1'], 60_000)).toBe('KSUB_1');
@@ -23,7 +23,7 @@ describe('the counts of a listen and a dequeue', () => {
     expect(counts()).toEqual({ lock: 2, pin: 3, latch: 3, mutex: 18 });
   });
 
-  it('case 2: the message comes while it waits', async () => {
+  it('case 2: the message arrives during the listen', async () => {
     const { shared, enqueuer, dequeuer, counts } = await openPair();
     const listening = dequeuer.listen(['KSUB_1'], 60_000);
     await whenIn(shared, dequeuer, 'listening');
@@ -35,7 +35,7 @@ describe('the counts of a listen and a dequeue', () => {
     expect(statisticsOf(shared, dequeuer)).toMatchObject({ wakeUps: 1, falseWakeUps: 0, postsTaken: 1 });
   });
 
-  it('case 3: a message for another comes first, and wakes it for nothing', async () => {
+  it('case 3: a message for another subscriber arrives first and wakes the listen falsely', async () => {
     const { shared, enqueuer, dequeuer, counts } = await openPair();
     const listening = dequeuer.listen(['KSUB_1'], 60_000);
     await whenIn(shared, dequeuer, 'listening');
@@ -50,7 +50,7 @@ describe('the counts of a listen and a dequeue', () => {
     expect(statisticsOf(shared, dequeuer)).toMatchObject({ wakeUps: 2, falseWakeUps: 1 });
   });
 
-  it('case 4: no message comes', async () => {
+  it('case 4: no message arrives', async () => {
     const { shared, dequeuer, counts } = await openPair();
     const listening = dequeuer.listen(['KSUB_1'], 1_200);
     listening.catch(() => undefined);
@@ -61,7 +61,7 @@ describe('the counts of a listen and a dequeue', () => {
       details: { waitMs: 1_200, oracle: 'ORA-25254' },
     });
     expect(counts()).toEqual({ lock: 2, pin: 2, latch: 3, mutex: 12 });
-    // It woke by itself after a second, which cost nothing.
+    // The session woke by itself after a second, which took no lock, pin, latch or mutex.
     expect(statisticsOf(shared, dequeuer)).toMatchObject({ polls: 2, listenTimeouts: 1, wakeUps: 0 });
   });
 
@@ -75,7 +75,7 @@ describe('the counts of a listen and a dequeue', () => {
     expect(statisticsOf(shared, dequeuer).latch.gets).toBe(30);
     for (let each = 10; each < 20; each += 1) expect(await dequeuer.dequeue('KSUB_1')).toBe(`${each}`);
     expect(statisticsOf(shared, dequeuer)).toMatchObject({ latch: { gets: 30 }, dequeued: 20 });
-    // Without a listener the enqueuer takes none either.
+    // Without a listener the enqueuer takes no latch either.
     expect(statisticsOf(shared, enqueuer)).toMatchObject({ latch: { gets: 0 }, enqueued: 20 });
     expect(shared.statistics()).toMatchObject({ listeners: 0, locksHeld: 0, pinsHeld: 0 });
   });
@@ -93,7 +93,7 @@ describe('the counts of a listen and a dequeue', () => {
 });
 
 describe('a listener', () => {
-  it('is told the first of its subscribers that has a message', async () => {
+  it('gets the first of its subscribers that has a message', async () => {
     const { enqueuer, dequeuer } = await openPair(['a', 'b', 'c']);
     await enqueuer.enqueue('one', 'c');
     expect(await dequeuer.listen(['a', 'b', 'c'], 0)).toBe('c');
@@ -102,7 +102,7 @@ describe('a listener', () => {
     await expect(dequeuer.listen(['nobody'], 0)).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
   });
 
-  it('is told of a message that another has taken and not committed, and finds nothing', async () => {
+  it('is told of a message that another session has dequeued and not committed, and finds nothing', async () => {
     const { shared, enqueuer, dequeuer } = await openPair();
     const other = await SessionThread.open(shared);
     await enqueuer.enqueue('one', 'KSUB_1');
@@ -144,7 +144,7 @@ describe('a listener', () => {
     expect(shared.statistics().subscribers[0]).toMatchObject({ ready: 0 });
   });
 
-  it('is woken by a rollback, whose message is there again', async () => {
+  it('is woken by a rollback, which makes its message ready again', async () => {
     const { shared, enqueuer, dequeuer } = await openPair();
     const other = await SessionThread.open(shared);
     await enqueuer.enqueue('one', 'KSUB_1');
@@ -156,7 +156,7 @@ describe('a listener', () => {
     expect(statisticsOf(shared, dequeuer)).toMatchObject({ messageWakeUps: 1, dequeuedNothing: 1 });
   });
 
-  it('hears of messages with the commit of their transaction, not before', async () => {
+  it('is woken by the commit of the transaction that enqueues, not before', async () => {
     const { shared, enqueuer, dequeuer } = await openPair();
     const listening = dequeuer.listen(['KSUB_1'], 60_000);
     await whenIn(shared, dequeuer, 'listening');
@@ -171,7 +171,7 @@ describe('a listener', () => {
 });
 
 describe('a trace of one enqueue', () => {
-  it('tells who was woken, who found nothing, who got the message, and each get', async () => {
+  it('shows which sessions were woken and found nothing, which one got the message, and each get', async () => {
     const { shared, enqueuer, dequeuer, counts } = await openPair(['KSUB_1', 'KSUB_2'], {
       traceEventsMax: 64,
     });
@@ -201,7 +201,7 @@ describe('a trace of one enqueue', () => {
 });
 
 describe('a dequeue by name', () => {
-  it('waits in its own list: only messages for its subscriber wake it, and it takes no latch', async () => {
+  it('waits in the list of its subscriber: only messages for that wake it, and it takes no latch', async () => {
     const { shared, enqueuer, dequeuer, counts } = await openPair();
     const waiting = dequeuer.dequeue('KSUB_1', { waitMs: 60_000 });
     await whenIn(shared, dequeuer, 'waiting');
@@ -213,14 +213,14 @@ describe('a dequeue by name', () => {
     expect(statisticsOf(shared, dequeuer)).toMatchObject({ messageWakeUps: 1, wakeUps: 0 });
   });
 
-  it('polls every three seconds, which takes an access by pin', async () => {
+  it('polls every three seconds, and each poll takes a pin', async () => {
     const { shared, dequeuer, counts } = await openPair();
     expect(await dequeuer.dequeue('KSUB_1', { waitMs: 3_100 })).toBeUndefined();
     expect(statisticsOf(shared, dequeuer)).toMatchObject({ polls: 2, messageWakeUps: 0, dequeueSleeps: 2 });
     expect(counts()).toEqual({ lock: 0, pin: 3, latch: 0, mutex: 15 });
   });
 
-  it('returns nothing after its time', async () => {
+  it('returns nothing when its time is over', async () => {
     const { shared, dequeuer } = await openPair();
     expect(await dequeuer.dequeue('KSUB_1', { waitMs: 50 })).toBeUndefined();
     expect(statisticsOf(shared, dequeuer)).toMatchObject({ polls: 1, state: 'open' });

@@ -1,4 +1,4 @@
-/** In which order a subscriber of a shared queue gets its messages. */
+/** The order in which a subscriber of a shared queue gets its messages. */
 import { expect, it } from 'vitest';
 import { SessionThread, shareTopic } from './shared.ts';
 
@@ -7,7 +7,7 @@ const now = { visibility: 'immediate' } as const;
 it.each([
   ['a sharded topic', {}],
   ['an unsharded topic', { kind: 'unsharded' }],
-] as const)('the most urgent first, then in the order of the session, on %s', async (_, spec) => {
+] as const)('messages come by priority and then in the order of their session, on %s', async (_, spec) => {
   const { shared } = await shareTopic(['a'], {}, { durability: 'relaxed', priorities: true, ...spec });
   const session = await SessionThread.open(shared);
   for (const [index, priority] of [0, 5, 9, 5, 0].entries())
@@ -20,7 +20,7 @@ it.each([
   expect(got).toEqual(['9: 2', '5: 1', '5: 3', '0: 0', '0: 4']);
 });
 
-it('by the time of the enqueue over several sessions, on an unsharded topic', async () => {
+it('messages of several sessions come in the order of their enqueues, on an unsharded topic', async () => {
   const spec = { durability: 'relaxed', kind: 'unsharded', priorities: true } as const;
   const { shared } = await shareTopic(['a'], {}, spec);
   const [first, second] = await Promise.all([SessionThread.open(shared), SessionThread.open(shared)]);

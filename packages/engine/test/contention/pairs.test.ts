@@ -1,4 +1,4 @@
-/** Several enqueuers and dequeuers at once, on threads that share the two cores: every message arrives once, in order. */
+/** Several pairs of an enqueuer and a dequeuer, each on its own thread: every message arrives once and in order. */
 import { describe, expect, it } from 'vitest';
 import { SessionThread, shareTopic, statisticsOf } from './shared.ts';
 
@@ -9,7 +9,7 @@ describe.each([
   { method: 'listen', copies: 4 },
   { method: 'subscriber', copies: 1 },
 ])('pairs that dequeue by $method, with $copies copies of the object', ({ method, copies }) => {
-  it('get each message once, and nothing stays behind', async () => {
+  it('get each message once, and none is left', async () => {
     const names = ['KSUB_1', 'KSUB_2', 'KSUB_3'];
     const { shared, instance } = await shareTopic(names, { copies }, { durability: 'relaxed' });
     const threads = await Promise.all(
@@ -44,7 +44,7 @@ describe.each([
       expect(mutex.misses).toBe(mutex.spinGets + mutex.sleeps - mutex.recurrentSleeps);
       expect(latch.misses).toBe(latch.spinGets + latch.sleeps - latch.recurrentSleeps);
       if (method === 'listen') {
-        // Each listen looks twice, and twice again after each wake-up.
+        // Each listen checks its subscriber twice, and twice more after each wake-up.
         expect(locks).toBe(2 * (messages + wakeUps));
         expect(pins).toBe(locks + messages);
         expect(mutex.gets).toBe(6 * locks + 6 * messages);

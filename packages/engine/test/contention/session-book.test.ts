@@ -1,4 +1,4 @@
-/** The time book of a session on clocks of the test's own: what counts as waited, and what a reader sees at any moment. */
+/** The time book of a session on a thread, with clocks of the test: what counts as a wait, and what a reader sees at any moment. */
 import { expect, it } from 'vitest';
 import { bookWords, SessionBook } from '../../src/contention/session-book.ts';
 
@@ -11,7 +11,7 @@ function openBook() {
     clock: { nowMs: () => nowMs },
     threadClock: { times: () => ({ ...times }), close: () => undefined },
   });
-  /** Milliseconds that pass: on a core, runnable, or asleep. */
+  /** Lets milliseconds pass: on a core, runnable, or asleep. */
   const pass = ({ cpu = 0, runnable = 0, asleep = 0 }) => {
     nowMs += cpu + runnable + asleep;
     times.cpuMs += cpu;
@@ -20,7 +20,7 @@ function openBook() {
   return { book, pass, read: () => reader.read(nowMs) };
 }
 
-it('adds up, with each millisecond in one part', () => {
+it('the parts of a time book add up, with each millisecond in one part', () => {
   const { book, pass, read } = openBook();
   pass({ cpu: 3 });
   book.begin('listen');
@@ -50,7 +50,7 @@ it('adds up, with each millisecond in one part', () => {
   expect(cpuMs + runnableMs + waitedMs).toBe(elapsedMs);
 });
 
-it('leaves unexplained what is neither CPU, runnable nor a wait that was named', () => {
+it('time that is neither CPU, runnable nor a named wait stays unexplained', () => {
   const { book, pass, read } = openBook();
   pass({ asleep: 30 });
   expect(read()).toMatchObject({ elapsedMs: 0 });
@@ -61,7 +61,7 @@ it('leaves unexplained what is neither CPU, runnable nor a wait that was named',
   expect(elapsedMs - cpuMs - runnableMs - waits.call.ms).toBe(30);
 });
 
-it('has the part of a wait under way, and ends with the session', () => {
+it('a wait under way counts with the part that has passed, and the book ends with its session', () => {
   const { book, pass, read } = openBook();
   book.begin('dequeue');
   pass({ asleep: 40 });
@@ -72,7 +72,7 @@ it('has the part of a wait under way, and ends with the session', () => {
   expect(read()).toMatchObject({ elapsedMs: 40, waits: { dequeue: { waits: 1, ms: 40 } } });
 });
 
-it('counts the time but not the wait where there was nothing to sleep for', () => {
+it('a wait that did not sleep adds its time but is not counted as a wait', () => {
   const { book, pass, read } = openBook();
   const timer = book.timer('latch');
   timer.begin();

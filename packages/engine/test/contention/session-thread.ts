@@ -1,4 +1,4 @@
-/** A worker thread with one session of a shared queue, which makes the calls that it is sent, one after the other. */
+/** A worker thread with one session of a shared queue. It makes the calls that it is sent, one after the other. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openThreadSession, type SharedQueueHandle, type ThreadSession } from '../../src/index.ts';
 
@@ -12,7 +12,7 @@ parentPort!.on('message', async ({ method, args }: SessionCall) => {
   try {
     const call = session[method] as (...given: unknown[]) => Promise<unknown>;
     const result = await call.apply(session, args);
-    // A message is more than its data.
+    // A message cannot be posted as it is, so its payload stands for it.
     const value =
       method === 'dequeue' && result !== undefined
         ? (result as { payload: Buffer }).payload.toString()

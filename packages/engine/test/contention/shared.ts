@@ -1,4 +1,4 @@
-/** A shared topic, and sessions of it on threads that a test tells what to do. */
+/** A shared topic, and sessions of it on threads whose calls a test makes. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished } from 'vitest';
@@ -22,7 +22,7 @@ export interface Shared {
   shared: SharedQueue;
 }
 
-/** A topic `news` with the named subscribers. */
+/** Creates a topic `news` with the named subscribers and shares it. */
 export async function shareTopic(
   names: string[],
   options: Partial<ShareQueueOptions> = {},
@@ -85,7 +85,7 @@ export class SessionThread {
     return this.#call('listen', subscribers, waitMs);
   }
 
-  /** The payload. */
+  /** Resolves with the payload, or undefined if there is no message. */
   dequeue(subscriber: string, options: SharedDequeueOptions = {}) {
     return this.#call('dequeue', subscriber, { visibility: 'immediate', ...options });
   }
@@ -111,7 +111,7 @@ export function statisticsOf(shared: SharedQueue, { id }: SessionThread): Thread
   return shared.statistics().sessions.find(({ session }) => session === id)!;
 }
 
-/** Lock, pin, latch and mutex: the counts of the document. */
+/** The counts of locks, pins, latch gets and mutex gets, as the document lists them. */
 export function countsOf(shared: SharedQueue, thread: SessionThread) {
   const { locks, pins, latch, mutex } = statisticsOf(shared, thread);
   return { lock: locks, pin: pins, latch: latch.gets, mutex: mutex.gets };
@@ -128,7 +128,7 @@ export async function whenIn(
   await expect.poll(() => statisticsOf(shared, thread).state, { interval: 5 }).toBe(state);
 }
 
-/** Resolves when the session has gone back to sleep as often as this. */
+/** Resolves when the session was woken falsely `times` times and is listening again. */
 export async function whenFalselyWoken(
   shared: SharedQueue,
   thread: SessionThread,

@@ -1,4 +1,4 @@
-/** The shared table of subscribers: its limit, temporary subscribers, and why its counts need the mutex. */
+/** The shared table of subscribers: its limit, temporary subscribers, and that its counts need the mutex. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -9,7 +9,7 @@ import type { CountWork } from './unguarded-thread.ts';
 const code = (value: string) => expect.objectContaining({ code: value });
 const now = { visibility: 'immediate' } as const;
 
-/** A session on the test's own thread, which does not wait. */
+/** Opens a session on the thread of the test, which must not block. */
 async function openSession(shared: SharedQueue): Promise<ThreadSession> {
   const session = await openThreadSession(shared.handle);
   onTestFinished(() => session.close());
@@ -32,7 +32,7 @@ describe('the shared table of subscribers', () => {
     await expect(session.enqueue(message, now)).rejects.toThrow(code('SUBSCRIBERS_FULL'));
   });
 
-  it('makes temporary subscribers of unknown recipients, and keeps as many as it has places', async () => {
+  it('makes unknown recipients temporary subscribers, and keeps as many as it has slots', async () => {
     const { shared, instance } = await shareTopic(['durable'], { subscribersMax: 5 });
     const session = await openSession(shared);
     for (let each = 1; each <= 7; each += 1) {
@@ -51,7 +51,7 @@ describe('the shared table of subscribers', () => {
     await expect(session.listen(['t1'], 0)).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
   });
 
-  it('gives nobody the place of one that has messages', async () => {
+  it('does not reuse the slot of a temporary subscriber that has messages', async () => {
     const { shared } = await shareTopic([], { subscribersMax: 2 });
     const session = await openSession(shared);
     await session.enqueue({ payload: 'kept', recipients: ['old'] }, now);
@@ -63,7 +63,7 @@ describe('the shared table of subscribers', () => {
     expect((await session.dequeue('old', now))?.payload.toString()).toBe('kept');
   });
 
-  it('counts what was there when the queue was shared, for each recipient its own', async () => {
+  it('counts for each recipient the messages from before the queue was shared', async () => {
     const { instance, shared: before } = await shareTopic(['a', 'b']);
     const first = await openSession(before);
     for (const recipients of [['a'], ['a', 'b'], ['a']])
@@ -100,7 +100,7 @@ describe('the shared table of subscribers', () => {
     await expect(session.listen([], 0)).rejects.toThrow(code('OPTIONS_INVALID'));
   });
 
-  it('announces the messages of a commit that failed, which are ready again', async () => {
+  it('counts the messages that a failed commit had dequeued as ready again', async () => {
     const { shared, instance } = await shareTopic(['a', 'b']);
     const session = await openSession(shared);
     await session.enqueue({ payload: 'x', recipients: ['a'] }, now);
@@ -112,7 +112,7 @@ describe('the shared table of subscribers', () => {
     expect((await session.dequeue('a', now))?.payload.toString()).toBe('x');
   });
 
-  it('has a limit of sessions, and one call of a session at a time', async () => {
+  it('limits the number of sessions, and allows a session one call at a time', async () => {
     const { shared } = await shareTopic(['a'], { sessionsMax: 1 });
     const session = await openSession(shared);
     await expect(openThreadSession(shared.handle)).rejects.toThrow(code('SESSIONS_FULL'));
@@ -152,7 +152,7 @@ describe('the mutex of the metadata object', () => {
     });
   });
 
-  it('is needed: without it counts are lost', async () => {
+  it('is needed: without it changes of counts are lost', async () => {
     const times = 200_000;
     let right = true;
     for (let round = 1; round <= 50 && right; round += 1) {

@@ -1,4 +1,4 @@
-/** Counts messages in and out for a subscriber, as sessions do, with the mutex or (a planted fault) without it. */
+/** Counts messages in and out for a subscriber, as sessions do, with the mutex or, as a planted fault, without it. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Guard } from '../../src/contention/latch.ts';
 import { QueueMemory } from '../../src/contention/queue-memory.ts';
@@ -14,7 +14,7 @@ export interface CountWork {
   session: number;
   times: number;
   isGuarded: boolean;
-  /** A word that counts the threads that have begun. */
+  /** One word: the number of threads that have begun. */
   begun: SharedArrayBuffer;
 }
 
