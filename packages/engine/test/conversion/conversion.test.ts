@@ -1,4 +1,4 @@
-/** An unsharded queue becomes a sharded one of the same name, under those who use it. */
+/** An unsharded queue becomes a sharded one of the same name while clients use it. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ async function put(instance: Pick<Instance, 'openSession'>, ...payloads: string[
   await session.close();
 }
 
-/** Takes what there is; waits for the first of it. */
+/** Consumes all ready messages; waits for the first one. */
 async function takeAll(instance: Pick<Instance, 'openSession'>): Promise<string[]> {
   const session = instance.openSession();
   const messages = await session.dequeue(queue, { max: 100, waitMs: 10_000 });
@@ -42,7 +42,7 @@ async function takeAll(instance: Pick<Instance, 'openSession'>): Promise<string[
   return text(messages);
 }
 
-/** Begins a conversion and stops driving it when the stage is due. */
+/** Begins a conversion and abandons it before the given stage. */
 async function convertTo(stage: ConversionStage, options: ConvertOptions): Promise<void> {
   const stop = new AbortController();
   const reached = (conversion: Conversion) => {
@@ -53,7 +53,7 @@ async function convertTo(stage: ConversionStage, options: ConvertOptions): Promi
 }
 
 describe('a conversion', () => {
-  it('passes each step of the white paper, and the same name is a sharded queue', async () => {
+  it('passes through each step of the white paper, and then the name is that of a sharded queue', async () => {
     const { dir, instance } = await withMessages();
     const stages: ConversionStage[] = [];
     const done = await convertQueue({
@@ -66,7 +66,7 @@ describe('a conversion', () => {
     expect(stages).toEqual([...done.steps.map(({ step }) => step), 'done']);
     expect(done.steps.every(({ passedAtMs }) => passedAtMs !== null)).toBe(true);
     expect(done).toMatchObject({ stage: 'done', canCancel: false, settings: { shards: 2, attemptsMax: 5 } });
-    instance.queues(); // looks into the catalog
+    instance.queues(); // Reads the catalog anew.
     expect(instance.queue(queue)).toMatchObject({
       kind: 'sharded',
       durability: 'relaxed',
@@ -80,7 +80,7 @@ describe('a conversion', () => {
     expect(await takeAll(instance)).toEqual(['a', 'b']);
   });
 
-  it('waits until consumers have taken what there is, and turns enqueuers away meanwhile', async () => {
+  it('waits until consumers have drained the queue, and refuses enqueues meanwhile', async () => {
     const { dir, instance } = await withMessages('a', 'b');
     const draining = Promise.withResolvers<void>();
     const converting = convertQueue({
@@ -99,13 +99,13 @@ describe('a conversion', () => {
     expect(await takeAll(instance)).toEqual(['late']);
   });
 
-  it('refuses a commit of a transaction that was open before, which nobody would have found', async () => {
+  it('refuses the commit of a transaction that was open before it, whose messages would have been lost', async () => {
     const { dir, instance } = await withMessages();
     const [before, unaware] = [instance.openSession(), instance.openSession()];
     before.enqueue(queue, { payload: 'staged' });
     unaware.enqueue(queue, { payload: 'staged' });
     await convertTo('drain', { dir, queue });
-    // Its instance may not have looked into the catalog: the file itself refuses.
+    // The instance may not have read the catalog since, so the file itself must refuse.
     await expect(before.commit()).rejects.toThrow(code('ENQUEUE_STOPPED'));
     await convertQueue({ dir, queue });
     instance.queues();
@@ -119,11 +119,11 @@ describe('a conversion', () => {
     expect(await takeAll(instance)).toEqual(['again', 'again']);
   });
 
-  it('is seen by the sessions that are open, which find the new queue by its name', async () => {
+  it('ends the waits of open sessions, which then find the new queue under the same name', async () => {
     const { dir, instance } = await withMessages();
     const client = await openTestClient(instance);
     const consumer = client.openSession();
-    expect(await consumer.dequeue(queue)).toEqual([]); // its transaction is open, and empty
+    expect(await consumer.dequeue(queue)).toEqual([]); // The transaction of the consumer is open and empty.
     const waiting = consumer.dequeue(queue, { waitMs: 30_000 });
     const ended = expect(waiting).rejects.toThrow(expect.objectContaining({ retryable: true }));
     await convertQueue({ dir, queue });
@@ -155,7 +155,7 @@ describe('a conversion', () => {
     await consuming;
   });
 
-  it('sizes the message cache of instances that were opened without a size, now and later', async () => {
+  it('sets the size of the message cache of instances that were opened without one', async () => {
     const { dir, instance } = await withMessages();
     await convertQueue({ dir, queue, cacheBytesMax: 1024 * 1024 });
     instance.queues();
@@ -172,7 +172,7 @@ describe('a conversion', () => {
 });
 
 describe('a conversion that cannot continue', () => {
-  it('says how much is left when the drain does not end, and continues when it has', async () => {
+  it('reports how many messages are left when the drain takes too long, and continues after it', async () => {
     const { dir, instance } = await withMessages('a', 'b');
     const holder = instance.openSession();
     await holder.dequeue(queue);
@@ -189,13 +189,13 @@ describe('a conversion that cannot continue', () => {
     expect((await convertQueue({ dir, queue })).stage).toBe('done');
   });
 
-  it('says so at once where nobody may drain', async () => {
+  it('reports at once that the queue cannot be drained while dequeue is stopped', async () => {
     const { dir, instance } = await withMessages('a');
     await instance.stopQueue(queue, { dequeue: true });
     await expect(convertQueue({ dir, queue })).rejects.toThrow(/stopped for dequeue/);
   });
 
-  it('goes back to the drain if the table holds what the totals deny', async () => {
+  it('returns to the drain if the table has a message that the totals do not count', async () => {
     const { dir, instance } = await withMessages('a');
     await takeAll(instance);
     await convertTo('check-empty', { dir, queue });
@@ -220,7 +220,7 @@ describe('a conversion that cannot continue', () => {
     expect((await convertQueue({ dir, queue })).stage).toBe('done');
   });
 
-  it('is refused for what is sharded or missing, and for what the sharded queue cannot be', async () => {
+  it('is refused for a sharded or missing queue, and with settings that a sharded queue cannot have', async () => {
     const { dir, instance } = await withMessages();
     await instance.createQueue({ name: 'sharded' });
     const refused = (options: Partial<ConvertOptions>) =>
@@ -237,7 +237,7 @@ describe('a conversion that cannot continue', () => {
     expect(instance.queue(queue)).toMatchObject({ kind: 'unsharded', enqueueEnabled: true });
   });
 
-  it('is resumed as it was begun: other settings need another conversion', async () => {
+  it('can only be resumed with the settings with which it was begun', async () => {
     const { dir } = await withMessages('a');
     await expect(convertQueue({ dir, queue, shards: 2, drainMsMax: 0 })).rejects.toThrow(
       code('QUEUE_NOT_DRAINED'),
@@ -250,7 +250,7 @@ describe('a conversion that cannot continue', () => {
 });
 
 describe('a queue that is being converted', () => {
-  it('is neither started nor stopped nor dropped by anybody else', async () => {
+  it('cannot be started, stopped or dropped', async () => {
     const { dir, instance } = await withMessages('a');
     await convertTo('drain', { dir, queue });
     for (const call of [
@@ -265,7 +265,7 @@ describe('a queue that is being converted', () => {
   });
 
   it.each(['stop-enqueue', 'drain', 'stop-dequeue', 'check-empty', 'drop', 'size-cache', 'create'] as const)(
-    'continues as it was when the conversion is cancelled before %s',
+    'is an unsharded queue as before if the conversion is cancelled before %s',
     async (stage) => {
       const { dir, instance } = await withMessages('a');
       if (stage !== 'stop-enqueue' && stage !== 'drain') await takeAll(instance);
@@ -284,7 +284,7 @@ describe('a queue that is being converted', () => {
     },
   );
 
-  it('cannot go back once the sharded one is there, nor where nothing was begun', async () => {
+  it('cannot be cancelled once the sharded queue exists, nor before a conversion has begun', async () => {
     const { dir } = await withMessages();
     await expect(cancelConversion({ dir, queue })).rejects.toThrow(code('CONVERSION_NOT_FOUND'));
     await convertTo('start', { dir, queue });
@@ -293,7 +293,7 @@ describe('a queue that is being converted', () => {
     await expect(cancelConversion({ dir, queue })).rejects.toThrow(code('CONVERSION_PAST_CANCEL'));
   });
 
-  it('may be converted by two at once, and by who asks again when it is done', async () => {
+  it('may be converted by two callers at once, and once more when it is done', async () => {
     const { dir, instance } = await withMessages('a');
     const both = [convertQueue({ dir, queue }), convertQueue({ dir, queue })];
     expect(await takeAll(instance)).toEqual(['a']);
@@ -301,7 +301,7 @@ describe('a queue that is being converted', () => {
     expect((await convertQueue({ dir, queue })).stage).toBe('done');
   });
 
-  it('tells who drives a conversion that somebody cancels', async () => {
+  it('ends the call that drives the conversion with an error when another call cancels it', async () => {
     const { dir } = await withMessages('a');
     const draining = Promise.withResolvers<void>();
     const converting = convertQueue({
@@ -315,7 +315,7 @@ describe('a queue that is being converted', () => {
     await refused;
   });
 
-  it('can be dropped and made anew once it is done, with nothing left of the old one', async () => {
+  it('can be dropped and created again after its conversion, with nothing left of the old queue', async () => {
     const { dir, instance } = await withMessages();
     await convertQueue({ dir, queue });
     instance.queues();

@@ -1,4 +1,4 @@
-/** Converts a queue in a process of its own, so that it can be killed; says `done`. */
+/** Converts a queue in a process of its own, so that it can be killed. Prints `done` at the end. */
 import { convertQueue } from '../../src/index.ts';
 
 const [dir = '', queue = ''] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /**
- * Conversions that are killed: right before one of their writes, syncs or cuts, in whatever step that lies or between two,
- * while other processes put and take. Whoever converts again continues, and every message is delivered once.
+ * Conversions are killed right before one of their writes, syncs or truncations, within any step or between two, while other
+ * processes enqueue and dequeue. Another conversion continues, and every message is delivered once.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,10 +13,10 @@ import { killAt, noFailingDisk } from '../faults/failing-disk.ts';
 import { makeFolder } from '../folder.ts';
 import { drawnSeed, isTorture } from '../random.ts';
 
-/** Only a sample of the writes, so that a test takes seconds; another seed starts at another write. */
+/** One write in so many is tried, so that a test takes seconds. The seed chooses the first one. */
 const stride = isTorture ? 5 : 17;
 
-/** Resolves with whether it was killed. */
+/** Runs a script in a process; resolves with whether it was killed. */
 async function run(script: string, args: string[], env: Record<string, string> = {}): Promise<boolean> {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const child = spawn(process.execPath, [path, ...args], {
@@ -48,7 +48,7 @@ async function createQueue(dir: string, instance: number, name: string): Promise
 }
 
 it.skipIf(noFailingDisk)(
-  `a conversion that is killed at any of its writes is resumed, and two processes at work lose and duplicate nothing`,
+  `a conversion that is killed at any of its writes is resumed, and two processes under load lose and duplicate nothing`,
   { timeout: 300_000 },
   async () => {
     const dir = makeFolder();
@@ -81,7 +81,7 @@ it.skipIf(noFailingDisk)(
 );
 
 it.skipIf(noFailingDisk)(
-  'a process that has the instance, its load and the conversion may be killed at any write of the catalog',
+  'a process that hosts the instance, its load and the conversion loses and duplicates nothing if killed at a write of the catalog',
   { timeout: 300_000 },
   async () => {
     let kills = 0;
@@ -94,21 +94,21 @@ it.skipIf(noFailingDisk)(
       kills += 1;
       expect(await run('./whole-process.ts', [dir, 'q', 'second', notes])).toBe(false);
       expect((await readConversion({ dir, queue: 'q' }))?.stage).toBe('done');
-      check(existsSync(notes) ? readFileSync(notes, 'utf8') : '');
+      expectConsumedOnce(existsSync(notes) ? readFileSync(notes, 'utf8') : '');
     }
     expect(kills).toBeGreaterThan(3);
   },
 );
 
-/** What was acknowledged was taken once, or was being taken when the process died and is gone. */
-function check(notes: string): void {
+/** Each acknowledged message was consumed once, or was lost to a consumer that was committing when the process died. */
+function expectConsumedOnce(notes: string): void {
   const lines = notes.split('\n').map((line) => line.split(' '));
   const of = (what: string) => lines.flatMap(([kind, payload]) => (kind === what ? [payload!] : []));
   const took = of('took');
   expect(took.length).toBe(new Set(took).size);
   const reached = new Set([...took, ...of('taking')]);
   expect(of('put').filter((payload) => !reached.has(payload))).toEqual([]);
-  // Nothing else was taken than what was put, or was being put by one of two producers when the process died.
+  // Other consumed messages were being enqueued by one of the two producers when the process died.
   const put = new Set(of('put'));
   expect(took.filter((payload) => !put.has(payload)).length).toBeLessThanOrEqual(2);
 }

@@ -1,4 +1,4 @@
-/** A process of a cluster that uses one queue after the other, until it is told to stop; then says what it put and took. */
+/** A process of a cluster that uses one queue after the other. When told to end it reports what it enqueued and consumed. */
 import { openInstance } from '../../src/index.ts';
 import { QueueLoad } from './queue-load.ts';
 

@@ -1,22 +1,22 @@
-/** Producers and consumers that use a queue by its name and repeat what is retryable, and the record of what they did. */
+/** Producers and consumers that use a queue by its name, repeat retryable transactions and record what they did. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Instance, QueueError, type Session } from '../../src/index.ts';
 
 /**
- * `put`: acknowledged. `taking`: delivered and about to be committed. `took`: committed. What was being put or taken when
- * a process was killed may have been done or not.
+ * `put`: the enqueue was acknowledged. `taking`: delivered, and about to be committed. `took`: the consumption was acknowledged.
+ * Commits that were under way when a process was killed may have taken effect or not.
  */
 export type Note = (what: 'put' | 'taking' | 'took', payload: string) => void;
 
 export interface LoadOptions {
   instance: Instance;
   queue: string;
-  /** Makes payloads unique over all processes. */
+  /** Prefix that makes payloads unique over all processes. */
   name: string;
   note: Note;
 }
 
-/** Between two transactions of a producer, so that a conversion that is under load has CPU and its queue drains soon. */
+/** Pause of a producer between two transactions, so that a conversion under load gets CPU and its queue drains soon. */
 const pauseMs = 2;
 
 export class QueueLoad {
@@ -62,13 +62,13 @@ export class QueueLoad {
     await session.close();
   }
 
-  /** Resolves when nothing more is put. */
+  /** Stops the producers. */
   async endProducers(): Promise<void> {
     this.#producing = false;
     await Promise.all(this.#producers);
   }
 
-  /** Resolves when nothing is left on this instance. */
+  /** Resolves when all messages of this instance are consumed and the consumers have ended. */
   async end(): Promise<void> {
     const { instance, queue } = this.#options;
     for (;;) {
@@ -81,7 +81,7 @@ export class QueueLoad {
   }
 }
 
-/** What a client does: the same again, as long as the error says that it may succeed. */
+/** Repeats the work as a client does, while its errors are retryable. */
 async function untilDone(session: Session, work: () => Promise<void>): Promise<void> {
   for (;;) {
     try {

@@ -30,13 +30,13 @@ describe('the steps of a conversion', () => {
       expect(nextConversionStage(stage, 'cancel')).toBe('cancelled');
   });
 
-  it('go back only from a queue that is not empty after all, and only to its drain', () => {
+  it('go back only if the queue turns out not to be empty, and only to its drain', () => {
     const back = stages.filter((stage) => nextConversionStage(stage, 'refill') !== undefined);
     expect(back).toEqual(['check-empty']);
     expect(nextConversionStage('check-empty', 'refill')).toBe('drain');
   });
 
-  it('allow nothing once it is done', () => {
+  it('allow no command once the conversion is done', () => {
     const commands: ConversionCommand[] = ['pass', 'refill', 'cancel'];
     expect(commands.map((command) => nextConversionStage('done', command))).toEqual([
       undefined,

@@ -1,6 +1,6 @@
 /**
- * All in one process, as an application or the server has it: an instance, its producers and consumers, and a conversion of
- * their queue. What they do is appended to a file, which outlives a kill. Ends when the queue is sharded and empty.
+ * An instance, its producers and consumers and a conversion of their queue, all in one process as in an application or the server.
+ * They append what they do to a file, which survives a kill. The process ends when the queue is sharded and empty.
  */
 import { openSync, writeSync } from 'node:fs';
 import { convertQueue, openInstance } from '../../src/index.ts';
@@ -13,7 +13,7 @@ const note = (what: string, payload: string) => void writeSync(file, `${what} ${
 const load = new QueueLoad({ instance, queue, name, note });
 await convertQueue({ dir, queue, shards: 2 });
 note('done', name);
-// Some more with the sharded queue.
+// Then a few messages pass through the sharded queue.
 await new Promise((resume) => setTimeout(resume, 20));
 await load.endProducers();
 await load.end();

@@ -1,4 +1,4 @@
-/** The wall clock jumps, as after a suspend or a manual change: no promised time moves with it. */
+/** When the wall clock jumps, as after a suspend or a manual change, holds, delays and waits keep their length. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openInstance } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
@@ -16,7 +16,7 @@ describe.each([
   ['back', -25 * hour],
 ])('the wall clock jumps %s by a day', (_way, ms) => {
   it.each(['sharded', 'unsharded', 'unsharded-grouped'] as const)(
-    'a hold of a message of a %s queue lasts as long as it was to',
+    'a hold of a message of a %s queue keeps its length',
     async (kind) => {
       const instance = await openTestInstance();
       await instance.createQueue({ name: 'q', kind });
@@ -28,7 +28,7 @@ describe.each([
       const [short] = await session.receive('q', { holdMs: 50 });
       expect(text([long!, short!])).toEqual(['long', 'short']);
       jump(ms);
-      // The short one comes back by its time; the long one is still this session's to finish.
+      // The short hold expires when its time is over, and the long one can still be acknowledged.
       expect(text(await session.dequeue('q', { waitMs: 30_000 }))).toEqual(['short']);
       await session.commit();
       session.acknowledge('q', [long!.receipt]);
@@ -37,7 +37,7 @@ describe.each([
     },
   );
 
-  it('a delay ends by its time, and is shown to end by the clock as it is set', async () => {
+  it('a delay keeps its length, and a browse shows its end in the time of the new clock', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const session = instance.openSession();
@@ -72,7 +72,7 @@ describe.each([
     expect(long!.untilMs! - nodePorts.clock.epochMs()).toBeLessThanOrEqual(20 * hour);
   });
 
-  it('a wait ends by its time, and by a message', async () => {
+  it('a wait ends when its time is over, or with a message', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const session = instance.openSession();
@@ -89,7 +89,7 @@ describe.each([
     await session.commit();
   });
 
-  it('an order of commits stays what it was', async () => {
+  it('the order of commits is kept', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const session = instance.openSession();

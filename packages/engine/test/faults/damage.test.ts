@@ -1,6 +1,6 @@
 /**
- * Each kind of damage to each file of a folder with every kind of content: all that was acknowledged comes out, or a
- * typed error or the check says what is missing. `npm run torture -- --damage` tries 5,000.
+ * Each kind of damage to each file of a folder with every kind of content: all that was acknowledged can be read, or a
+ * typed error or the check reports what is missing. `npm run torture -- --damage` tries 5,000.
  */
 import { describe, expect, it } from 'vitest';
 import { makeFolder } from '../folder.ts';
@@ -9,7 +9,7 @@ import { makeOriginals, type Originals } from './damage/originals.ts';
 
 const seedMax = 500;
 
-/** Of the seeds up to `seedMax` the first one of each kind of damage to each file, a closed folder's and a killed one's. */
+/** The first seed up to `seedMax` for each kind of damage to each file, of the closed folder and of the killed one. */
 function chooseSeeds(originals: Originals): number[] {
   const seeds = Array.from({ length: seedMax }, (_, index) => index + 1);
   const kindOf = (seed: number) => {
@@ -20,7 +20,7 @@ function chooseSeeds(originals: Originals): number[] {
 }
 
 describe('any one damage', () => {
-  it('is harmless or told; nothing wrong comes out, and nothing is missing in silence', {
+  it('is harmless or reported: no wrong content is returned, and none is missing without an error', {
     timeout: 600_000,
   }, async () => {
     const originals = await makeOriginals(makeFolder());

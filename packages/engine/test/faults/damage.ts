@@ -1,10 +1,10 @@
-/** Damages files that nobody has open. */
+/** Damages files that no process has open. */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
 export const pageBytes = 16_384;
 
-/** Overwrites bytes of a file with others that are not the same. */
+/** Overwrites bytes of a file with different ones. */
 export function overwrite(path: string, at: number, length = 1): void {
   const handle = openSync(path, 'r+');
   const bytes = Buffer.alloc(length);
@@ -14,7 +14,7 @@ export function overwrite(path: string, at: number, length = 1): void {
   closeSync(handle);
 }
 
-/** Smashes the first bytes of the page that a table begins with: nothing of it can be read any more. */
+/** Destroys the first bytes of a table's root page, so that nothing in the table can be read. */
 export function smashTable(path: string, table: string): void {
   const file = new Database(path);
   file.pragma('wal_checkpoint(TRUNCATE)');
@@ -23,7 +23,7 @@ export function smashTable(path: string, table: string): void {
   overwrite(path, (root - 1) * pageBytes, 64);
 }
 
-/** Changes bytes wherever the file has this text. */
+/** Changes bytes at each place where the file contains the text. */
 export function overwriteText(path: string, content: string): void {
   const handle = openSync(path, 'r');
   const bytes = Buffer.alloc(64 * 1024 * 1024);

@@ -1,4 +1,4 @@
-/** The catalog knows what it acknowledged: a queue, a subscriber or a claim that is lost is told, not taken for dropped. */
+/** The catalog detects its own losses: a missing queue, subscriber or claim is reported, not taken for a dropped one. */
 import { existsSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -25,10 +25,10 @@ async function closedWithQueues(): Promise<{ dir: string; path: string }> {
 describe.each([
   ['a setting changed', 'UPDATE queue SET shards = 2 WHERE name = $b'],
   ['a queue is gone', 'DELETE FROM queue WHERE name = $b'],
-  ['a queue is there that nobody created', `UPDATE queue SET name = 'c' WHERE name = $b`],
-  ['ids would be given again', 'UPDATE sqlite_sequence SET seq = 1'],
+  ['there is a queue that was never created', `UPDATE queue SET name = 'c' WHERE name = $b`],
+  ['ids would be reused', 'UPDATE sqlite_sequence SET seq = 1'],
 ])('a catalog in which %s', (_what, sql) => {
-  it('is refused, and by the check as well', async () => {
+  it('is refused by an opening and reported by the check', async () => {
     const { dir, path } = await closedWithQueues();
     const file = new Database(path);
     const statement = file.prepare(sql);
@@ -41,7 +41,7 @@ describe.each([
 });
 
 it.each(['catalog.db', 'instance-1.db'])(
-  'a flipped bit that lets SQLite only read %s is damage, not a missing permission',
+  'a flipped bit that makes %s read-only for SQLite is reported as damage, not as a missing permission',
   async (name) => {
     const { dir } = await closedWithQueues();
     overwrite(join(dir, name), 18);
@@ -50,7 +50,7 @@ it.each(['catalog.db', 'instance-1.db'])(
   },
 );
 
-it('damage is found when it comes up while the catalog is open', async () => {
+it('damage that occurs while the catalog is open is found', async () => {
   const { dir, path } = await closedWithQueues();
   const instance = await openInstance({ dir });
   const file = new Database(path);
@@ -58,10 +58,10 @@ it('damage is found when it comes up while the catalog is open', async () => {
   file.close();
   expect(() => instance.queues()).toThrow(corrupt);
   await expect(instance.createQueue({ name: 'c' })).rejects.toThrow(corrupt);
-  await expect(instance.close()).rejects.toThrow(corrupt); // its claim ends with this process
+  await expect(instance.close()).rejects.toThrow(corrupt); // The claim stays, and ends with this process.
 });
 
-it('a definition that SQLite would obey is compared with the schema', async () => {
+it('a changed table definition, which SQLite would apply, is reported as damage', async () => {
   const { dir, path } = await closedWithQueues();
   const file = new Database(path);
   file.unsafeMode(true);
@@ -76,7 +76,7 @@ it('a definition that SQLite would obey is compared with the schema', async () =
   );
 });
 
-it('a catalog that is gone, or whose log is cut, is not made anew', async () => {
+it('a missing catalog, or one whose log is cut, is reported and not created anew', async () => {
   const dir = makeFolder();
   const worker = new FaultProcess();
   await worker.open({ dir });
@@ -91,7 +91,7 @@ it('a catalog that is gone, or whose log is cut, is not made anew', async () => 
   expect(checkFolder(dir).faults[0]).toContain('is missing');
 });
 
-it('a call that changes nothing leaves the catalog as it is, and members see each change of another', () => {
+it('a call that changes nothing does not write to the catalog, and each connection sees the changes of others', () => {
   const dir = makeFolder();
   const open = () => new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
   const [one, two] = [open(), open()];

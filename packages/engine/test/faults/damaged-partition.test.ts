@@ -1,4 +1,4 @@
-/** Partitions whose bytes changed on disk: intact messages are served, damaged ones are never delivered, and reported. */
+/** Partitions whose bytes changed on disk: intact messages are delivered, damaged ones are reported and never delivered. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -16,7 +16,7 @@ async function put(session: Session, queue: string, ...payloads: string[]): Prom
   return (await session.commit()).ids;
 }
 
-/** Payloads that a session gets until there is no more, consumed; and the code that the last call ended with. */
+/** Consumes all messages that a session gets. Returns their payloads, and the error code of the last call. */
 async function takeAll(instance: Instance, queue: string): Promise<{ found: string[]; end: string }> {
   const session = instance.openSession();
   const found: string[] = [];
@@ -58,7 +58,7 @@ const ofShard = (payloads: string[], prefix: string) => short(payloads).filter((
 const ids = (prefix: string, from: number, to: number) => short(numbered(prefix, from, to));
 
 describe('a message whose bytes changed', () => {
-  it('is not delivered; those before it, other shards and other queues are', async () => {
+  it('is not delivered; messages before it, and those of other shards and queues, are', async () => {
     const { dir, path } = await makeQueues();
     overwriteText(path, 'a14;');
     const instance = await reopen(dir);
@@ -71,7 +71,7 @@ describe('a message whose bytes changed', () => {
     expect(states.filter((state) => state === 'damaged')).toHaveLength(1);
   });
 
-  it('stays where it is, again and again, and the shard takes no new sessions while there are others', async () => {
+  it('is reported after each reopening, and new sessions enqueue to other shards while there are any', async () => {
     const { dir, path } = await makeQueues();
     overwriteText(path, 'a0;');
     for (let round = 0; round < 2; round += 1) {
@@ -86,7 +86,7 @@ describe('a message whose bytes changed', () => {
     }
   });
 
-  it('lets a waiting dequeue wait for the other shards, and tells it at the end of its wait', async () => {
+  it('does not end a dequeue that waits for other shards, and is reported at the end of the wait', async () => {
     const { dir, path } = await makeQueues();
     overwriteText(path, 'a0;');
     const instance = await reopen(dir);
@@ -99,7 +99,7 @@ describe('a message whose bytes changed', () => {
     await expect(session.dequeue('q', { waitMs: 20 })).rejects.toThrow(damaged);
   });
 
-  it('is left out when browsing', async () => {
+  it('is left out of a browse', async () => {
     const { dir, path } = await makeQueues();
     overwriteText(path, 'a14;');
     const instance = await reopen(dir);
@@ -111,7 +111,7 @@ describe('a message whose bytes changed', () => {
 });
 
 describe('a partition that cannot be read', () => {
-  it('stops its shard in front of it, at once where a queue has no other', async () => {
+  it('stops the delivery of its shard in front of it, and ends a dequeue at once if the queue has no other shard', async () => {
     const dir = makeFolder();
     const first = await openInstance({ dir, partitionMessagesMax });
     await first.createQueue({ name: 'q' });
@@ -124,7 +124,7 @@ describe('a partition that cannot be read', () => {
     expect(instance.queue('q')).toMatchObject({ enqueued: 30, ready: 20, consumed: 10 });
   });
 
-  it('takes nothing more if it was the last of its shard, whose numbers continue above its own', async () => {
+  it('takes no more messages if it was the last of its shard, which continues with higher numbers', async () => {
     const { dir, path } = await makeQueues();
     for (const table of ['partition_1', 'partition_2', 'partition_3', 'partition_4', 'partition_5'])
       smashTable(path, table);
@@ -145,7 +145,7 @@ describe('a partition that cannot be read', () => {
     expect((await takeAll(again, 'other')).found).toHaveLength(5);
   });
 
-  it('of an urgent message keeps nothing less urgent from being delivered', async () => {
+  it('of one priority does not keep less urgent messages from being delivered', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir });
     await before.createQueue({ name: 'q', priorities: true });
@@ -171,7 +171,7 @@ describe('a partition that cannot be read', () => {
     }
     await put(before.openSession(), 'q', 'last;');
     await before.close();
-    smashTable(path, 'partition_1'); // free, or the last of its shard
+    smashTable(path, 'partition_1'); // This partition is free, or the last of its shard.
     smashTable(path, 'partition_9');
     const instance = await reopen(dir);
     await instance.createQueue({ name: 'r' });
@@ -192,14 +192,14 @@ it('does not redeliver consumed messages if their consumption is damaged', async
   const [prefix] = message!.payload.toString();
   await before.close();
   const file = new Database(path);
-  file.exec(`UPDATE consumption SET ranges = x'0001'`); // as if two of the three had not been consumed
+  file.exec(`UPDATE consumption SET ranges = x'0001'`); // This claims that two of the three were not consumed.
   file.close();
   const { found, end } = await takeAll(await reopen(dir), 'q');
   expect(end).toBe('PARTITION_DAMAGED');
   expect(ofShard(found, prefix!)).toEqual([]);
 });
 
-it('keeps a damaged delayed message, and releases the others', async () => {
+it('a damaged delayed message is kept, and the others become ready', async () => {
   const dir = makeFolder();
   const before = await openTestInstance({ dir });
   await before.createQueue({ name: 'q' });
@@ -224,7 +224,7 @@ it('keeps a damaged delayed message, and releases the others', async () => {
 });
 
 describe('damage anywhere in the file', () => {
-  it('loses nothing silently, duplicates nothing and delivers nothing else', {
+  it('is reported: no message is lost silently, duplicated or changed', {
     timeout: 120_000,
   }, async () => {
     const { dir, path } = await makeQueues();
@@ -233,7 +233,7 @@ describe('damage anywhere in the file', () => {
     const consumed = short(text(await consumer.dequeue('q', { max: 13 })));
     await consumer.commit();
     await before.close();
-    const used: number[] = []; // most of a page is empty, and what lies there is of no consequence
+    const used: number[] = []; // Most of a page is empty, and changes there have no effect.
     for (const [at, byte] of readFileSync(path).entries()) if (byte !== 0) used.push(at);
     const live = [...ids('a', 0, 30), ...ids('b', 0, 30)].filter((id) => !consumed.includes(id));
     const seed = drawnSeed;

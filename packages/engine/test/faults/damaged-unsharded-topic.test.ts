@@ -1,4 +1,4 @@
-/** Rows of an unsharded topic that a page hides, brings back or changes are told, and never taken for right ones. */
+/** Rows of an unsharded topic that a stale or damaged page hides, brings back or changes are reported, and never taken as valid. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { overwriteText } from './damage.ts';
 
 const corrupt = expect.objectContaining({ code: 'STORAGE_CORRUPT' });
 
-/** The folder of an instance that was closed in order, with ten messages for two subscribers. */
+/** The folder of a closed instance, with ten messages for two subscribers. */
 async function closedWith10(): Promise<{ dir: string; path: string }> {
   const dir = makeFolder();
   const instance = await openInstance({ dir });
@@ -22,7 +22,7 @@ async function closedWith10(): Promise<{ dir: string; path: string }> {
   return { dir, path: join(dir, 'unsharded.db') };
 }
 
-/** What an old page does: no trigger runs, and nothing is counted. */
+/** Changes rows as a stale page does: no trigger runs, and no total changes. */
 function edit(path: string, sql: string): void {
   const file = new Database(path);
   const triggers = file.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
@@ -48,11 +48,11 @@ async function readOrCode(dir: string, subscriber = 'one'): Promise<number | str
   }
 }
 
-/** What a page that SQLite finds in order, but that is not the last one written, does to the rows. */
+/** Effects on rows of a stale page, which SQLite finds valid although a later version was written. */
 describe.each([
   ['hides a row for a subscriber', 'DELETE FROM recipient WHERE subscriber = 1 AND id = 3'],
   [
-    'brings back a row that was consumed in the place of another',
+    'brings back a consumed row in place of another row',
     'UPDATE recipient SET crc = 77 WHERE subscriber = 1 AND id = 3',
   ],
   ['hides a subscriber', 'DELETE FROM topic_subscriber WHERE subscriber = 1'],
@@ -82,7 +82,7 @@ describe.each([
   });
 });
 
-it('a subscriber whose messages are hidden is not told that there are none, nor waits for any', async () => {
+it('a dequeue for a subscriber whose messages are hidden is refused instead of finding none or waiting', async () => {
   const { dir, path } = await closedWith10();
   const instance = await openTestInstance({ dir });
   const session = instance.openSession();
@@ -95,7 +95,7 @@ it('a subscriber whose messages are hidden is not told that there are none, nor 
   expect(await session.dequeue('news', { subscriber: 'two', max: 99 })).toHaveLength(10);
 });
 
-it('a subscriber whose name is damaged is not passed over in silence', async () => {
+it('a message for a subscriber whose name is damaged is refused', async () => {
   const { dir, path } = await closedWith10();
   const instance = await openTestInstance({ dir });
   const session = instance.openSession();
@@ -105,7 +105,7 @@ it('a subscriber whose name is damaged is not passed over in silence', async () 
   expect(await session.dequeue('news', { subscriber: 'two', max: 99 })).toHaveLength(10);
 });
 
-it('a message whose payload changed is delivered to no subscriber; those before it are', async () => {
+it('a message whose payload changed is delivered to no subscriber; messages before it are', async () => {
   const { dir, path } = await closedWith10();
   overwriteText(path, 'm7;');
   const instance = await openTestInstance({ dir });

@@ -1,4 +1,4 @@
-/** The file of the unsharded queues is damaged: calls on them say so, and the sharded queues continue. */
+/** If the file of the unsharded queues is damaged, calls on them fail with an error that says so, and the sharded queues continue. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ describe.each([
   ],
   ['without its tables', 'unsharded', (path: string) => overwrite(path, pageBytes, 12 * pageBytes)],
 ] as const)('an unsharded file that is %s, of %s queues', (_how, kind, damage) => {
-  it('stops its own queues and no others', async () => {
+  it('stops the queues of its file and no others', async () => {
     const { dir, path } = await makeQueues(kind);
     damage(path);
     const instance = await openTestInstance({ dir });

@@ -1,4 +1,4 @@
-/** Syncs that fail, for real: nothing is tried again, the instance ends, and reopening finds all that was acknowledged. */
+/** After a real failure of a sync nothing is retried: the instance ends, and reopening it finds all that was acknowledged. */
 import { describe, expect, it } from 'vitest';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
 import { FailingDisk, noFailingDisk } from './failing-disk.ts';
@@ -6,7 +6,7 @@ import { FailingDisk, noFailingDisk } from './failing-disk.ts';
 const failed = { code: 'INSTANCE_FAILED', details: { cause: 'STORAGE_FAILED' } };
 
 describe.skipIf(noFailingDisk)(`a sync that fails (${noFailingDisk ?? 'of a real file'})`, () => {
-  it('of a group commit ends the instance; reopened, it has what was acknowledged and continues', async () => {
+  it('of a group commit ends the instance; reopened, it has all that was acknowledged, and continues', async () => {
     const dir = makeFolder();
     const disk = new FailingDisk();
     const { process: worker } = disk;
@@ -19,7 +19,7 @@ describe.skipIf(noFailingDisk)(`a sync that fails (${noFailingDisk ?? 'of a real
     expect(await worker.refused({ do: 'put', queue: 'q', payloads: ['in doubt'] })).toMatchObject(failed);
     const { failures } = disk;
     expect(failures).toBe(1);
-    // The disk would take it again, but nobody knows what it lost: no commit until the file was opened anew.
+    // The disk works again, but it is unknown what it lost, so no commit is accepted before the file is reopened.
     disk.heal();
     expect(await worker.refused({ do: 'put', queue: 'q', payloads: ['c'] })).toMatchObject(failed);
     expect(await worker.refused({ do: 'take', queue: 'q', max: 1 })).toMatchObject(failed);
@@ -57,7 +57,7 @@ describe.skipIf(noFailingDisk)(`a sync that fails (${noFailingDisk ?? 'of a real
     await worker.open({ dir });
     await worker.create({ name: 'q' });
     disk.fail('sync', 'instance-1.db');
-    // Each of these is good; after 2,000 pages of log a checkpoint writes them to the file, and fails to sync it.
+    // Each commit succeeds, until after 2,000 pages of log a checkpoint writes to the file and fails to sync it.
     const payload = 'x'.repeat(900_000);
     let puts = 0;
     for (; disk.failures === 0 && puts < 100; puts += 1)

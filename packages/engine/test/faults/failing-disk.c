@@ -1,15 +1,15 @@
 /*
- * A disk that fails, for one process: loaded before libc (LD_PRELOAD), it lets the file calls of a path fail while a
- * control file says so. The errors are those that a kernel gives, so everything above behaves as on a real bad disk.
+ * Makes the disk of one process fail. Loaded before libc (LD_PRELOAD), it lets file calls for a path fail while a control file
+ * says so. The errors are those of the kernel, so the rest of the process behaves as on a real failing disk.
  *
  *     FAULT_CONTROL  a file; its first line is "<what> <suffix of the path>", what being "sync" (EIO) or "space" (ENOSPC).
- *                    No such file, or an empty one: nothing fails.
- *     FAULT_LOG      gets one byte for each call that failed
+ *                    If it is missing or empty, nothing fails.
+ *     FAULT_LOG      a file that gets one byte for each call that failed
  *
- * Or a process that is killed at a certain call:
+ * It can also kill the process right before a certain call:
  *
- *     FAULT_KILL_PATH  a part of the path; FAULT_KILL_AT  at so many-th write, sync or cut of such a file it is killed,
- *                      before the call is made
+ *     FAULT_KILL_PATH  a part of the path of the files whose calls are counted
+ *     FAULT_KILL_AT    the number of the write, sync or truncation of such a file, from 1, before which the process is killed
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -13,7 +13,7 @@ const source = fileURLToPath(new URL('./failing-disk.c', import.meta.url));
 function compile(): string | undefined {
   if (process.platform !== 'linux') return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'shardlab-failing-disk-'));
-  // Not after a file: the next one of this process has this module, and its library, too.
+  // Removed at the exit and not after a test file, since later test files of this process use the same library.
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   const library = join(folder, 'failing-disk.so');
   try {
@@ -26,7 +26,7 @@ function compile(): string | undefined {
 
 const library = compile();
 
-/** Why there is none here, for the name of a skipped test. */
+/** Why disks cannot be made to fail on this machine, for the title of a skipped test; undefined if they can. */
 export const noFailingDisk =
   library === undefined ? 'needs Linux and a C compiler to make a disk fail' : undefined;
 
@@ -41,10 +41,10 @@ export class FailingDisk {
     this.#log = join(folder, 'log');
     const env = { LD_PRELOAD: library!, FAULT_CONTROL: this.#control, FAULT_LOG: this.#log };
     this.process = new FaultProcess({ env });
-    onTestFinished(() => this.heal()); // so that the process can end in order
+    onTestFinished(() => this.heal()); // Lets the process end without failures.
   }
 
-  /** From now on calls for files whose path ends like this fail. */
+  /** Lets calls fail from now on for files whose path has this suffix. */
   fail(what: 'sync' | 'space', suffix: string): void {
     writeFileSync(this.#control, `${what} ${suffix}\n`);
   }
@@ -53,18 +53,18 @@ export class FailingDisk {
     rmSync(this.#control, { force: true });
   }
 
-  /** Calls that failed so far. */
+  /** Number of calls that have failed. */
   get failures(): number {
     return existsSync(this.#log) ? readFileSync(this.#log).length : 0;
   }
 }
 
-/** Starts a process that is killed at its `call`-th write, sync or cut of an instance's files. */
+/** Starts a process that is killed at its `call`-th write, sync or truncation of an instance's files. */
 export function killedAtCall(call: number, { instance = 1 } = {}): FaultProcess {
   return new FaultProcess({ env: killAt(`/instance-${instance}.`, call) });
 }
 
-/** The environment of a process that is killed so, at files whose path has this in it. */
+/** The environment of a process that is killed at its `call`-th such call for files whose path contains `path`. */
 export function killAt(path: string, call: number): Record<string, string> {
   return { LD_PRELOAD: library!, FAULT_KILL_PATH: path, FAULT_KILL_AT: String(call) };
 }

@@ -1,4 +1,4 @@
-/** Starts a process that hosts an instance under a fault, and asks it for one thing after the other. */
+/** Starts a process that hosts an instance under a fault, and makes one call after the other in it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import type { InstanceOptions, QueueInfo, QueueSpec, ServeOptions } from '../../
 
 export type FaultCall =
   | { do: 'open'; options: InstanceOptions }
-  /** To clients and to other instances. */
+  /** Serves the instance to clients and other instances. */
   | { do: 'serve'; options: ServeOptions }
   | { do: 'create'; spec: QueueSpec }
   | { do: 'put'; queue: string; payloads: string[] }
@@ -33,7 +33,7 @@ export class FaultProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<never>;
 
-  /** `through` is a command that starts the process under some limit: it gets the command line as its last arguments. */
+  /** `through` is a command that starts the process under some limit. It gets the command line as its last arguments. */
   constructor({ env = {}, through = [] }: { env?: Record<string, string>; through?: string[] } = {}) {
     const [command = '', ...args] = [...through, process.execPath, worker];
     this.#child = spawn(command, args, {
@@ -43,11 +43,11 @@ export class FaultProcess {
     this.#ended = once(this.#child, 'exit').then(([code, signal]) => {
       throw new Error(`The process ended with ${code ?? signal}`);
     });
-    this.#ended.catch(() => undefined); // it may end when nobody asks
+    this.#ended.catch(() => undefined); // The process may end while no call waits.
     onTestFinished(() => this.kill());
   }
 
-  /** Rejects when it has ended. */
+  /** Rejects when the process has ended. */
   get ended(): Promise<never> {
     return this.#ended;
   }
@@ -58,7 +58,7 @@ export class FaultProcess {
 
   async #ask(call: FaultCall): Promise<FaultAnswer> {
     const answer = once(this.#child, 'message') as Promise<[FaultAnswer]>;
-    // It may have been killed since: then its end says so, not the pipe to it.
+    // A failure of the pipe is ignored: if the process was killed, `#ended` rejects.
     this.#child.send(call, () => {});
     return (await Promise.race([answer, this.#ended]))[0];
   }
@@ -69,7 +69,7 @@ export class FaultProcess {
     return answer.value as T;
   }
 
-  /** The typed error that the call must end with. */
+  /** Makes a call that must fail; resolves with its typed error. */
   async refused(call: FaultCall): Promise<FaultError> {
     const answer = await this.#ask(call);
     if ('value' in answer)
@@ -101,12 +101,12 @@ export class FaultProcess {
     return this.#value<QueueInfo>({ do: 'info', queue });
   }
 
-  /** Each queue with how many are ready, or the code of what is wrong with it. */
+  /** Each queue with its number of ready messages, or with the code of its error. */
   list() {
     return this.#value<string[]>({ do: 'list' });
   }
 
-  /** Writes a file that is in the way, as the process sees its disks; and removes it. */
+  /** Writes a file in the process, whose file systems may be mounted for it alone. */
   writeFile(path: string, bytes: number) {
     return this.#value<null>({ do: 'write', path, bytes });
   }

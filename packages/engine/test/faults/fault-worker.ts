@@ -1,4 +1,4 @@
-/** An instance in a process of its own, so that faults of a process or its disk can be real; obeys `fault-process.ts`. */
+/** An instance in a process of its own, so that faults of the process or its disk are real. `fault-process.ts` makes its calls. */
 import { rmSync, writeFileSync } from 'node:fs';
 import {
   type Instance,

@@ -1,6 +1,6 @@
 /**
- * Full disks: a real small file system where the machine lets a test mount one (as root, or with user
- * namespaces), a real limit on the size of files anywhere, and a disk that says it is full (`failing-disk.c`).
+ * Full disks: a real small file system if the machine lets a test mount one (as root, or with user namespaces), a real limit on the
+ * size of files, and a disk that reports to be full (`failing-disk.c`).
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { FaultProcess } from './fault-process.ts';
 const full = { code: 'STORAGE_FULL', retryable: true };
 const payload = 'x'.repeat(40_000);
 
-/** A command that runs the rest of its line with a file system of so many MiB in memory at `dir`. */
+/** A command prefix that mounts a file system in memory of so many MiB at `dir` for the command that follows. */
 const onSmallDisk = (dir: string, mib: number) => [
   'unshare',
   '--mount',
@@ -33,7 +33,7 @@ function whyNoSmallDisk(): string | undefined {
 }
 const noSmallDisk = whyNoSmallDisk();
 
-/** Puts until it is refused; returns how many were acknowledged, and the error. */
+/** Enqueues until it is refused; returns the number of acknowledged messages and the error. */
 async function fill(worker: FaultProcess, queue: string) {
   for (let puts = 0; puts < 2_000; puts += 1) {
     try {
@@ -67,7 +67,7 @@ describe.skipIf(noSmallDisk)(`a file system of 24 MiB (${noSmallDisk ?? 'mounted
     expect(await worker.take('q', 1)).toEqual(['there is room again']);
     await worker.close();
     await worker.open({ dir });
-    // Numbers that refused commits left count as messages once their partition was emptied: nothing remembers them then.
+    // Gaps of refused commits count as consumed messages after their partition was truncated, which nothing then records.
     const { enqueued, consumed, ready } = await worker.info('q');
     expect(ready).toBe(0);
     expect(consumed).toBe(enqueued);
@@ -105,7 +105,7 @@ describe.skipIf(noFailingDisk)(`a disk that is full (${noFailingDisk ?? 'for one
     },
   );
 
-  it('keeps an instance from opening, which loses nothing by it', async () => {
+  it('keeps an instance from opening, without any loss of messages', async () => {
     const dir = makeFolder();
     const first = await openTestInstance({ dir });
     await first.createQueue({ name: 'q' });
@@ -124,10 +124,10 @@ describe.skipIf(noFailingDisk)(`a disk that is full (${noFailingDisk ?? 'for one
 });
 
 describe.skipIf(process.platform === 'win32')('a limit on the size of files', () => {
-  it('ends the instance where a write fails in the middle; reopened without it, nothing is missing', async () => {
+  it('ends the instance when a write is cut short; reopened without the limit, no message is missing', async () => {
     const dir = makeFolder();
     mkdirSync(join(dir, 'data'));
-    // The signal is ignored so that the write fails as others do; sizes count blocks of 512 bytes.
+    // SIGXFSZ is ignored so that the write fails with an error. The limit is in blocks of 512 bytes.
     const limited = ['sh', '-c', 'trap "" XFSZ; ulimit -f 8000; exec "$@"', 'sh'];
     const worker = new FaultProcess({ through: limited });
     await worker.open({ dir: join(dir, 'data') });

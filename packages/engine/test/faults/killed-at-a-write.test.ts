@@ -1,6 +1,6 @@
 /**
  * A process is killed right before one of its writes, syncs or truncations of an instance's files: at its first opening, inside
- * commits, truncations and checkpoints, and then while it recovers from just that.
+ * commits, partition truncations and checkpoints, and then while it recovers from that kill.
  */
 import { expect, it } from 'vitest';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
@@ -8,17 +8,17 @@ import { drawnSeed, isTorture } from '../random.ts';
 import { killedAtCall, noFailingDisk } from './failing-disk.ts';
 import type { FaultProcess } from './fault-process.ts';
 
-/** What was acknowledged, and the one step that was not. */
+/** The messages that must be stored, and the one step that was not acknowledged. */
 interface Ledger {
-  there: string[];
+  stored: string[];
   inDoubt: { puts: string[]; takes: string[] };
 }
 
 const partitionMessagesMax = 4;
-/** Only a sample of the writes, so that a test takes seconds; another seed starts at another write. */
+/** One write in so many is tried, so that a test takes seconds. The seed chooses the first one. */
 const stride = isTorture ? 17 : 61;
 
-/** Puts and takes until it is killed, or done; records it in the ledger. Returns whether it was killed. */
+/** Lets the process enqueue and dequeue, and records that in the ledger. Returns whether the process was killed. */
 async function work(worker: FaultProcess, dir: string, ledger: Ledger, name: string): Promise<boolean> {
   ledger.inDoubt = { puts: [], takes: [] };
   try {
@@ -30,10 +30,10 @@ async function work(worker: FaultProcess, dir: string, ledger: Ledger, name: str
       const puts = [`${name}.${step}a`, `${name}.${step}b`, `${name}.${step}c`];
       ledger.inDoubt = { puts, takes: [] };
       await worker.put('q', ...puts);
-      ledger.there.push(...puts);
-      ledger.inDoubt = { puts: [], takes: ledger.there.slice(0, 2) };
+      ledger.stored.push(...puts);
+      ledger.inDoubt = { puts: [], takes: ledger.stored.slice(0, 2) };
       expect(await worker.take('q', 2)).toEqual(ledger.inDoubt.takes);
-      ledger.there.splice(0, 2);
+      ledger.stored.splice(0, 2);
       ledger.inDoubt = { puts: [], takes: [] };
     }
     await worker.close();
@@ -44,8 +44,8 @@ async function work(worker: FaultProcess, dir: string, ledger: Ledger, name: str
   }
 }
 
-/** What the folder holds must be what was acknowledged, with the step in doubt done or not done as a whole. */
-async function readAndCompare(dir: string, { there, inDoubt }: Ledger): Promise<string[]> {
+/** Expects the folder to hold what was acknowledged, with the step in doubt done as a whole or not at all. */
+async function readAndCompare(dir: string, { stored, inDoubt }: Ledger): Promise<string[]> {
   const instance = await openTestInstance({ dir, partitionMessagesMax });
   const found: string[] = [];
   if (instance.queues().length > 0) {
@@ -53,13 +53,13 @@ async function readAndCompare(dir: string, { there, inDoubt }: Ledger): Promise<
     while (instance.queue('q').ready > 0) found.push(...text(await session.dequeue('q', { max: 99 })));
   }
   await instance.close();
-  const done = [...there.filter((payload) => !inDoubt.takes.includes(payload)), ...inDoubt.puts];
-  expect([there, done]).toContainEqual(found);
+  const done = [...stored.filter((payload) => !inDoubt.takes.includes(payload)), ...inDoubt.puts];
+  expect([stored, done]).toContainEqual(found);
   return found;
 }
 
 it.skipIf(noFailingDisk)(
-  `at each of its writes a process may die (${noFailingDisk ?? `one in ${stride} is tried`}), and so may the one that recovers`,
+  `killed at a write, and again in recovery, a process loses nothing acknowledged (${noFailingDisk ?? `one write in ${stride} is tried`})`,
   { timeout: 300_000 },
   async () => {
     const first = 1 + (drawnSeed % stride);
@@ -68,10 +68,10 @@ it.skipIf(noFailingDisk)(
     let recoveries = 0;
     for (let call = first; ; call += stride) {
       const dir = makeFolder();
-      const ledger: Ledger = { there: [], inDoubt: { puts: [], takes: [] } };
+      const ledger: Ledger = { stored: [], inDoubt: { puts: [], takes: [] } };
       if (!(await work(killedAtCall(call), dir, ledger, 'x'))) break;
       kills += 1;
-      // The same files, as they were left: killed once more while it opens them, at one of the first calls.
+      // A second process is killed at one of its first calls while it opens the files that the first one left.
       const again = killedAtCall(1 + (kills % 7));
       const opened = await again.open({ dir, partitionMessagesMax }).then(
         () => true,
@@ -79,7 +79,7 @@ it.skipIf(noFailingDisk)(
       );
       if (!opened) recoveries += 1;
       await again.kill();
-      ledger.there = await readAndCompare(dir, ledger);
+      ledger.stored = await readAndCompare(dir, ledger);
       await readAndCompare(dir, { ...ledger, inDoubt: { puts: [], takes: [] } });
     }
     expect(kills).toBeGreaterThan(3);

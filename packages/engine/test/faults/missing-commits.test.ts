@@ -1,4 +1,4 @@
-/** Logs that are damaged, cut or gone: acknowledged commits are there, or the instance says that they are not. */
+/** If a log is damaged, cut or missing, all acknowledged commits are found, or the instance reports that some are missing. */
 import {
   closeSync,
   copyFileSync,
@@ -16,7 +16,7 @@ import { openInstance, QueueError } from '../../src/index.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { FaultProcess } from './fault-process.ts';
 
-/** The folder of a process that was killed after these puts and one take of 3 were acknowledged. */
+/** The folder of a process that was killed after so many enqueues and one dequeue of three messages were acknowledged. */
 async function killedAfter(puts: number): Promise<string> {
   const dir = makeFolder();
   const worker = new FaultProcess();
@@ -41,7 +41,7 @@ function flip(path: string, at: number): void {
   closeSync(handle);
 }
 
-/** What is ready, or the code of the typed error. */
+/** The number of ready messages, or the code of the typed error. */
 async function readOrCode(dir: string): Promise<number | string> {
   try {
     const instance = await openInstance({ dir });
@@ -59,7 +59,7 @@ async function readOrCode(dir: string): Promise<number | string> {
 describe('the write-ahead log of a killed process', () => {
   const wal = 'instance-1.db-wal';
 
-  it('is reported as damaged wherever a byte changes, or the change is harmless', {
+  it('is reported to miss commits, whichever byte of it changes', {
     timeout: 120_000,
   }, async () => {
     const puts = 40;
@@ -74,7 +74,7 @@ describe('the write-ahead log of a killed process', () => {
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       rmSync(copy, { recursive: true });
     }
-    // Every frame belongs to an acknowledged commit or to the ones after it.
+    // Every frame belongs to an acknowledged commit, so no change is harmless.
     expect([...outcomes.keys()]).toEqual(['COMMITS_MISSING']);
   });
 
@@ -83,7 +83,7 @@ describe('the write-ahead log of a killed process', () => {
     ['cut in half', (path: string) => truncateSync(path, statSync(path).size / 2)],
     ['of no bytes', (path: string) => truncateSync(path, 0)],
     ['an older one', (path: string) => copyFileSync(`${path}-older`, path)],
-  ])('is told when it is %s, and is left as it was', async (how, damage) => {
+  ])('is reported when it is %s, by each attempt to open it', async (how, damage) => {
     const dir = makeFolder();
     const worker = new FaultProcess();
     await worker.open({ dir });
@@ -106,14 +106,14 @@ describe('the write-ahead log of a killed process', () => {
     }
   });
 
-  it('may be damaged behind the last acknowledged commit', async () => {
+  it('may have further bytes behind the last acknowledged commit', async () => {
     const dir = await killedAfter(10);
     const path = join(dir, wal);
-    truncateSync(path, statSync(path).size + 40_000); // a commit that was on its way
+    truncateSync(path, statSync(path).size + 40_000); // A commit may have been under way.
     expect(await readOrCode(dir)).toBe(7);
   });
 
-  it('is not asked for more than relaxed commits promise', async () => {
+  it('may lack the last relaxed commits, which are not synced', async () => {
     const dir = makeFolder();
     const worker = new FaultProcess();
     await worker.open({ dir });
@@ -123,19 +123,19 @@ describe('the write-ahead log of a killed process', () => {
     await worker.kill();
     expect(await readOrCode(copyOf(dir))).toBe(2);
     const path = join(dir, wal);
-    truncateSync(path, statSync(path).size - 100); // what a power cut may leave
+    truncateSync(path, statSync(path).size - 100); // A power cut may leave the log like this.
     expect(await readOrCode(dir)).toBe(1);
   });
 });
 
 describe('an instance file', () => {
-  it('that is missing while commits to it were acknowledged is not made anew', async () => {
+  it('is not created anew if it is missing although commits to it were acknowledged', async () => {
     const dir = await killedAfter(3);
     for (const end of ['', '-wal', '-shm']) rmSync(join(dir, `instance-1.db${end}`));
     expect(await readOrCode(dir)).toBe('COMMITS_MISSING');
   });
 
-  it('opens without the file of the last acknowledged group, and writes it from then on', async () => {
+  it('is opened without the record of its last acknowledged group, which is then written again', async () => {
     const dir = await killedAfter(5);
     rmSync(join(dir, 'instance-1.ack'));
     expect(await readOrCode(dir)).toBe(2);
@@ -147,7 +147,7 @@ describe('an instance file', () => {
     expect(await readOrCode(dir)).toBe('COMMITS_MISSING');
   });
 
-  it('closed in order has all of its commits, whatever groups changed the pool', async () => {
+  it('of a closed instance has all of its commits, including groups that changed the partition pool', async () => {
     const dir = makeFolder();
     for (let round = 0; round < 4; round += 1) {
       const instance = await openTestInstance({ dir, partitionMessagesMax: 3 });
@@ -166,7 +166,7 @@ describe('an instance file', () => {
 
 const wal = (instance: number) => `instance-${instance}.db-wal`;
 
-it('messages of a queue that the catalog lost are kept, not taken for those of a dropped queue', async () => {
+it('keeps the messages of a queue that the catalog has lost, which is not taken for a dropped queue', async () => {
   const dir = makeFolder();
   const worker = new FaultProcess();
   await worker.open({ dir });

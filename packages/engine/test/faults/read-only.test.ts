@@ -1,4 +1,4 @@
-/** Folders and files that may not be written: a typed error that names the path, and whatever can be served is. */
+/** Folders and files without write permission: a typed error names the path, and queues that do not need it are served. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { FaultProcess } from './fault-process.ts';
 
 const readOnly = { code: 'STORAGE_READ_ONLY', retryable: false };
 
-/** Who runs as root may write everywhere; without this capability root is asked for its permission like anybody else. */
+/** Root may write everywhere. Without this capability, permissions apply to root like to any other user. */
 const plainRights = ['setpriv', '--bounding-set=-dac_override', '--inh-caps=-dac_override'];
 
 function whoMayNotWrite(): { through: string[] } | undefined {
@@ -39,8 +39,8 @@ function forbid(path: string, mode: number): void {
   onTestFinished(() => chmodSync(path, 0o755));
 }
 
-describe.skipIf(rights === undefined)(`what may not be written (${whyNot})`, () => {
-  it('a folder: the instance does not open, and says which', async () => {
+describe.skipIf(rights === undefined)(`without write permission (${whyNot})`, () => {
+  it('for its folder, an instance does not open and names the folder', async () => {
     const dir = await makeQueues();
     forbid(dir, 0o555);
     const worker = new FaultProcess(rights);
@@ -52,7 +52,7 @@ describe.skipIf(rights === undefined)(`what may not be written (${whyNot})`, () 
     expect(await worker.take('sharded', 9)).toEqual(['a']);
   });
 
-  it('a folder for the folder: it is not made, and the instance says so', async () => {
+  it('for the parent of its folder, an instance does not open and reports that the folder cannot be created', async () => {
     const dir = join(makeFolder(), 'parent');
     mkdirSync(dir);
     forbid(dir, 0o555);
@@ -62,7 +62,7 @@ describe.skipIf(rights === undefined)(`what may not be written (${whyNot})`, () 
   });
 
   it.each(['catalog.db', 'instance-1.db'])(
-    'the file %s: the instance does not open, and says which',
+    'for the file %s, an instance does not open and names the file',
     async (name) => {
       const dir = await makeQueues();
       forbid(join(dir, name), 0o444);
@@ -72,7 +72,7 @@ describe.skipIf(rights === undefined)(`what may not be written (${whyNot})`, () 
     },
   );
 
-  it('the file of the unsharded queues: the others are served', async () => {
+  it('for the file of the unsharded queues, an instance serves its other queues', async () => {
     const dir = await makeQueues();
     forbid(join(dir, 'unsharded.db'), 0o444);
     const worker = new FaultProcess(rights);

@@ -1,4 +1,4 @@
-/** A key of a recipient's row that is damaged is not in its place, and is found in slices all the same. */
+/** A recipient row with a damaged key is out of order in the table. Checks in slices find it like a check of all rows. */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -28,7 +28,7 @@ async function fileWithRecipients(): Promise<string> {
   return unshardedPath(dir);
 }
 
-/** Of the file, in which some byte of the table is not 0. */
+/** Positions in the file of the bytes of the table that are not 0. */
 function placesInUse(path: string, bytes: Buffer): number[] {
   const file = new Database(path, { readonly: true });
   const pageBytes = file.pragma('page_size', { simple: true }) as number;
@@ -41,7 +41,7 @@ function placesInUse(path: string, bytes: Buffer): number[] {
   );
 }
 
-/** Faults of a copy of the file, or that it cannot be read. */
+/** The faults that `find` reports for the file, or the error with which it cannot be read. */
 function faultsOf(path: string, find: (file: ReturnType<typeof openSqlite>) => string[]): string[] {
   const file = openSqlite({ path, readonly: true });
   try {
@@ -67,7 +67,7 @@ function inSlices(file: ReturnType<typeof openSqlite>): string[] {
 const atOnce = (file: ReturnType<typeof openSqlite>) =>
   findRecipientFaults(file, undefined, Number.MAX_SAFE_INTEGER).faults;
 
-it('slices find what reading all rows of recipients at once finds', async () => {
+it('a check in slices finds a fault whenever a check of all recipient rows at once does', async () => {
   const path = await fileWithRecipients();
   const bytes = readFileSync(path);
   const places = placesInUse(path, bytes);

@@ -1,4 +1,4 @@
-/** Checking and repairing a folder: readable messages are saved, lost ones are named, and the queues are served again. */
+/** Checking and repairing a folder: readable messages are saved, lost ones are reported, and the queues are served again. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ const partitionMessagesMax = 10;
 const numbered = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `m${from + index};`);
 
-/** Thirty messages in three partitions, the first three consumed; closed. */
+/** A closed folder with thirty messages in three partitions, the first three of them consumed. */
 async function makeQueue(): Promise<{ dir: string; path: string }> {
   const dir = makeFolder();
   const instance = await openInstance({ dir, partitionMessagesMax });
@@ -47,7 +47,7 @@ async function takeAll(instance: Instance): Promise<{ payload: string; seq: numb
 const payloads = (messages: { payload: string }[]) => messages.map(({ payload }) => payload);
 
 describe('a folder', () => {
-  it('that is whole has no faults, at rest and at work, and a repair changes nothing', async () => {
+  it('without damage has no faults, closed or in use, and a repair changes nothing', async () => {
     const { dir, path } = await makeQueue();
     expect(checkFolder(dir)).toMatchObject({
       faults: [],
@@ -62,7 +62,7 @@ describe('a folder', () => {
     expect(await takeAll(instance)).toHaveLength(27);
   });
 
-  it('that is not there is a typed error', () => {
+  it('that does not exist is refused with a typed error', () => {
     expect(() => checkFolder(join(makeFolder(), 'nowhere'))).toThrow(
       expect.objectContaining({ code: 'STORAGE_READ_ONLY' }),
     );
@@ -70,7 +70,7 @@ describe('a folder', () => {
 });
 
 describe('a message whose bytes changed', () => {
-  it('is named, given up by a repair, and the rest is served in order', async () => {
+  it('is reported and given up by a repair, and the rest is delivered in order', async () => {
     const { dir, path } = await makeQueue();
     overwriteText(path, 'm14;');
     const { faults, instances } = checkFolder(dir);
@@ -89,7 +89,7 @@ describe('a message whose bytes changed', () => {
 });
 
 describe('a partition that cannot be read', () => {
-  it('is given up; numbers of the last one are never given again', async () => {
+  it('is given up by a repair; if it was the last one, its numbers are never reused', async () => {
     const { dir, path } = await makeQueue();
     smashTable(path, 'partition_3');
     expect(checkFolder(dir).faults).toHaveLength(1);
@@ -106,7 +106,7 @@ describe('a partition that cannot be read', () => {
 });
 
 describe('commits that are missing', () => {
-  it('are accepted by a repair, after which nothing is numbered twice', async () => {
+  it('are accepted as lost by a repair, after which no number is used twice', async () => {
     const dir = makeFolder();
     const worker = new FaultProcess();
     await worker.open({ dir });
@@ -130,7 +130,7 @@ describe('commits that are missing', () => {
   });
 });
 
-it('files without sums of their own are checked by SQLite', async () => {
+it('files without checksums of the engine are checked by SQLite', async () => {
   const { dir } = await makeQueue();
   overwrite(join(dir, 'catalog.db'), 16_384 + 4, 200);
   expect(checkFolder(dir).faults[0]).toContain('catalog.db');

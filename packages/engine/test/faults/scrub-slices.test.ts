@@ -1,4 +1,4 @@
-/** Scrubs in slices: each bounded, beside commits, and together they find what a check of the whole file does. */
+/** Scrubs in slices: each slice is bounded and runs between commits, and together they find what a check of the whole file does. */
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -13,16 +13,16 @@ import { makeFolder, openTestInstance } from '../folder.ts';
 import { drawnSeed, isTorture, random } from '../random.ts';
 import { overwriteText } from './damage.ts';
 
-/** Bits that are flipped in a file, each in a copy of it. */
+/** Number of flipped bits, each in a copy of the file. */
 const flips = isTorture ? 200 : 30;
 const smallSlices = { wholeBytesMax: -1, rowsMax: 40, bytesMax: 1_000_000 };
 const catalogSlices = { wholeBytesMax: -1, rowsMax: 3, beginningsMax: 3 };
 /**
- * Of SQLite's own check, about space that holds nothing, or about bits of a cell's offset that SQLite never reads, as they lie above
- * the size of a page: slices do not look at these.
+ * Findings of SQLite's own check that slices do not make: in unused space, and in those bits of a cell's offset that SQLite never reads,
+ * as they exceed the size of a page.
  */
 const freeSpace = /fragmentation|freelist|never used|unused|free space|Offset \d+ out of range/i;
-/** SQLite counts no entries behind such a fault, and then misses them. */
+/** SQLite stops counting entries at such a fault, and then reports a wrong number of entries too. */
 const isAboutFreeSpace = (faults: readonly string[]) =>
   faults.some((fault) => freeSpace.test(fault)) &&
   faults.every((fault) => freeSpace.test(fault) || /wrong # of entries/.test(fault));
@@ -54,7 +54,7 @@ async function closedWithContent(): Promise<string> {
   return dir;
 }
 
-/** Flips one bit of a byte in use, in a copy of the folder for each seed. */
+/** Copies of the folder, in each of which one bit of a byte in use is flipped. */
 function* damagedCopies(dir: string, file: string, count: number): Generator<{ copy: string; what: string }> {
   const next = random(drawnSeed);
   const original = readFileSync(join(dir, file));
@@ -106,7 +106,7 @@ describe('a scrub in slices', () => {
     expect(found).toBeGreaterThan(flips / 4);
   });
 
-  it('of the catalog begins anew after a change, and ends though changes do not', async () => {
+  it('of the catalog begins anew after a change, and ends even while changes continue', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir });
     for (let queue = 0; queue < 12; queue += 1) await instance.createQueue({ name: `q${queue}` });
@@ -121,18 +121,18 @@ describe('a scrub in slices', () => {
     expect(slices).toBeLessThan(3 * undisturbed);
   });
 
-  it('notices messages that an old page brings back or takes away in table and index alike', async () => {
+  it('notices messages that stale pages bring back or remove in both table and index', async () => {
     const dir = await closedWithContent();
     const path = unshardedPath(dir);
     const file = new Database(path);
-    file.exec('DELETE FROM message WHERE id = 400'); // as if nobody had counted it
+    file.exec('DELETE FROM message WHERE id = 400'); // The totals still count the message, as after a stale page.
     file.close();
     expect([...scrubUnshardedFile(path, smallSlices)].flat()).toEqual([
       expect.stringMatching(/messages of queue \d+ should be stored/),
     ]);
   });
 
-  it('reads 100,000 messages a bounded number at a time, while others are enqueued and consumed', {
+  it('reads 100,000 messages in bounded slices while others are enqueued and consumed', {
     timeout: 120_000,
   }, async () => {
     const dir = makeFolder();
@@ -155,7 +155,7 @@ describe('a scrub in slices', () => {
       expect(faults).toEqual([]);
       slices += 1;
       await commit();
-      // No snapshot is left open: the log can be emptied between any two slices.
+      // No snapshot stays open, so the log can be truncated between any two slices.
       if (slices % 10 === 0) expect(truncatesLog(dir)).toBe(true);
     }
     expect(slices).toBeGreaterThan(100_000 / 4_096);

@@ -1,4 +1,4 @@
-/** Damage of data that nobody reads is found in the background, and stays known until it is mended. */
+/** Damage to data that no call reads is found in the background, and reported until it is repaired. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -36,7 +36,7 @@ const scrub = (dir: string) => [
 const messages = (instance: Instance) => instance.stats().scrub.findings.map(({ message }) => message);
 
 describe('a scrub', () => {
-  it('finds nothing in an undamaged folder, and does it in slices', async () => {
+  it('finds nothing in an undamaged folder, and works in slices', async () => {
     const slices = scrub(await closedWithContent());
     expect(slices.flat()).toEqual([]);
     expect(slices.length).toBeGreaterThan(10);
@@ -58,7 +58,7 @@ describe('a scrub', () => {
     expect(scrub(dir).flat()).toEqual(expect.arrayContaining([expect.stringMatching(expected)]));
   });
 
-  it('tells that a file in use was deleted', async () => {
+  it('reports that a file in use was deleted', async () => {
     const dir = await closedWithContent();
     const instance = await openTestInstance({ dir, scrubIntervalMs: 100 });
     await expect.poll(() => instance.stats().scrub.completed).toBeGreaterThan(0);
@@ -67,7 +67,7 @@ describe('a scrub', () => {
     await expect.poll(() => messages(instance)).toEqual([expect.stringContaining('unsharded.db is missing')]);
   });
 
-  it('runs beside the work of an instance, whose statistics have what it found and when', async () => {
+  it('runs in the background of an instance, whose statistics show what was found and when', async () => {
     const dir = await closedWithContent();
     overwriteText(join(dir, 'instance-1.db'), 'late2;');
     const instance = await openTestInstance({ dir, scrubIntervalMs: 100 });
@@ -78,6 +78,6 @@ describe('a scrub', () => {
     const [first] = instance.stats().scrub.findings;
     const { completed } = instance.stats().scrub;
     await expect.poll(() => instance.stats().scrub.completed).toBeGreaterThan(completed);
-    expect(instance.stats().scrub.findings).toEqual([first]); // found first then, and still there
+    expect(instance.stats().scrub.findings).toEqual([first]); // The finding keeps the time when it was first made.
   });
 });

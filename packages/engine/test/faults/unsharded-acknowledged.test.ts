@@ -1,4 +1,4 @@
-/** The unsharded file knows what it acknowledged: damage of it is told, and never taken for an empty queue. */
+/** The unsharded file detects its own losses: damage is reported, and never taken for an empty queue. */
 import { cpSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -18,7 +18,7 @@ async function killedAfter(puts: number): Promise<string> {
   return dir;
 }
 
-/** The folder of an instance that was closed in order, with 20 messages. */
+/** The folder of a closed instance with 20 messages. */
 async function closedWith20(): Promise<{ dir: string; path: string }> {
   const dir = makeFolder();
   const instance = await openInstance({ dir });
@@ -43,7 +43,7 @@ async function readOrCode(dir: string): Promise<number | string> {
 }
 
 describe('the write-ahead log of the unsharded file', () => {
-  it('is reported wherever a byte changes, and the files stay as they were', async () => {
+  it('is reported as damaged whichever byte changes, and the files are left unchanged', async () => {
     const dir = await killedAfter(40);
     const wal = join(dir, 'unsharded.db-wal');
     const { size } = statSync(wal);
@@ -60,7 +60,7 @@ describe('the write-ahead log of the unsharded file', () => {
     expect(await readOrCode(dir)).toBe(40);
   });
 
-  it('is not asked for more than relaxed commits promise', async () => {
+  it('may lack the last relaxed commits, which are not synced', async () => {
     const dir = makeFolder();
     const worker = new FaultProcess();
     await worker.open({ dir });
@@ -74,13 +74,13 @@ describe('the write-ahead log of the unsharded file', () => {
   });
 });
 
-it('an unsharded file that is gone is not made anew', async () => {
+it('a missing unsharded file is not created anew', async () => {
   const dir = await killedAfter(3);
   for (const end of ['', '-wal', '-shm']) rmSync(join(dir, `unsharded.db${end}`));
   for (let again = 0; again < 2; again += 1) expect(await readOrCode(dir)).toBe('COMMITS_MISSING');
 });
 
-it('a message whose payload changed is not delivered; those before it are', async () => {
+it('a message whose payload changed is not delivered; messages before it are', async () => {
   const { dir, path } = await closedWith20();
   overwriteText(path, 'm7;');
   const instance = await openTestInstance({ dir });
@@ -93,7 +93,7 @@ it('a message whose payload changed is not delivered; those before it are', asyn
   expect(checkFolder(dir).faults).toEqual([expect.stringContaining('message 8 of queue')]);
 });
 
-/** What a page that SQLite finds in order, but that is not the last one written, does to the rows. */
+/** Effects on rows of a stale page, which SQLite finds valid although a later version was written. */
 describe.each([
   ['hides a message', 'DELETE FROM message WHERE id = 5'],
   ['loses its counters', 'UPDATE queue_total SET enqueued = enqueued + 1 WHERE queue_id > 0'],
@@ -108,7 +108,7 @@ describe.each([
   });
 });
 
-it('a consumed message that an old page brings back in the place of another is found when the file is opened', async () => {
+it('a consumed message that a stale page brings back in place of another is found when the file is opened', async () => {
   const { dir, path } = await closedWith20();
   const file = new Database(path);
   const old = file
@@ -127,7 +127,7 @@ it('a consumed message that an old page brings back in the place of another is f
   expect(checkFolder(dir).faults[0]).toContain('are not those that were stored');
 });
 
-it('a queue of which messages are missing does not answer that it is empty, nor let a dequeue wait', async () => {
+it('a dequeue from a queue with missing messages is refused instead of finding none or waiting', async () => {
   const { dir, path } = await closedWith20();
   const instance = await openTestInstance({ dir });
   const session = instance.openSession();
@@ -141,7 +141,7 @@ it('a queue of which messages are missing does not answer that it is empty, nor 
   await expect(session.dequeue('jobs', { waitMs: 60_000 })).rejects.toThrow(corrupt);
 });
 
-it('a delivery to a holder that nobody knows is not held for ever', async () => {
+it('a delivery to an unknown holder does not stay held', async () => {
   const { dir, path } = await closedWith20();
   const file = new Database(path);
   file.exec(
@@ -152,7 +152,7 @@ it('a delivery to a holder that nobody knows is not held for ever', async () => 
 });
 
 describe('a repair', () => {
-  it('gives up a damaged message, and the rest is delivered', async () => {
+  it('gives up a damaged message, and the others are delivered', async () => {
     const { dir, path } = await closedWith20();
     overwriteText(path, 'm7;');
     expect(repairFolder(dir).accepted).toEqual([expect.stringContaining('message 8 of queue')]);
@@ -160,7 +160,7 @@ describe('a repair', () => {
     expect(await readOrCode(dir)).toBe(19);
   });
 
-  it('accepts commits that are missing, and gives out none of their ids again', async () => {
+  it('accepts the loss of missing commits, and does not reuse their ids', async () => {
     const dir = await killedAfter(5);
     const wal = join(dir, 'unsharded.db-wal');
     truncateSync(wal, statSync(wal).size - 1_000);
@@ -173,7 +173,7 @@ describe('a repair', () => {
     expect(Number((await session.commit()).ids[0])).toBeGreaterThan(5);
   });
 
-  it('takes a catalog as it is', async () => {
+  it('accepts a catalog in its current state', async () => {
     const { dir } = await closedWith20();
     const file = new Database(join(dir, 'catalog.db'));
     file.exec('UPDATE queue SET shards = 1');

@@ -1,6 +1,6 @@
 /**
- * The process that writes is killed at its writes, and at any moment under load: what it had committed counts once, and what
- * it had not is committed by the next one. Only a statement that ends its process again fails.
+ * The writer process is killed at its writes, and at any moment under load. Groups that it committed are not committed again, and the
+ * others are committed by the next process. A statement fails only if it ends the next process too.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
@@ -15,16 +15,16 @@ import { rowsOf, run } from '../sql/application.ts';
 import { killAt, noFailingDisk } from './failing-disk.ts';
 
 const partitionMessagesMax = 4;
-/** Only a sample of the writes, so that the test takes seconds; another seed starts at another write. */
+/** One write in so many is tried, so that the test takes seconds. The seed chooses the first one. */
 const stride = isTorture ? 13 : 41;
 
 interface Watched {
-  /** Environment of the writer process with this number, from 0. */
+  /** The environment of the writer process with the given number, from 0. */
   envOf?(start: number): Record<string, string>;
   onStarted?(child: ChildProcess): void;
 }
 
-/** An instance whose writer processes the test sees. */
+/** Opens an instance whose writer processes the test can observe. */
 async function openWatched(dir: string, { envOf = () => ({}), onStarted }: Watched = {}) {
   const started: ChildProcess[] = [];
   const start: InstancePorts['processes']['start'] = (module, events) => {
@@ -44,7 +44,7 @@ async function openWatched(dir: string, { envOf = () => ({}), onStarted }: Watch
   return { instance: instance as Instance, started };
 }
 
-/** Every transaction that was said to be committed is in the file once, with its row, and no other is. */
+/** Expects each transaction whose commit was acknowledged in the file once, with its row, and no other. */
 async function compare(dir: string, committed: readonly string[]): Promise<void> {
   const instance = await openTestInstance({ dir, partitionMessagesMax });
   const consumer = instance.openSession();
@@ -58,7 +58,7 @@ async function compare(dir: string, committed: readonly string[]): Promise<void>
 }
 
 it.skipIf(noFailingDisk)(
-  `at each of its writes it may die (${noFailingDisk ?? `one in ${stride} is tried`}), and all of its groups commit once`,
+  `all groups of a writer process that is killed at a write commit once (${noFailingDisk ?? `one write in ${stride} is tried`})`,
   { timeout: 300_000 },
   async () => {
     const first = 1 + (drawnSeed % stride);
@@ -92,7 +92,7 @@ it.skipIf(noFailingDisk)(
   },
 );
 
-it('killed at any moment under load, all transactions commit once', {
+it('all transactions commit once if writer processes are killed at any moment under load', {
   timeout: 120_000,
 }, async () => {
   const dir = makeFolder();
@@ -127,7 +127,7 @@ it('killed at any moment under load, all transactions commit once', {
 });
 
 it.skipIf(noFailingDisk)(
-  `a statement that ends its process fails (${noFailingDisk ?? 'it writes more than the log may have here'})`,
+  `a statement that ends its process twice fails (${noFailingDisk ?? 'it writes more than the log may have'})`,
   { timeout: 60_000 },
   async () => {
     const dir = makeFolder();
@@ -141,7 +141,7 @@ it.skipIf(noFailingDisk)(
       session.enqueue('q', { payload: committed[index]! });
       session.execute('INSERT INTO item VALUES (?)', [committed[index]!]);
     }
-    // 40 MB are more than SQLite keeps in memory, so the statement itself writes to the log.
+    // 40 MB exceed the page cache of SQLite, so the statement itself writes to the log.
     const tens = Array.from({ length: 10 }, (_, index) => `(${index})`).join(',');
     sessions[1]!.execute(
       `WITH a(x) AS (VALUES ${tens}) INSERT INTO large SELECT zeroblob(4000) || 'a' FROM a, a b, a c, a d`,
@@ -149,13 +149,13 @@ it.skipIf(noFailingDisk)(
     const ended = await Promise.allSettled(sessions.map((session) => session.commit()));
     expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(ended[1]).toMatchObject({ reason: { code: 'SQL_FAILED', details: { reason: 'SIGKILL' } } });
-    expect(started).toHaveLength(3); // the second one said which it was
+    expect(started).toHaveLength(3); // The second process reported which statement it was running.
     await instance.close();
     await compare(dir, ['0.row', '2.row']);
   },
 );
 
-it('a process that ends again and again ends the instance', async () => {
+it('an instance ends when its writer process ends again and again', async () => {
   const { instance, started } = await openWatched(makeFolder(), { onStarted: (child) => child.kill() });
   const session = instance.openSession();
   session.execute('SELECT 1');
@@ -163,7 +163,7 @@ it('a process that ends again and again ends the instance', async () => {
   expect(started).toHaveLength(5);
 });
 
-it('a process that ends between the queries of a transaction takes the transaction with it, and nothing else', async () => {
+it('a writer process that ends between the queries of a transaction fails that transaction only', async () => {
   const dir = makeFolder();
   const { instance, started } = await openWatched(dir);
   await instance.createQueue({ name: 'q' });

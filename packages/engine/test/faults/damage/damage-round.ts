@@ -1,4 +1,4 @@
-/** One round: a copy of a folder, one damage drawn from a seed, and whether anybody was told what is missing. */
+/** One round: a copy of a folder gets one damage drawn from a seed, and what is then missing must be reported. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { random } from '../../random.ts';
@@ -11,16 +11,16 @@ export interface Damage {
   folder: FolderName;
   file: string;
   kind: DamageKind;
-  /** Byte in the file; 0 where the whole file is gone. */
+  /** Position in the file, bytes; 0 if the whole file is deleted. */
   at: number;
-  /** Of the byte, for a flip. */
+  /** The bit of the byte, for a flip. */
   bit: number;
 }
 
 /**
- * `right`: all that was acknowledged came out, and nothing else. `reported`: something is missing, and a typed error or the
- * check says what is damaged. `silent`: something is missing and nobody said so. `wrong`: something came out that was not
- * there. `unexplained`: an error that does not speak of damage.
+ * `right`: exactly what was acknowledged could be read. `reported`: something is missing, and a typed error or the check says what is
+ * damaged. `silent`: something is missing without any report. `wrong`: something was read that was never stored. `unexplained`: an
+ * error that does not report damage.
  */
 export type Verdict = 'right' | 'reported' | 'silent' | 'wrong' | 'unexplained';
 
@@ -43,7 +43,7 @@ export function drawDamage(seed: number, { folders }: Originals): Damage {
   const folder = next() < 0.5 ? 'closed' : 'killed';
   const { files } = folders[folder];
   const names = [...files.keys()].filter((name) => !untouched.test(name));
-  // Of the few bytes of a record beside a file each is soon tried.
+  // The few bytes of an `.ack` file are soon all tried, so it is drawn less often.
   const weighted = names.flatMap((name) => Array<string>(name.endsWith('.ack') ? 1 : 4).fill(name));
   const file = weighted[upTo(weighted.length)]!;
   const draw = next();
@@ -58,12 +58,12 @@ export function drawDamage(seed: number, { folders }: Originals): Damage {
             ? 'cut'
             : 'delete';
   const { bytes, used } = files.get(file)!;
-  // Most of a page is empty, and a flip there is of no consequence.
+  // Most of a page is empty, and a flip in that space has no effect.
   const at = used.length > 0 && next() < 0.9 ? used[upTo(used.length)]! : upTo(bytes.length);
   return { folder, file, kind, at: kind === 'delete' ? 0 : at, bit: upTo(8) };
 }
 
-/** What is left of the file; undefined: nothing, not even its name. */
+/** The content after the damage; undefined if the file is deleted. */
 function damagedBytes(
   { bytes, older }: StoredFile,
   { kind, at, bit }: Damage,
@@ -99,10 +99,10 @@ export async function runRound(seed: number, originals: Originals): Promise<Roun
   }
 }
 
-/** Rounds at the same time: most of a round is waiting for the instance's threads. */
+/** Rounds that run at the same time, since most of a round is waiting for the threads of its instance. */
 const roundsAtOnce = 4;
 
-/** Runs the rounds of these seeds, several at a time; `onResult` gets each as it ends, and an error of it ends the run. */
+/** Runs the rounds of these seeds, several at a time. `onResult` is called as each ends, and an error that it throws ends the run. */
 export async function runRounds(
   seeds: readonly number[],
   originals: Originals,

@@ -1,6 +1,6 @@
 /**
- * A process that fills a folder with every kind of content and then either closes it or waits to be killed, so that the
- * logs are not empty. `node make-folder.ts <folder> <closed|killed>`; prints `ready` when the folder is as it should be.
+ * A process that fills a folder with every kind of content and then either closes its instances, or waits to be killed so that the
+ * logs are not empty. `node make-folder.ts <folder> <closed|killed>`; prints `ready` when the folder is filled.
  */
 import { cpSync } from 'node:fs';
 import {
@@ -33,7 +33,7 @@ async function take(instance: Instance, queue: string, count: number, subscriber
   await session.close();
 }
 
-/** Delivers the oldest messages and returns them, which counts as a delivery. */
+/** Dequeues the oldest messages and rolls back, which counts a delivery for each. */
 async function deliverAndReturn(instance: Instance, queue: string, options: DequeueOptions): Promise<void> {
   const session = instance.openSession();
   await session.dequeue(queue, options);
@@ -64,7 +64,7 @@ async function createQueues(instance: Instance): Promise<void> {
     for (const name of ['ann', 'bob']) await instance.subscribe(topic, { name });
 }
 
-/** Both stages of the folder do this, from a number on that tells their messages apart. */
+/** Both stages of the folder add this content, with messages numbered from `from` on. */
 async function addContent(instance: LocalInstance, from: number): Promise<void> {
   const session = instance.openSession();
   for (let i = from; i < from + 30; i += 3) await put(session, 'q', names('q', i, i + 3));
@@ -106,7 +106,7 @@ async function addContent(instance: LocalInstance, from: number): Promise<void> 
   await session.close();
 }
 
-/** Three old messages of a queue that has consumed all behind them: they are evacuated. */
+/** Evacuates three old messages by consuming all messages behind them. */
 async function evacuateSome(instance: Instance): Promise<void> {
   const [holder, worker] = [instance.openSession(), instance.openSession()];
   await put(worker, 'old', names('e', 0, 3));
@@ -120,7 +120,7 @@ async function evacuateSome(instance: Instance): Promise<void> {
   await worker.close();
 }
 
-/** Messages move in both directions between the instances. */
+/** Forwards messages in both directions between the instances. */
 async function forwardSome(first: Instance, second: Instance): Promise<void> {
   const [one, two] = [first.openSession(), second.openSession()];
   await put(one, 'moved', names('a', 0, 6));

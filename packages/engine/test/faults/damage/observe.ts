@@ -1,17 +1,17 @@
-/** Reads all that a folder holds, as its users would, and what they are told about damage. */
+/** Reads all content of a folder as a user would, and collects the reports of damage. */
 import { createHash } from 'node:crypto';
 import { checkFolder, type Instance, type Message, openInstance, QueueError } from '../../../src/index.ts';
 import { messageIdsOf } from '../../../src/model/id-runs.ts';
 import type { LocalInstance } from '../../../src/runtime/local-instance.ts';
 import { keyOf, partitionMessagesMax, payloadOfKey, sessionId, stages } from './content.ts';
 
-/** What a folder answered. */
+/** The content of a folder and the errors met while it was read. */
 export interface Observation {
-  /** Each message, queue and outcome that came out, as a line; a message consumed twice is there twice. */
+  /** A line for each message, queue and outcome that was read. A message that was consumed twice has two lines. */
   items: string[];
-  /** Codes of typed errors with where they came from, and the faults that the check found. */
+  /** Codes of typed errors with the place where they occurred, and the faults that the check found. */
   reports: string[];
-  /** Errors that are not typed, or do not say that something is damaged. */
+  /** Errors that are not typed, or whose code does not report damage. */
   unexplained: string[];
 }
 

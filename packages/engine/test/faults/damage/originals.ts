@@ -1,6 +1,6 @@
 /**
- * The two folders that rounds damage copies of: filled once, each by a process of its own, and kept in memory, so that a round
- * writes a few files instead of reading and searching them again.
+ * The two folders of which rounds damage copies. Each is filled once, by a process of its own, and kept in memory, so that a round only
+ * writes a few files.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,33 +9,33 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { observe } from './observe.ts';
 
-/** Closed in order, or its process killed, so that the logs are not empty. */
+/** `closed`: its instances were closed. `killed`: its process was killed, so that the logs are not empty. */
 export type FolderName = 'closed' | 'killed';
 
 export interface StoredFile {
   bytes: Buffer;
   /** The positions of bytes that are not zero, in order. */
   used: Uint32Array;
-  /** What the file held in the middle of its life; empty if there was none. */
+  /** The content of the file after the first stage; empty if it did not exist then. */
   older: Buffer;
 }
 
 export interface Original {
-  /** By name, sorted. Without sockets: they belong to processes that have ended. */
+  /** Files by name, sorted. Sockets are left out, since their processes have ended. */
   files: ReadonlyMap<string, StoredFile>;
-  /** What an undamaged copy answers, sorted. */
+  /** The lines that are read from an undamaged copy, sorted. */
   book: string[];
 }
 
 export interface Originals {
-  /** Rounds make their copies in it. */
+  /** The folder in which rounds make their copies. */
   dir: string;
   folders: Record<FolderName, Original>;
 }
 
 const maker = fileURLToPath(new URL('./make-folder.ts', import.meta.url));
 
-/** Fills both folders in `dir`, which exists. Throws if an undamaged copy reports damage. */
+/** Fills both folders in the existing `dir`. Throws if an undamaged copy reports damage. */
 export async function makeOriginals(dir: string): Promise<Originals> {
   const [closed, killed] = await Promise.all([makeOriginal(dir, 'closed'), makeOriginal(dir, 'killed')]);
   return { dir, folders: { closed, killed } };

@@ -15,10 +15,10 @@ const { values } = parseArgs({
 });
 const first = Number(values.seed);
 const count = Number(values.count);
-/** How many rounds are between two lines that say how far it is. */
+/** Number of rounds between two lines of progress. */
 const progressRounds = 500;
 const dir = mkdtempSync(join(makeTestFolder(), 'shardlab-damage-'));
-/** Rounds by file and verdict, and by verdict alone. */
+/** Counts of rounds by file and verdict, and by verdict alone. */
 const tally = new Map<string, number>();
 let done = 0;
 let bad = 0;
