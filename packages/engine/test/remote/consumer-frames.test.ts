@@ -1,4 +1,4 @@
-/** What a client may not say about consumers and producers: it is told so, and its connection ends. */
+/** Invalid frames about consumers and producers are answered with an error, and end the connection. */
 import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import fc from 'fast-check';
@@ -24,7 +24,7 @@ function frame(kind: number, request: number, ...body: Buffer[]): Buffer {
 
 const text = (value: string) => Buffer.concat([Buffer.from([value.length, 0]), Buffer.from(value)]);
 
-/** A session 1 with a consumer of `q`, whose pipeline has 10 messages. */
+/** Frames that open session 1 with a consumer of `q` and a pipeline of 10 messages. */
 const openingOf = (messagesMaximum: number) =>
   frame(requests.openConsumer, consumer, u32(1, messagesMaximum), Buffer.from([0]), u32(30_000), text('q'));
 const greetingOf = (sessionId: number) => [
@@ -34,7 +34,7 @@ const greetingOf = (sessionId: number) => [
 const greeting = greetingOf(1);
 const opened = [...greeting, openingOf(10)];
 
-/** What the instance answers until it ends the connection. */
+/** Sends the frames; resolves with the answers of the instance until it ends the connection. */
 async function answersTo(path: string, frames: readonly Buffer[]): Promise<string> {
   const socket = connectSocket(path);
   const chunks: Buffer[] = [];
@@ -102,7 +102,7 @@ it.each<[string, Buffer[]]>([
   expect(await drain(instance)).toEqual(['a', 'b', 'c']);
 });
 
-it('frames of any content about consumers leave the instance well', { timeout: 60_000 }, async () => {
+it('the instance continues after frames about consumers with any content', { timeout: 60_000 }, async () => {
   const instance = await openTestInstance();
   await instance.createQueue({ name: 'q' });
   await fill(instance);
@@ -120,7 +120,7 @@ it('frames of any content about consumers leave the instance well', { timeout: 6
       const frames = all.map(({ kind, request, fields, rest }) =>
         frame(kind, request, u32(1, consumer, ...fields), Buffer.from(rest)),
       );
-      sessions += 1; // the id of a session that another connection has is refused
+      sessions += 1; // A session id that belongs to another connection is refused.
       await answersTo(path, [...greetingOf(sessions), openingOf(10), ...frames, frame(99, 9, u32(1))]);
     }),
     { numRuns: 100 },

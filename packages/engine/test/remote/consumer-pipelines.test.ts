@@ -1,4 +1,4 @@
-/** The pipeline of a consumer: how many messages are sent ahead of its calls, in which order, and when none are. */
+/** The pipeline of a consumer: how many messages are sent ahead of its calls, in which order, and when none are sent. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
 import type { ConsumerOptions, Instance } from '../../src/index.ts';
@@ -11,13 +11,13 @@ const megabyte = 1024 * 1024;
 const held = async (instance: Instance) => instance.queue('q').held;
 
 describe('a pipeline', () => {
-  it('holds as many messages as it may, and no more', async () => {
+  it('holds the maximum number of messages and no more', async () => {
     const { instance, session } = await openQueue();
     await fill(instance, numbers(100));
     const options: ConsumerOptions = { ackMode: 'client', prefetch: true, messagesMaximum: 7 };
     const consumer = await session.openConsumer('q', options);
     expect(payloadOf(await consumer.receive())).toBe('0');
-    // those in the pipeline, and the one that the application has
+    // Seven messages are in the pipeline, and the application has one.
     await expect.poll(() => held(instance)).toBe(8);
     await consumer.recover();
     expect(payloadOf(await consumer.receive())).toBe('0');
@@ -27,7 +27,7 @@ describe('a pipeline', () => {
     { messagesMaximum: undefined, inAll: 11 },
     { messagesMaximum: 1, inAll: 1 },
   ])(
-    'is of 10 messages by default and off at 1, beside the message that the application has (messagesMaximum $messagesMaximum)',
+    'has 10 messages by default and none at a maximum of 1, besides the message of the application (messagesMaximum $messagesMaximum)',
     async ({ messagesMaximum, inAll }) => {
       const { instance, session } = await openQueue();
       await fill(instance, numbers(100));
@@ -49,7 +49,7 @@ describe('a pipeline', () => {
     expect(await held(instance)).toBe(1);
   });
 
-  it('has its messages in the order of the queue when they leave, and what comes later behind them', async () => {
+  it('has its messages in the order of the queue when they are sent, and later ones behind them', async () => {
     const { instance, session } = await openQueue({ priorities: true });
     await fill(instance, ['low 1', 'low 2', 'low 3', 'low 4'], 1);
     await fill(instance, ['urgent'], 9);
@@ -58,11 +58,11 @@ describe('a pipeline', () => {
     await expect.poll(() => held(instance)).toBeGreaterThanOrEqual(3);
     await fill(instance, ['more urgent'], 9);
     const rest = text(await receiveAll(consumer, 5));
-    expect(rest.slice(0, 2)).toEqual(['low 1', 'low 2']); // in the pipeline already
+    expect(rest.slice(0, 2)).toEqual(['low 1', 'low 2']); // These were in the pipeline already.
     expect(rest).toContain('more urgent');
   });
 
-  it('of a queue with a limit of attempts holds one message, so that none is used up unseen', async () => {
+  it('of a queue with an attempt limit holds one message, so that attempts are hardly used up unseen', async () => {
     const { instance, session } = await openQueue({ attemptsMax: 2 });
     await fill(instance, numbers(10));
     const consumer = await session.openConsumer('q', { ackMode: 'client', prefetch: true });
@@ -73,7 +73,7 @@ describe('a pipeline', () => {
     expect(left.map(({ deliveryCount }) => deliveryCount)).toEqual([2, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
   });
 
-  it('grows with what its consumer takes, and leaves the rest to others while that is slow', async () => {
+  it('grows as its consumer takes messages, and leaves messages to other consumers while that is slow', async () => {
     const { instance, client, session } = await openQueue();
     await fill(instance, numbers(1_000));
     const options: ConsumerOptions = { ackMode: 'client', prefetch: true, messagesMaximum: 1_000 };
@@ -82,9 +82,9 @@ describe('a pipeline', () => {
     await expect.poll(() => held(instance)).toBe(11);
     const unfair = await client.openSession().openConsumer('q', { ...options, fair: false });
     await unfair.receive();
-    await expect.poll(() => instance.queue('q').ready).toBe(0); // all that there was
+    await expect.poll(() => instance.queue('q').ready).toBe(0); // The unfair pipeline got all other messages.
     await unfair.close();
-    const taken = await receiveAll(slow, 300); // as fast as they come
+    const taken = await receiveAll(slow, 300); // From now on the consumer is fast.
     expect(taken).toHaveLength(300);
     await expect.poll(() => held(instance)).toBeGreaterThan(320);
   });
@@ -103,7 +103,7 @@ describe('prefetch', () => {
     expect([first.prefetching, second.prefetching]).toEqual([false, false]);
   });
 
-  it('makes a second consumer, and a branch, an error after the first receive', async () => {
+  it('keeps its session from opening a second consumer or a branch after the first receive', async () => {
     const { instance, session } = await openQueue();
     await fill(instance, numbers(50));
     const consumer = await session.openConsumer('q', prefetch);
@@ -114,7 +114,7 @@ describe('prefetch', () => {
     expect(payloadOf(await consumer.receive())).toBe('1');
   });
 
-  it('is off if the first receive is part of a branch, which consumes what it received', async () => {
+  it('is off if the first receive is part of a branch, which consumes the received message', async () => {
     const { instance, session } = await openQueue();
     await fill(instance, numbers(3));
     const consumer = await session.openConsumer('q', prefetch);
@@ -131,7 +131,7 @@ describe('prefetch', () => {
 });
 
 describe('a pipeline of large messages', () => {
-  it('goes on after the connection was full, though the consumer acknowledged meanwhile', async () => {
+  it('continues after its connection was full, even if the consumer acknowledged meanwhile', async () => {
     const { instance, session } = await openQueue({ durability: 'memory' });
     const enqueuer = instance.openSession();
     const count = 3 * (limits.outboxBytesMax / megabyte);

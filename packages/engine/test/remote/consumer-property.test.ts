@@ -1,6 +1,6 @@
 /**
- * A consumer against a model: one queue with one enqueuer, so that its messages have one order. Whatever its mode and its
- * pipeline, whatever ends it, it is given them in that order from the first one on that is not consumed.
+ * A consumer against a model: one queue with one enqueuer, so that its messages have one order. In any mode, with any pipeline and
+ * however it ends, the consumer is given the messages in that order, beginning with the first one that is not consumed.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -38,7 +38,7 @@ const setting = fc.record({
 });
 type Setting = typeof setting extends fc.Arbitrary<infer T> ? T : never;
 
-/** What ends a transaction or an acknowledgement together with its connection. */
+/** Codes with which a transaction or an acknowledgement ends if its connection is lost. */
 const lossCodes = ['TX_NOT_COMMITTED', 'RECEIPT_STALE', 'COMMIT_OUTCOME_UNKNOWN', 'INSTANCE_UNREACHABLE'];
 
 class Run {
@@ -48,14 +48,14 @@ class Run {
   readonly #setting: Setting;
   #consumer!: Consumer;
   enqueued = 0;
-  /** All before it are consumed; those from here to `next` were given and may be. */
+  /** All messages before this one are consumed. Those from this one up to `next` were given to the consumer and may be consumed. */
   #consumedAtLeast = 0;
   #next = 0;
-  /** Set once a connection was lost: which acknowledgements arrived is not known before the next message. */
+  /** Set after a lost connection: until the next message it is unknown which acknowledgements arrived. */
   #isUncertain = false;
-  /** Set if the next acknowledgement may report that what it would have covered was lost with a connection. */
+  /** Set if the next acknowledgement may report that its messages were lost with a connection. */
   #mayBeStale = false;
-  /** How often each message was given, and whether a lost connection may have counted more. */
+  /** How often each message was given, and whether further deliveries may have been counted on a lost connection. */
   readonly #given: number[] = [];
   readonly #mayCountMore: boolean[] = [];
 
@@ -76,7 +76,7 @@ class Run {
     for (let i = 0; i < count; i += 1) {
       session.enqueue(this.#queue, { payload: String(this.enqueued) });
       this.#given[this.enqueued] = 0;
-      // The instance may not have noticed yet that the connection is lost, and push it there.
+      // The instance may push the message to a lost connection, if it has not noticed the loss yet.
       this.#mayCountMore[this.enqueued] = this.#isUncertain;
       this.enqueued += 1;
     }
@@ -123,7 +123,7 @@ class Run {
     if (done === true && !this.#isUncertain) this.#consumedAtLeast = end;
   }
 
-  /** What was given and not consumed is given again. */
+  /** Returns the messages that were given and not consumed, so that they are given again. */
   async return(): Promise<void> {
     const returned = await this.#ofLostConnection(async () => {
       if (this.#setting.ackMode === 'transacted') await this.#session.rollback();
@@ -132,7 +132,7 @@ class Run {
     });
     if (returned === true && !this.#isUncertain && !this.#acknowledgesItself)
       this.#next = this.#consumedAtLeast;
-    else if (this.#acknowledgesItself) this.#isUncertain = true; // dups-ok has not acknowledged all of it
+    else if (this.#acknowledgesItself) this.#isUncertain = true; // A `dups-ok` consumer may not have acknowledged all of them.
   }
 
   async reopen(): Promise<void> {
@@ -146,31 +146,31 @@ class Run {
 
   async cut(link: UnreliableLink, client: RemoteInstance): Promise<void> {
     link.cut();
-    await client.probe().catch(() => undefined); // answered over the next connection, or lost with this one
+    await client.probe().catch(() => undefined); // The probe is answered over the next connection, or fails with this one.
     this.#onLost();
   }
 
   #onLost(): void {
     this.#isUncertain = true;
     this.#mayBeStale = this.#setting.ackMode === 'client';
-    // Whatever was on its way to the consumer counts as delivered.
+    // Messages on their way to the consumer count as delivered.
     for (let index = this.#consumedAtLeast; index < this.enqueued; index += 1)
       this.#mayCountMore[index] = true;
   }
 
-  /** Undefined if the connection was lost with it. */
+  /** Makes a call; resolves with undefined if it failed because of a lost connection. */
   async #ofLostConnection<T>(call: () => Promise<T>): Promise<T | undefined> {
     try {
       return await call();
     } catch (error) {
       if (!(error instanceof QueueError) || !lossCodes.includes(error.code)) throw error;
-      expect(this.#isUncertain || this.#mayBeStale).toBe(true); // nothing else may end it
+      expect(this.#isUncertain || this.#mayBeStale).toBe(true); // The call may fail for no other reason.
       this.#mayBeStale = false;
       return undefined;
     }
   }
 
-  /** Consumes the rest. Nothing is lost, and nothing comes after it. */
+  /** Consumes the remaining messages, and expects that none is lost. */
   async drain(): Promise<void> {
     while (this.#next < this.enqueued || this.#isUncertain) {
       if (this.#isUncertain && this.#consumedAtLeast === this.enqueued) break;
@@ -186,7 +186,9 @@ class Run {
   }
 }
 
-it('is given all messages in their order, each until it is consumed', { timeout: 120_000 }, async () => {
+it('a consumer is given all messages in their order, each until it is consumed', {
+  timeout: 120_000,
+}, async () => {
   const instance = await openTestInstance();
   const { path } = await serve(instance);
   const link = await makeUnreliableLink(path);

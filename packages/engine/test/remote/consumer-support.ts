@@ -1,4 +1,4 @@
-/** What tests of consumers share: a queue `q` with a client, messages in it, and what a consumer gets. */
+/** Shared by tests of consumers: a queue `q` with a client, enqueuing to it, and receiving from it. */
 import type { ClientSession, Instance, Message, QueueSpec, RemoteInstance } from '../../src/index.ts';
 import { openTestClient, openTestInstance } from '../folder.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Messages are moved from one queue to another, in transactions of a few, by a consumer with a pipeline or a session that prefetches,
- * while the process that serves the instance is killed by SIGKILL, or that of the client. Each message arrives once, in order,
- * however often that happens.
+ * Transactions of a few messages each move messages from one queue to another, by a consumer with a pipeline or a session that
+ * prefetches, while the process of the instance or of the client is killed by SIGKILL again and again. Each message arrives once and in
+ * order.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { on, once } from 'node:events';
@@ -21,7 +21,7 @@ import { serve } from './serving.ts';
 const messages = 3_000;
 const kills = isTorture ? 8 : 2;
 
-/** The transaction, or the wait for its messages, ended with the connection. */
+/** Codes with which a transaction, or the wait for its messages, fails if its connection is lost. */
 const lossCodes = ['TX_NOT_COMMITTED', 'INSTANCE_UNREACHABLE'];
 
 async function startHost(dir: string): Promise<ChildProcess> {
@@ -35,7 +35,7 @@ async function startHost(dir: string): Promise<ChildProcess> {
   return host;
 }
 
-/** The next messages of a transaction, some of which came ahead. */
+/** Resolves with the next messages of a transaction, some of which were sent ahead. */
 type Take = () => Promise<Message[]>;
 
 const takers: Record<string, (client: RemoteInstance) => Promise<{ session: ClientSession; take: Take }>> = {
@@ -51,7 +51,7 @@ const takers: Record<string, (client: RemoteInstance) => Promise<{ session: Clie
   },
 };
 
-/** Moves what there is until all of `in` is consumed. `onMoved` is told how many were moved with a commit that was acknowledged. */
+/** Moves messages until all of `in` is consumed. `onMoved` gets the number of messages of each acknowledged commit. */
 async function move(
   { session, take }: { session: ClientSession; take: Take },
   onMoved: (count: number) => void,

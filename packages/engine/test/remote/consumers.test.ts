@@ -1,4 +1,4 @@
-/** Consumers: what they are given, in which order, and what goes back when they end. */
+/** Consumers: which messages they are given, in which order, and which are returned when they end. */
 import { describe, expect, it, vi } from 'vitest';
 import { type ConsumerOptions, connect } from '../../src/index.ts';
 import { openTestInstance, text } from '../folder.ts';
@@ -29,7 +29,7 @@ describe.each(['durable', 'memory'] as const)('a consumer of a %s queue', (durab
     },
   );
 
-  it.each(modes)('with a listener gets what comes, one after the other (%s)', async (ackMode) => {
+  it.each(modes)('with a listener gets messages as they come, one after the other (%s)', async (ackMode) => {
     const { instance, session } = await openQueue({ durability });
     const got: string[] = [];
     let active = 0;
@@ -51,7 +51,7 @@ describe.each(['durable', 'memory'] as const)('a consumer of a %s queue', (durab
     await vi.waitFor(() => expect(instance.queue('q').consumed).toBe(consumed), waiting);
   });
 
-  it('rolled back gets the same again first, counted as redelivered, and what it had not been given as new', async () => {
+  it('gets the same messages again after a rollback, as redeliveries, and then the others as new ones', async () => {
     const { instance, session } = await openQueue({ durability });
     await fill(instance, numbers(12));
     const consumer = await session.openConsumer('q', { ackMode: 'transacted', prefetch: true });
@@ -66,7 +66,7 @@ describe.each(['durable', 'memory'] as const)('a consumer of a %s queue', (durab
     expect(instance.queue('q').consumed).toBe(12);
   });
 
-  it('that is closed returns what it had not acknowledged, in order', async () => {
+  it('returns at its close the messages that it had not acknowledged, in order', async () => {
     const { instance, session } = await openQueue({ durability });
     await fill(instance, numbers(12));
     const consumer = await session.openConsumer('q', { ackMode: 'client', prefetch: true });
@@ -81,7 +81,7 @@ describe.each(['durable', 'memory'] as const)('a consumer of a %s queue', (durab
 });
 
 describe('a consumer', () => {
-  it('of a topic gets what its subscriber gets', async () => {
+  it('of a topic gets the messages of its subscriber', async () => {
     const { instance, session } = await openQueue({
       type: 'topic',
       durability: 'memory',
@@ -101,7 +101,7 @@ describe('a consumer', () => {
     await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0 }), waiting);
   });
 
-  it('whose listener throws gets the message again, before what came after it', async () => {
+  it('whose listener throws gets the message again, before later ones', async () => {
     const { instance, session } = await openQueue();
     const got: string[] = [];
     const errors: unknown[] = [];
@@ -118,7 +118,7 @@ describe('a consumer', () => {
     await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ held: 0, consumed: 4 }), waiting);
   });
 
-  it('that takes nothing for its visibility timeout ends, and its messages are ready again', async () => {
+  it('ends if it makes no call for its visibility timeout, and its messages are ready again', async () => {
     const { instance, session } = await openQueue();
     await fill(instance, numbers(20));
     const options: ConsumerOptions = { ackMode: 'client', prefetch: true, holdMs: 50 };
@@ -131,13 +131,13 @@ describe('a consumer', () => {
     expect(await other.receive()).toMatchObject({ deliveryCount: 2 });
   });
 
-  it('that ends so takes the transaction of its messages with it', async () => {
+  it('makes the transaction of its messages fail if it ends by its visibility timeout', async () => {
     const { instance, session } = await openQueue();
     await instance.createQueue({ name: 'out' });
     await fill(instance, numbers(2));
     const consumer = await session.openConsumer('q', { ackMode: 'transacted', holdMs: 50 });
     session.enqueue('out', { payload: (await consumer.receive())!.payload });
-    // Not by calls of the consumer, each of which begins its visibility timeout again.
+    // No call of the consumer may be used to wait, as each restarts its visibility timeout.
     await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ ready: 2, held: 0 }), waiting);
     await expect(consumer.receiveNoWait()).rejects.toThrow(code('CONSUMER_STALLED'));
     await expect(session.commit()).rejects.toThrow(code('CONSUMER_STALLED'));
@@ -148,7 +148,7 @@ describe('a consumer', () => {
     expect(instance.queue('out').enqueued).toBe(1);
   });
 
-  it('of a process that ends without a word returns all that it was sent, in order', async () => {
+  it('whose client is closed returns all messages that it was sent, in order', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     await fill(instance, numbers(20));
@@ -160,7 +160,7 @@ describe('a consumer', () => {
     expect(await drain(instance)).toEqual(numbers(20));
   });
 
-  it('waits as long as it is told, and until its wait is aborted or it is closed', async () => {
+  it('waits until the given time is over, the wait is aborted or the consumer is closed', async () => {
     const { session } = await openQueue();
     for (const prefetch of [false, true]) {
       const consumer = await session.openConsumer('q', { prefetch });
@@ -177,7 +177,7 @@ describe('a consumer', () => {
     }
   });
 
-  it('refuses what is not so', async () => {
+  it('is refused for a missing or unsupported queue, and with invalid options', async () => {
     const { instance, session } = await openQueue({ type: 'topic' });
     await instance.createQueue({ name: 'plain', kind: 'unsharded' });
     const open = (queue: string, options: object) => session.openConsumer(queue, options);
@@ -191,7 +191,7 @@ describe('a consumer', () => {
 });
 
 describe('a session that is closed', () => {
-  it('while a listener works and sends are on their way disturbs no other session of its connection', async () => {
+  it('during the work of a listener and of sends does not disturb other sessions of its connection', async () => {
     const { instance, client, session } = await openQueue();
     await instance.createQueue({ name: 'm', durability: 'memory', visibility: 'immediate' });
     await fill(instance, numbers(2));
@@ -213,14 +213,14 @@ describe('a session that is closed', () => {
     expect(text(await other.dequeueNow('m'))).toEqual(['a']);
     const again = await other.dequeue('q', { max: 2 });
     expect(again.map(({ deliveryCount }) => deliveryCount)).toEqual([2, 1]);
-    await new Promise((resolve) => setImmediate(resolve)); // what the listener acknowledges now has left
+    await new Promise((resolve) => setImmediate(resolve)); // The acknowledgement of the listener has been sent by now.
     await other.commit();
     expect(instance.queue('q').consumed).toBe(2);
   });
 });
 
 describe('a transaction', () => {
-  it('leaves alone what consumers of other modes were given', async () => {
+  it('does not consume messages that consumers of other modes were given', async () => {
     const { instance, session } = await openQueue();
     await fill(instance, numbers(4));
     const transacted = await session.openConsumer('q', { ackMode: 'transacted' });
@@ -233,7 +233,7 @@ describe('a transaction', () => {
     expect(instance.queue('q')).toMatchObject({ consumed: 2, held: 0 });
   });
 
-  it('consumes what the consumers of its session were given, and enqueues, all or nothing', async () => {
+  it('consumes the messages of its consumers and enqueues others, all or nothing', async () => {
     const { instance, session } = await openQueue();
     await instance.createQueue({ name: 'out' });
     await fill(instance, numbers(6));
@@ -252,7 +252,7 @@ describe('a transaction', () => {
     expect(instance.queue('q')).toMatchObject({ held: 0, ready: 0, consumed: 6 });
   });
 
-  it('and the dequeue that follows it are one round trip', async () => {
+  it('can be committed in one call with the dequeue that follows it', async () => {
     const { instance, session } = await openQueue();
     await fill(instance, numbers(4));
     expect(text(await session.dequeue('q', { max: 2 }))).toEqual(['0', '1']);
@@ -271,7 +271,7 @@ describe('a transaction', () => {
 });
 
 describe('a consumer whose connection is lost', () => {
-  it('goes on over the next one; its transaction is over', async () => {
+  it('continues over the next connection, and its transaction is rolled back', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     await fill(instance, numbers(20));
@@ -281,13 +281,13 @@ describe('a consumer whose connection is lost', () => {
     expect(text(await receiveAll(consumer, 3))).toEqual(numbers(3));
     await served.close();
     await serve(instance, served.path);
-    await expect(receiveAll(consumer, 20)).rejects.toThrow(code('TX_NOT_COMMITTED')); // past what had come before
+    await expect(receiveAll(consumer, 20)).rejects.toThrow(code('TX_NOT_COMMITTED')); // This reaches beyond the messages that were sent ahead.
     expect(text(await receiveAll(consumer, 20))).toEqual(numbers(20));
     await session.commit();
     expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0 });
   });
 
-  it('with a listener is opened again by itself', async () => {
+  it('is reopened without a call if it has a listener', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const served = await serve(instance);

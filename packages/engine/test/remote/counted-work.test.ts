@@ -1,4 +1,4 @@
-/** What a transaction over a connection costs, as counts: writes, frames, copies of payloads, promises. */
+/** The cost of a transaction over a connection, counted in writes, frames, copies of payloads and promises. */
 import { createHook } from 'node:async_hooks';
 import { Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
@@ -14,7 +14,7 @@ async function setUp(): Promise<{ instance: Instance; client: RemoteInstance }> 
   return { instance, client: await openTestClient(instance) };
 }
 
-/** What both ends of the connections write from now on. */
+/** Records what both ends of the connections write from now on. */
 function watchWrites() {
   let chunks: { isServers: boolean; chunk: Buffer }[] = [];
   const end = observeCalls(Socket.prototype, 'write', ({ of, args: [chunk] }) => {
@@ -44,7 +44,7 @@ it('commits of one turn leave in one write, and the answers of a group in one wr
   const groupsBefore = instance.stats().groups;
   await Promise.all(
     sessions.map((session) => {
-      stage(session, 10); // in all more than the callers of an embedded program would have in one turn
+      stage(session, 10); // The sum exceeds the operations that embedded callers may resume in one turn.
       return session.commit();
     }),
   );
@@ -91,10 +91,10 @@ it.each([
       stage(enqueuer, of.count, payload);
       await enqueuer.commit();
     };
-    await transaction(); // a session learns how large its transactions are
+    await transaction(); // A first transaction lets the session learn how large its transactions are.
     const bytes = of.payloadBytes * of.count;
     const overhead = 8 * 1024 + of.count * 64;
-    // Once more into the block that the group writes.
+    // The third copy is the one into the block that the group writes.
     expect(await copiedBy(transaction)).toBeLessThan(3 * bytes + overhead);
     for (const _ of ['first transaction', 'second']) {
       const out = await copiedBy(async () => {
@@ -110,7 +110,7 @@ it.each([
   },
 );
 
-it('makes no promise for a single message', async () => {
+it('creates no promise per message', async () => {
   const { client } = await setUp();
   const session = client.openSession();
   let promises = 0;
@@ -132,5 +132,5 @@ it('makes no promise for a single message', async () => {
     return promises;
   };
   await promisesOf(1);
-  expect(await promisesOf(1_000)).toBeLessThan((await promisesOf(1)) + 100); // a few for each read of the socket
+  expect(await promisesOf(1_000)).toBeLessThan((await promisesOf(1)) + 100); // Each read of the socket creates a few promises.
 });

@@ -1,6 +1,6 @@
 /**
- * The process that serves an instance is killed by SIGKILL at random moments under many remote sessions, and started again.
- * The sessions live through it; each of their commits ends by being done or not done, never by nobody knowing.
+ * The process that serves an instance is killed by SIGKILL at random moments under many remote sessions, and started again. The
+ * sessions continue, and learn of each of their commits whether it was done.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,12 +20,12 @@ import { drawnSeed, isTorture, random } from '../random.ts';
 const operations = 7;
 const backlogMax = 1_000;
 
-/** What the clients know. */
+/** The commits of all clients, and how they ended. */
 class Ledger {
   readonly committed = new Map<string, string>(); // payload → id
   readonly refused = new Set<string>();
   readonly consumed = new Map<string, string>();
-  /** Ids of each session's last commit that was done. */
+  /** The ids of each session's last successful commit. */
   readonly lastIds = new Map<string, readonly string[]>();
   readonly faults: unknown[] = [];
   commitsLost = 0;
@@ -34,7 +34,7 @@ class Ledger {
     return this.committed.size - this.consumed.size;
   }
 
-  /** Commits and takes down how it ended; true if it was done. */
+  /** Commits and records how that ended; resolves with true if it was done. */
   async commit(session: Session, onDone: (ids: string[]) => void, onRefused: () => void): Promise<boolean> {
     try {
       const { ids } = await session.commit();
@@ -100,7 +100,7 @@ async function dequeueForever(session: Session, ledger: Ledger, signal: AbortSig
   }
 }
 
-/** `writer`: that of sharded queues. */
+/** `writer` tells whether the writer of sharded queues changes between threads. */
 type HostedQueue = [kind: QueueKind, ...writer: 'changing writer'[]];
 
 function forkHost(dir: string, queue: HostedQueue): ChildProcess {
@@ -127,7 +127,7 @@ async function kill(host: ChildProcess): Promise<void> {
   expect((await ended)[1]).toBe('SIGKILL');
 }
 
-/** What the files say of each session: the ids of its last commit. */
+/** By session, the ids of its last commit according to the file. */
 function readOutcomes(dir: string, kind: QueueKind): Map<string, string[]> {
   const name = kind === 'sharded' ? 'instance-1.db' : 'unsharded.db';
   const file = new Database(join(dir, name), { readonly: true });
@@ -163,10 +163,10 @@ async function readQueue(dir: string): Promise<Map<string, string>> {
 function check(ledger: Ledger, live: Map<string, string>): void {
   expect(ledger.faults).toEqual([]);
   const everywhere = new Map([...ledger.consumed, ...live]);
-  expect(everywhere.size, 'both consumed and there').toBe(ledger.consumed.size + live.size);
+  expect(everywhere.size, 'both consumed and stored').toBe(ledger.consumed.size + live.size);
   expect(
     [...everywhere.keys()].filter((payload) => ledger.refused.has(payload)),
-    'stored, though it was said not to be',
+    'stored, although its commit was reported as not done',
   ).toEqual([]);
   expect(
     [...ledger.committed].filter(([payload, id]) => everywhere.get(payload) !== id),
@@ -182,7 +182,7 @@ describe.each<{ kind: QueueKind; kills: number; writer?: 'changing writer' }>([
   { kind: 'unsharded-grouped', kills: isTorture ? 6 : 2 },
 ])('an instance with a $kind queue, $writer, killed under remote sessions', ({ kind, kills, writer }) => {
   const queue: HostedQueue = writer === undefined ? [kind] : [kind, writer];
-  it(`loses nothing, duplicates nothing and knows how each commit ended, ${kills} times or more`, {
+  it(`loses and duplicates nothing and reports how each commit ended, through ${kills} kills or more`, {
     timeout: 240_000,
   }, async () => {
     const seed = drawnSeed;
@@ -203,16 +203,16 @@ describe.each<{ kind: QueueKind; kills: number; writer?: 'changing writer' }>([
         : dequeueForever(session, ledger, ending.signal),
     );
     const progress = () => ledger.committed.size + ledger.consumed.size;
-    // Whether a kill meets a commit whose answer it takes away is chance, and on a slow disk with few commits under way rare.
+    // Only by chance does a kill lose the answer to a commit, and rarely on a slow disk with few commits under way.
     const isEnough = (done: number) => done >= kills && (ledger.commitsLost > 0 || done >= 10 * kills);
     for (let done = 0; !isEnough(done); done += 1) {
       const before = progress();
-      // On a busy machine sessions may take longer to come back than the pause: then no commit would be under way.
+      // On a busy machine sessions may reconnect more slowly than the pause, and then no commit would be under way.
       await expect.poll(progress, { timeout: 60_000 }).toBeGreaterThan(before);
-      await pause(5 + next() * 250); // any moment is as good as another
+      await pause(5 + next() * 250); // The kill comes at a random moment.
       await kill(host);
       if (next() < 0.25) {
-        const early = forkHost(dir, queue); // dies while it starts, recovery included
+        const early = forkHost(dir, queue); // This process is killed while it starts and recovers.
         await pause(40 + next() * 200);
         await kill(early);
       }

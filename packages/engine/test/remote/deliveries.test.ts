@@ -1,4 +1,4 @@
-/** Deliveries as frames: from the server's messages to the client's, and to a client that does not read. */
+/** Deliveries as frames: encoded by the server, decoded by the client, and held back from a client that does not read. */
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -78,7 +78,7 @@ const together: fc.Arbitrary<Message[]> = fc
   });
 
 describe('deliveries', () => {
-  it('come back as the messages they were', async () => {
+  it('are decoded to the messages that were encoded', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(single, together), { maxLength: 5 }), async (deliveries) => {
         const messages = deliveries.flat();
@@ -96,7 +96,7 @@ describe('deliveries', () => {
     );
   });
 
-  it('that were damaged on the way are refused by a typed error or read as others, never worse', async () => {
+  it('that were damaged on the way are refused by a typed error or decoded as others, without any other failure', async () => {
     await fc.assert(
       fc.asyncProperty(
         together,
@@ -117,7 +117,7 @@ describe('deliveries', () => {
     );
   });
 
-  it('that are large come in several frames', async () => {
+  it('that are large are split into several frames', async () => {
     const payload = Buffer.alloc(600_000, 1);
     const messages = Array.from({ length: 5 }, (_, index) => {
       return inHand({ id: `${index}`, payload, receipt: `${index}.1.1`, deliveryCount: 1, enqueuedAtMs: 0 });
@@ -131,7 +131,7 @@ describe('deliveries', () => {
 });
 
 describe('answers to a peer that does not read', () => {
-  it('wait until it has read what it was sent, one after the other', async () => {
+  it('are written one after the other, each once the peer has read the one before', async () => {
     const payload = Buffer.alloc(1_000_000, 1);
     const messages = [inHand({ id: '1', payload, receipt: '1.1', deliveryCount: 1, enqueuedAtMs: 0 })];
     const pipe = new Pipe();
@@ -142,7 +142,7 @@ describe('answers to a peer that does not read', () => {
     expect(pipe.chunks).toEqual([]);
     pipe.write = (chunk) => {
       pipe.chunks.push(chunk);
-      pipe.writableLength = limits.outboxBytesMax + 1; // full again with the first of them
+      pipe.writableLength = limits.outboxBytesMax + 1; // The first answer fills the socket again.
     };
     for (let written = 1; written <= 3; written += 1) {
       pipe.writableLength = 0;
@@ -153,7 +153,7 @@ describe('answers to a peer that does not read', () => {
     await Promise.all(sent);
   });
 
-  it('go nowhere once it is gone', async () => {
+  it('are discarded once the peer has closed the connection', async () => {
     const pipe = new Pipe();
     const outbox = frameWriterTo(pipe);
     pipe.writableLength = limits.outboxBytesMax + 1;

@@ -1,4 +1,4 @@
-/** A socket that keeps what is written to it, the frames in it, and messages to send. */
+/** A socket that records what is written to it, the frames in that, and messages to send. */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
@@ -8,7 +8,7 @@ import { nodePorts } from '../../src/node-ports.ts';
 import { FrameReader } from '../../src/wire/frame-reader.ts';
 import { FrameWriter } from '../../src/wire/frame-writer.ts';
 
-/** What is written to it, and nothing else of a socket. */
+/** Records the chunks that are written; has no other function of a socket. */
 export class Pipe extends EventEmitter {
   readonly chunks: Buffer[] = [];
   writableLength = 0;
@@ -24,7 +24,7 @@ export class Pipe extends EventEmitter {
   uncork(): void {}
 }
 
-/** Frames that are written to the pipe. */
+/** A writer of frames to the pipe. */
 export function frameWriterTo(pipe: Pipe): FrameWriter {
   return new FrameWriter(pipe as unknown as Socket, nodePorts.timers);
 }
@@ -37,7 +37,7 @@ export interface Frame {
   body: string;
 }
 
-/** Cuts `bytes` into frames, fed in pieces of the given lengths. */
+/** Reads the frames in `bytes`, which arrive in pieces of the given lengths. */
 export function framesOf(bytes: Buffer, pieces: readonly number[] = []): Frame[] {
   const frames: Frame[] = [];
   const reader = new FrameReader((source, start, end) => {

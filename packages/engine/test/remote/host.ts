@@ -5,7 +5,7 @@ import { openWithPlacement } from '../support/open-with-placement.ts';
 
 const [dir, kind, writer] = process.argv.slice(2) as [string, QueueKind, 'changing writer' | undefined];
 const options = { dir, partitionMessagesMax: 64 };
-// Groups on each thread: one, one, two, one, one, two …
+// The number of groups on one thread before each change: one, one, two, one, one, two …
 let group = 0;
 const changing = new ChangingPlacement(() => {
   group += 1;

@@ -1,6 +1,6 @@
 /**
- * The process that serves an instance is killed by SIGKILL at random moments, and started again. Clients repeat each
- * transaction under its key until they have an answer, over new connections too; afterwards its messages are there once.
+ * The process that serves an instance is killed by SIGKILL at random moments, and started again. Clients repeat each transaction under
+ * its key until they have an answer, also over new connections. Afterwards its messages are stored once.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,21 +34,21 @@ async function startHost(dir: string): Promise<ChildProcess> {
 }
 
 interface Ledger {
-  /** By key, the ids that its answer had. */
+  /** By key, the ids in the answer to its commit. */
   readonly answered: Map<string, string[]>;
   attempts: number;
   replays: number;
   readonly faults: unknown[];
 }
 
-/** `COMMIT_OUTCOME_UNKNOWN` is what a key is for. */
+/** Includes `COMMIT_OUTCOME_UNKNOWN`, after which a transaction can only be repeated safely under a key. */
 function isOutage(error: unknown): boolean {
   return error instanceof QueueError && (error.retryable || error.code === 'COMMIT_OUTCOME_UNKNOWN');
 }
 
 const streamedBytes = 300_000;
 
-/** The second message has a correlation id with every third key, and with every fifth its payload is in chunks. */
+/** Stages two messages. The second one has a correlation id for every third key, and a streamed payload for every fifth. */
 async function stage(session: Session, key: string): Promise<void> {
   const number = Number(key.split('.')[1]);
   session.enqueue('q', { payload: `${key} a` });
@@ -58,10 +58,10 @@ async function stage(session: Session, key: string): Promise<void> {
   else await session.enqueueStream('q', { payload: Readable.from([streamed(payload)]), ...more });
 }
 
-/** More than one chunk, which begins with the text. */
+/** A payload of more than one chunk that repeats the text. */
 const streamed = (text: string) => Buffer.alloc(streamedBytes, `${text};`);
 
-/** Two messages for each key: a transaction that is torn would show too. */
+/** Commits two messages for each key, so that a torn transaction would be noticed. */
 async function commitForever(
   clientOf: () => Promise<RemoteInstance>,
   name: string,
@@ -81,14 +81,14 @@ async function commitForever(
         answered = true;
       } catch (error) {
         if (!isOutage(error)) ledger.faults.push(error);
-        session = (await clientOf()).openSession(); // which knows nothing of what was sent before
+        session = (await clientOf()).openSession(); // The new session knows nothing of earlier attempts.
       }
     }
-    await pause(1); // of 16 sessions some always wait for an answer
+    await pause(1); // With 16 sessions some always wait for an answer nevertheless.
   }
 }
 
-it(`each key's messages are there once, though the process was killed ${kills} times`, {
+it(`the messages of each key are stored once although the process is killed ${kills} times`, {
   timeout: 240_000,
 }, async () => {
   console.info(`idempotency crash test: seed ${drawnSeed}`);
@@ -102,8 +102,8 @@ it(`each key's messages are there once, though the process was killed ${kills} t
   let serving = Promise.withResolvers<void>();
   serving.resolve();
   /**
-   * Gives up a lost connection before it can ask for the outcome of its last commit, as a client that is killed does. On a
-   * machine where nothing connects so fast each attempt has twice the time, up to less than a new process takes to serve.
+   * Opens a client with a short `connectMs`, so that it gives up a lost connection before it can ask for the outcome of its last commit,
+   * like a killed client. On a slow machine each further attempt has twice the time, but less than a new process needs to serve.
    */
   const newClient = async (): Promise<RemoteInstance> => {
     for (let connectMs = 20; ; connectMs = Math.min(2 * connectMs, 160)) {
@@ -123,7 +123,7 @@ it(`each key's messages are there once, though the process was killed ${kills} t
   for (let done = 0; done < kills; done += 1) {
     const answered = ledger.answered.size;
     await expect.poll(() => ledger.answered.size, { timeout: 60_000 }).toBeGreaterThan(answered);
-    await pause(next() * 50); // any moment is as good as another
+    await pause(next() * 50); // The kill comes at a random moment.
     link.loseAnswers();
     await pause(next() * 10);
     serving = Promise.withResolvers<void>();
@@ -138,7 +138,7 @@ it(`each key's messages are there once, though the process was killed ${kills} t
   await expect.poll(() => ledger.answered.size, { timeout: 60_000 }).toBeGreaterThan(before + 100);
   ending.abort();
   await Promise.all(work);
-  // Long after: each key is still known, with the ids of its messages.
+  // All keys are still known, with the ids of their messages.
   const session = (await newClient()).openSession();
   const sample = [...ledger.answered].filter(() => next() < 0.1);
   for (const [key, ids] of sample) {
@@ -153,7 +153,7 @@ it(`each key's messages are there once, though the process was killed ${kills} t
   expect(ledger.faults).toEqual([]);
   const found = await readAll(dir);
   const { payloads, uses } = stored(dir);
-  expect(payloads).toBe(uses); // no replayed upload was left behind
+  expect(payloads).toBe(uses); // The uploads of replayed transactions were deleted.
   expect(uses).toBeGreaterThan(0);
   const expected = new Map(
     [...ledger.answered].flatMap(([key, [a, b]]) => [[`${key} a`, a!] as const, [`${key} b`, b!] as const]),
@@ -165,7 +165,7 @@ it(`each key's messages are there once, though the process was killed ${kills} t
   console.info(`${ledger.answered.size} keys, ${ledger.attempts} attempts, ${ledger.replays} replays`);
 });
 
-/** What a streamed payload repeats, once all of it is as it was enqueued. */
+/** The text that a payload repeats. Expects a streamed payload to be complete and unchanged. */
 async function textOf(message: BrowsedMessage): Promise<string> {
   if (!message.streamed) return message.payload.toString();
   const pieces: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** Idempotency keys over a socket and over a cluster: the key travels with the commit, to where keys are known. */
+/** Idempotency keys over a socket and over a cluster: a commit with a key is sent to the instance that knows the keys. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ClusterClient, connectCluster, type Session, startCluster } from '../../src/index.ts';
 import { makeFolder, openTestClient, openTestInstance } from '../folder.ts';
@@ -12,7 +12,7 @@ async function commitOnce(session: Session, idempotencyKey: string, ...payloads:
 }
 
 describe('a remote session', () => {
-  it('commits once under a key, with the instance’s own sessions', async () => {
+  it('commits once under a key, also when embedded sessions use the same key', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const client = await openTestClient(instance);
@@ -28,7 +28,7 @@ describe('a remote session', () => {
     expect(instance.queue('q').enqueued).toBe(2);
   });
 
-  it('compares statements, values and messages with all fields as the instance’s own sessions do', async () => {
+  it('compares statements, values and messages with all fields as embedded sessions do', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q', priorities: true });
     const client = await openTestClient(instance);
@@ -57,7 +57,7 @@ describe('a remote session', () => {
     await expect(session.commit({ idempotencyKey: 'ä' })).rejects.toThrow(code('OPTIONS_INVALID'));
   });
 
-  it('compares streamed payloads as the instance’s own sessions do', async () => {
+  it('compares streamed payloads as embedded sessions do', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const client = await openTestClient(instance);
@@ -78,7 +78,7 @@ describe('a remote session', () => {
     expect(instance.queue('q').enqueued).toBe(3);
   });
 
-  it('whose answer was lost may leave the question to another client', async () => {
+  it('whose answer was lost can have its commit repeated by another client', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const link = await makeUnreliableLink((await serve(instance)).path);
@@ -91,7 +91,7 @@ describe('a remote session', () => {
     const other = await connectTo(link.path);
     expect(await commitOnce(other.openSession(), 'k', 'b')).toMatchObject({ replayed: true });
     link.cut();
-    expect((await lost).replayed).toBe(false); // learned over a new connection: the first attempt was committed
+    expect((await lost).replayed).toBe(false); // The session learns over a new connection that its own attempt was committed.
     expect(instance.queue('q').enqueued).toBe(2);
   });
 });
@@ -116,7 +116,7 @@ const idOf = async (client: ClusterClient, key: string) => {
 };
 
 describe('sessions over a cluster', () => {
-  it('find a key whichever instance they use, while instances come, are killed and leave', {
+  it('find a key from any instance, while instances are added, killed and removed', {
     timeout: 120_000,
   }, async () => {
     const { cluster, client, newClient } = await start(2);
@@ -142,13 +142,13 @@ describe('sessions over a cluster', () => {
     expect((await client.queue('q')).ready).toBe(keys.length);
   });
 
-  it('keep the instance of the keys in the cluster', { timeout: 60_000 }, async () => {
+  it('cannot have the key instance removed from their cluster', { timeout: 60_000 }, async () => {
     const { cluster, client } = await start(2);
     await idOf(client, 'k');
     await expect(cluster.remove(1)).rejects.toThrow(code('INSTANCE_IS_HOME'));
   });
 
-  it('take a transaction with receipts to their instance, and know its key there', {
+  it('send a transaction with receipts to the instance of the receipts, which then knows its key', {
     timeout: 60_000,
   }, async () => {
     const { client, newClient } = await start(2);
@@ -175,7 +175,7 @@ describe('sessions over a cluster', () => {
     expect(await client.queue('q')).toMatchObject({ ready: 4, held: 0 });
   });
 
-  it('upload a streamed payload to where its key is known, and refuse one that did not name it', {
+  it('upload a streamed payload to the instance that knows its key, and refuse one without the right key', {
     timeout: 60_000,
   }, async () => {
     const { cluster, client, newClient } = await start(2);
@@ -185,7 +185,7 @@ describe('sessions over a cluster', () => {
       session.enqueue('q', { payload: 'staged behind' });
       return session.commit({ idempotencyKey: `k${seed}` });
     };
-    const sizes = [600_000, 100, 300_000, 100]; // in chunks, and in the record
+    const sizes = [600_000, 100, 300_000, 100]; // The payloads are stored in chunks and in the record in turn.
     const committed: string[][] = [];
     for (const [seed, bytes] of sizes.entries()) {
       const { ids, replayed } = await put(client.openSession(), seed, bytes, `k${seed}`);
@@ -193,7 +193,7 @@ describe('sessions over a cluster', () => {
       expect(ids).toHaveLength(3);
       committed.push(ids);
     }
-    cluster.kill(1); // the other instance's process serves both meanwhile
+    cluster.kill(1); // The process of the other instance serves both meanwhile.
     for (const [seed, bytes] of sizes.entries()) {
       const other = newClient().openSession();
       const again = await put(other, seed, bytes, `k${seed}`);
@@ -207,7 +207,7 @@ describe('sessions over a cluster', () => {
     expect((await client.queue('q')).ready).toBe(3 * sizes.length);
   });
 
-  it('leave nothing of a keyed transaction on the session that staged it', { timeout: 60_000 }, async () => {
+  it('have an empty transaction after a commit with a key', { timeout: 60_000 }, async () => {
     const { client } = await start(2);
     const sessions = Array.from({ length: 4 }, () => client.openSession());
     for (const [index, session] of sessions.entries()) {

@@ -1,4 +1,4 @@
-/** What a remote session promises when its connection is lost, or the process at its other end. */
+/** What a remote session promises when it loses its connection, or the process at the other end. */
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -35,7 +35,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a commi
     expect(messages.slice(1).map((message) => message.id)).toEqual(ids);
   });
 
-  it('that never arrived rejects as not done, and what arrives later is refused', async () => {
+  it('that did not arrive rejects as not done, and is refused if it arrives later', async () => {
     const { instance, client, link } = await setUp(kind);
     const session = client.openSession();
     session.enqueue('q', { payload: 'first' });
@@ -52,7 +52,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a commi
     expect(await drain(instance)).toEqual(['first', 'again']);
   });
 
-  it('that consumes what was held is found out too', async () => {
+  it('that consumes held messages resolves too if its answer was lost', async () => {
     const { instance, client, link } = await setUp(kind);
     const session = client.openSession();
     session.enqueue('q', { payload: 'a' });
@@ -68,11 +68,11 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a commi
 });
 
 describe('a session whose connection was lost', () => {
-  it('is refused even if nothing of it had arrived before', async () => {
+  it('has its commit refused even if no request of it had arrived before', async () => {
     const { instance, client, link } = await setUp();
     const session = client.openSession();
     session.enqueue('q', { payload: 'late' });
-    link.holdRequests(); // the opening of the session too
+    link.holdRequests(); // This withholds the opening of the session too.
     const commit = session.commit();
     await link.lost();
     link.cut();
@@ -85,14 +85,14 @@ describe('a session whose connection was lost', () => {
     expect(await drain(instance)).toEqual(['other']);
   });
 
-  it('learns that what its transaction held was returned, and continues', async () => {
+  it('learns that the messages of its transaction were returned, and continues', async () => {
     const { instance, client, link } = await setUp();
     const session = client.openSession();
     session.enqueue('q', { payload: 'a' });
     await session.commit();
     expect(text(await session.dequeue('q'))).toEqual(['a']);
     link.cut();
-    // The instance notices by itself that the client is gone.
+    // The instance notices by itself that the connection is lost.
     expect(text(await instance.openSession().receive('q', { waitMs: 10_000, holdMs: 10 }))).toEqual(['a']);
     session.enqueue('q', { payload: 'never' });
     await expect(session.commit()).rejects.toThrow(code('TX_NOT_COMMITTED'));
@@ -101,7 +101,7 @@ describe('a session whose connection was lost', () => {
     expect(instance.queue('q')).toMatchObject({ enqueued: 1, consumed: 1 });
   });
 
-  it('keeps what it has staged and holds nothing by', async () => {
+  it('keeps staged messages if its transaction holds none', async () => {
     const { instance, client, link } = await setUp();
     const session = client.openSession();
     session.enqueue('q', { payload: 'a' });
@@ -112,11 +112,11 @@ describe('a session whose connection was lost', () => {
     expect(await drain(instance)).toEqual(['a', 'b']);
   });
 
-  it('rejects the call that waits, and can wait again', async () => {
+  it('rejects the waiting call, and can wait again', async () => {
     const { instance, client, link } = await setUp();
     const session = client.openSession();
     const waiting = session.dequeue('q', { waitMs: 60_000 });
-    await client.queues(); // the wait has arrived
+    await client.queues(); // By now the waiting call has arrived.
     link.cut();
     await expect(waiting).rejects.toThrow(code('INSTANCE_UNREACHABLE'));
     const again = session.dequeue('q', { waitMs: 60_000 });
@@ -127,8 +127,8 @@ describe('a session whose connection was lost', () => {
   });
 });
 
-describe('an instance that nobody serves any more', () => {
-  it('rejects calls and leaves the outcome of a commit unknown, in the time that the client gives it', async () => {
+describe('an instance that is no longer served', () => {
+  it('makes calls fail and leaves the outcome of a commit unknown, within the connection timeout of the client', async () => {
     const { served, link } = await setUp();
     const client = await connectTo(link.path, 200);
     const session = client.openSession();
@@ -162,7 +162,7 @@ describe('an instance that nobody serves any more', () => {
     expect(text(await soon)).toEqual(['a']);
   });
 
-  it('is not waited for longer than asked', async () => {
+  it('is not waited for longer than the connection timeout', async () => {
     const path = join(makeFolder(), 'nobody.sock');
     await expect(connect({ path, connectMs: 20 })).rejects.toThrow(code('INSTANCE_UNREACHABLE'));
     await expect(connect({})).rejects.toThrow(code('OPTIONS_INVALID'));
@@ -171,7 +171,7 @@ describe('an instance that nobody serves any more', () => {
 });
 
 describe('a client whose instance does not read', () => {
-  it('sends no more than the bound until it reads again', async () => {
+  it('sends no more than the bound until the instance reads again', async () => {
     const path = join(makeFolder(), 'slow.sock');
     const sockets: Socket[] = [];
     const server = createServer((socket) => {
@@ -212,7 +212,7 @@ describe('a call on a buffered queue whose answer was lost', () => {
     return { instance, session, link };
   }
 
-  it('may have enqueued, which the error says, and the session goes on', async () => {
+  it('may have enqueued, as its error says, and the session continues', async () => {
     const { instance, session, link } = await setUpBuffered();
     link.loseAnswers();
     const enqueuing = session.enqueueNow('b', { payload: 'second' });
@@ -227,7 +227,7 @@ describe('a call on a buffered queue whose answer was lost', () => {
     ]);
   });
 
-  it('has consumed what it dequeued, and leaves the transaction as it was', async () => {
+  it('has consumed the dequeued message, and does not change the transaction', async () => {
     const { instance, session, link } = await setUpBuffered();
     session.enqueue('q', { payload: 'staged before' });
     link.loseAnswers();

@@ -1,6 +1,6 @@
 /**
- * A session that prefetches against a model: one queue with one enqueuer, so that its messages have one order, and another session that
- * takes what it finds. Whatever ends a transaction, a message is had by one session at a time, consumed once, and given in order.
+ * A session that prefetches, against a model: one queue with one enqueuer, so that its messages have one order, and another session that
+ * dequeues too. However a transaction ends, a message is held by one session at a time, consumed once, and delivered in order.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -38,7 +38,7 @@ const setting = fc.record({
 interface Modelled {
   state: 'ready' | 'taken' | 'consumed';
   given: number;
-  /** A lost connection may have counted deliveries that nobody saw. */
+  /** Whether deliveries that no consumer saw may have been counted on a lost connection. */
   mayCountMore: boolean;
 }
 
@@ -49,11 +49,11 @@ class Run {
   readonly #prefetch: number;
   readonly #messages: Modelled[] = [];
   #session: ClientSession;
-  /** The last message that the session was given; what it is given next comes later, until messages were returned. */
+  /** The last message that the session was given. Later ones follow until messages are returned. */
   #last = -1;
-  /** All that it had was returned: it begins again with the oldest message. */
+  /** Set once all messages of the session were returned: the next one is the oldest message. */
   #isFromOldest = true;
-  /** The connection was lost under its transaction. */
+  /** Set if the connection was lost while a transaction was open. */
   #isLost = false;
 
   constructor(instance: Instance, client: RemoteInstance, queue: string, prefetch: number) {
@@ -100,7 +100,7 @@ class Run {
     }
   }
 
-  /** Another session takes what there is, at once and for good. */
+  /** Another session dequeues ready messages and commits at once. */
   async other(max: number): Promise<void> {
     const session = this.#instance.openSession();
     for (const message of await session.dequeue(this.#queue, { max })) this.#give(message).state = 'consumed';
@@ -142,7 +142,7 @@ class Run {
 
   async cut(link: UnreliableLink): Promise<void> {
     link.cut();
-    await this.#client.probe().catch(() => undefined); // answered over the next connection, or lost with this one
+    await this.#client.probe().catch(() => undefined); // The probe is answered over the next connection, or fails with this one.
     this.#isLost ||= this.#messages.some(({ state }) => state === 'taken');
     for (const message of this.#messages) if (message.state !== 'consumed') message.mayCountMore = true;
     this.#settle('ready');
@@ -158,7 +158,7 @@ class Run {
     this.#isLost = false;
   }
 
-  /** Consumes the rest: nothing is lost. */
+  /** Consumes the remaining messages, and expects that none is lost. */
   async drain(): Promise<void> {
     await this.rollback();
     while (this.#messages.some(({ state }) => state !== 'consumed')) {
@@ -173,7 +173,9 @@ class Run {
   }
 }
 
-it('has each message at most once, in order, and consumes all', { timeout: 120_000 }, async () => {
+it('a session that prefetches is given each message in order, and consumes each once', {
+  timeout: 120_000,
+}, async () => {
   const instance = await openTestInstance();
   const { path } = await serve(instance);
   const link = await makeUnreliableLink(path);

@@ -1,4 +1,4 @@
-/** Sessions that prefetch: a dequeue like any other, whose messages may have come with the commit before. */
+/** Sessions that prefetch: the messages of a dequeue may have been sent with the previous commit. */
 import { describe, expect, it, vi } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
 import type { ClientSession, Instance, QueueSpec, Session } from '../../src/index.ts';
@@ -21,14 +21,14 @@ async function fill(instance: Instance, count: number): Promise<void> {
   await session.commit();
 }
 
-/** Dequeues and commits; what comes behind it is on its way then. */
+/** Dequeues and commits, after which the following messages are prefetched. */
 async function consume(session: Session, max: number, queue = 'q'): Promise<string[]> {
   const messages = await session.dequeue(queue, { max });
   await session.commit();
   return text(messages);
 }
 
-/** What is ready now, with how often each was delivered. */
+/** Payloads of the ready messages with their delivery counts. */
 const readyNow = async (instance: Instance) =>
   (await instance.openSession().dequeue('q', { max: 100 })).map(
     ({ payload, deliveryCount }) => `${payload} ${deliveryCount}`,
@@ -55,7 +55,7 @@ describe.each(['durable', 'memory'] as const)('a session that prefetches from a 
     expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0, consumed: 40 });
   });
 
-  it('returns what it took and what it has ahead at a rollback, in order', async () => {
+  it('returns dequeued and prefetched messages in order at a rollback', async () => {
     const { instance, session } = await setUp({ durability });
     await fill(instance, 30);
     await consume(session, 2);
@@ -67,7 +67,7 @@ describe.each(['durable', 'memory'] as const)('a session that prefetches from a 
     expect(ready.filter((each) => each.endsWith(' 2'))).toHaveLength(3);
   });
 
-  it('does so when it is closed', async () => {
+  it('returns dequeued and prefetched messages in order when it is closed', async () => {
     const { instance, session } = await setUp({ durability });
     await fill(instance, 6);
     await consume(session, 1);
@@ -76,7 +76,7 @@ describe.each(['durable', 'memory'] as const)('a session that prefetches from a 
     expect(await readyNow(instance)).toEqual(['1 2', '2 2', '3 1', '4 1', '5 1']);
   });
 
-  it('gives back what it leaves, and keeps what its transaction has', async () => {
+  it('returns prefetched messages that it does not dequeue, and keeps those of its transaction', async () => {
     const { instance, session } = await setUp({ durability });
     await fill(instance, 8);
     await consume(session, 1);
@@ -94,17 +94,17 @@ describe.each(['durable', 'memory'] as const)('a session that prefetches from a 
 const xid = { formatId: 1, gtrid: Buffer.from('g'), bqual: Buffer.from('b') };
 
 describe('a session that prefetches', () => {
-  it('has no more ahead than it may, however much it takes', async () => {
+  it('never has more prefetched messages than its limit, however many it dequeues', async () => {
     const { instance, session } = await setUp({}, 4);
     await fill(instance, 30);
     for (let i = 0; i < 4; i += 1) {
       await consume(session, 6);
-      await session.rollback(); // nothing is open
+      await session.rollback(); // No transaction is open.
       expect(instance.queue('q').held).toBeLessThanOrEqual(4);
     }
   });
 
-  it('has nothing ahead while another call waits', async () => {
+  it('prefetches nothing while the call of another session waits', async () => {
     const { instance, session } = await setUp();
     await fill(instance, 1);
     const messages = await session.dequeue('q');
@@ -115,7 +115,7 @@ describe('a session that prefetches', () => {
     expect(text(await waiting)).toEqual(['0']);
   });
 
-  it('sees what it has enqueued itself', async () => {
+  it('is given messages that it has enqueued itself', async () => {
     const { instance, session } = await setUp();
     await fill(instance, 1);
     await session.dequeue('q');
@@ -124,7 +124,7 @@ describe('a session that prefetches', () => {
     expect(text(await session.dequeue('q'))).toEqual(['own']);
   });
 
-  it('waits for messages as told, and until it is closed', async () => {
+  it('waits for messages until the given time is over, the wait is aborted or the session is closed', async () => {
     const { instance, session } = await setUp();
     expect(await session.dequeue('q', { waitMs: 5 })).toEqual([]);
     const abort = new AbortController();
@@ -163,7 +163,7 @@ describe('a session that prefetches', () => {
     expect(instance.queue('q').consumed).toBe(9);
   });
 
-  it('has its transaction rolled back with its connection, and then all of it again', async () => {
+  it('has its transaction rolled back when its connection is lost, and is then given the same messages again', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     await fill(instance, 12);
@@ -178,12 +178,12 @@ describe('a session that prefetches', () => {
     await expect(session.commit()).rejects.toThrow(code('TX_NOT_COMMITTED'));
     const again = await session.dequeue('q', { max: 3, waitMs: 10_000 });
     expect(text(again)).toEqual(['2', '3', '4']);
-    expect(again.map(({ deliveryCount }) => deliveryCount)).toEqual([2, 2, 2]); // the instance cannot know which were taken
+    expect(again.map(({ deliveryCount }) => deliveryCount)).toEqual([2, 2, 2]); // The instance cannot know which messages the session had dequeued.
     await session.commit();
     expect(instance.queue('q').consumed).toBe(5);
   });
 
-  it('has at most as many messages in a transaction as any', async () => {
+  it('has the same limit of messages in a transaction as any session', async () => {
     const { instance, session } = await setUp();
     const max = limits.dequeueMessagesMax;
     const most = limits.transactionOperationsMax - max;
@@ -195,7 +195,7 @@ describe('a session that prefetches', () => {
     expect(instance.queue('q')).toMatchObject({ held: 0, consumed: most + 1 });
   });
 
-  it('has the messages of a topic by its subscription', async () => {
+  it('prefetches from a topic for one subscriber', async () => {
     const { instance, session } = await setUp({ type: 'topic' });
     await instance.subscribe('q', { name: 'one' });
     await instance.subscribe('q', { name: 'two' });
@@ -206,11 +206,11 @@ describe('a session that prefetches', () => {
       await session.commit();
     }
     expect(got).toEqual(numbers(12));
-    expect(text(await session.dequeue('q', { subscriber: 'two', max: 20 }))).toEqual(numbers(12)); // by a request each
+    expect(text(await session.dequeue('q', { subscriber: 'two', max: 20 }))).toEqual(numbers(12)); // The other subscriber needs a request for each dequeue.
     await expect(session.dequeue('q', { subscriber: 'three' })).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
   });
 
-  it('takes from one queue ahead and from others by requests, in one transaction', async () => {
+  it('prefetches from one queue and dequeues from others by requests, in one transaction', async () => {
     const { instance, session } = await setUp();
     await instance.createQueue({ name: 'other' });
     await fill(instance, 12);
@@ -225,7 +225,7 @@ describe('a session that prefetches', () => {
     expect(instance.queue('other').consumed).toBe(1);
   });
 
-  it('can have no consumer and work in no branch', async () => {
+  it('cannot open a consumer or start a branch', async () => {
     const { instance, session } = await setUp();
     await fill(instance, 3);
     await consume(session, 1);
@@ -238,7 +238,7 @@ describe('a session that prefetches', () => {
 describe('a session that could prefetch takes a round trip for each dequeue', () => {
   async function expectRoundTrips(session: ClientSession, instance: Instance): Promise<void> {
     await fill(instance, 6);
-    await consume(session, 2); // it may ask whether the queue has pipelines
+    await consume(session, 2); // The first dequeue may need a request to learn whether the queue has pipelines.
     for (let i = 1; i < 3; i += 1) {
       const before = session.roundTrips!;
       expect(await consume(session, 2)).toHaveLength(2);
@@ -248,20 +248,20 @@ describe('a session that could prefetch takes a round trip for each dequeue', ()
   }
 
   it.each<Partial<QueueSpec>>([{ kind: 'unsharded' }, { kind: 'unsharded-grouped' }, { attemptsMax: 3 }])(
-    'from a queue that has no pipelines or counts each delivery (%o)',
+    'from a queue without pipelines or with an attempt limit (%o)',
     async (spec) => {
       const { instance, session } = await setUp(spec);
       await expectRoundTrips(session, instance);
     },
   );
 
-  it('if it has a consumer by then', async () => {
+  it('if it has opened a consumer before', async () => {
     const { instance, session } = await setUp();
     await session.openConsumer('q');
     await expectRoundTrips(session, instance);
   });
 
-  it('if it works in a branch by then', async () => {
+  it('if its first dequeue is part of a branch', async () => {
     const { instance, session } = await setUp();
     await fill(instance, 1);
     await session.xa!.start(xid);
@@ -271,10 +271,10 @@ describe('a session that could prefetch takes a round trip for each dequeue', ()
     await session.xa!.commit(xid);
     await fill(instance, 6);
     await consume(session, 2);
-    expect(instance.queue('q').held).toBe(0); // nothing is ahead
+    expect(instance.queue('q').held).toBe(0); // Nothing is prefetched.
   });
 
-  it('and is told what any dequeue would be', async () => {
+  it('and gets the errors that any dequeue gets', async () => {
     const { instance, client, session } = await setUp({ durability: 'memory', visibility: 'immediate' });
     await expect(session.dequeue('q')).rejects.toThrow(code('VISIBILITY_MISMATCH'));
     const other = client.openSession({ prefetch: 5 });

@@ -1,4 +1,4 @@
-/** Producers: one-way sends within a window, and sends that wait for room in a full queue. */
+/** Producers: one-way sends within a window, and sends that wait for space in a full queue. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Instance, ProducerOptions, QueueSpec, RemoteInstance } from '../../src/index.ts';
 import { openTestClient, openTestInstance, text } from '../folder.ts';
@@ -40,7 +40,7 @@ describe.each<ProducerOptions>([
     expect(await take(instance)).toEqual(numbers(200));
   });
 
-  it('waits for room in a full queue, and loses nothing', async () => {
+  it('waits for space in a full queue, and loses nothing', async () => {
     const { instance, client } = await openQueue({ messagesMax: 10 });
     const producer = client.openSession().openProducer('q', { ...options, blockMs: 10_000 });
     const sent = (async () => {
@@ -56,7 +56,7 @@ describe.each<ProducerOptions>([
 });
 
 describe('a full queue', () => {
-  it('refuses a send at once, or after the time that it may wait', async () => {
+  it('refuses a send at once, or after its maximum wait', async () => {
     const { instance, client } = await openQueue({ messagesMax: 2 });
     const session = client.openSession();
     const producer = session.openProducer('q');
@@ -70,7 +70,7 @@ describe('a full queue', () => {
     expect(await take(instance)).toEqual(['z']);
   });
 
-  it('of bytes lets sends wait too', async () => {
+  it('lets sends wait for bytes of its cache too', async () => {
     const { instance, client } = await openQueue({ cacheBytesMax: 1_000_000, messagesMax: 1_000 });
     const session = client.openSession();
     const payload = Buffer.alloc(400_000);
@@ -85,7 +85,7 @@ describe('a full queue', () => {
     expect(instance.queue('q').ready).toBe(2);
   });
 
-  it('serves those that wait in their order, and those of a closed session not at all', async () => {
+  it('serves waiting sends in their order, and drops those of a closed session', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q', durability: 'memory', visibility: 'immediate', messagesMax: 1 });
     const served = await serve(instance);
@@ -94,7 +94,7 @@ describe('a full queue', () => {
       client.openSession().openProducer('q', { blockMs: 10_000 }).send({ payload });
     await send(kept, 'first');
     const inVain = send(lost, 'lost').catch((error: unknown) => error);
-    await lost.probe(); // the send is at the instance
+    await lost.probe(); // By now the send has arrived at the instance.
     const second = send(kept, 'second');
     await kept.probe();
     const third = send(kept, 'third');
@@ -109,14 +109,14 @@ describe('a full queue', () => {
 });
 
 describe('a one-way send that is refused', () => {
-  it('is reported by the next answer, and those behind it are not enqueued', async () => {
+  it('is reported by the next answer, and later sends before that are not enqueued', async () => {
     const { instance, client } = await openQueue({ messagesMax: 3 });
     const producer = client.openSession().openProducer('q', { oneWay: { windowMessages: 100 } });
     for (const payload of numbers(2)) await producer.send({ payload });
     await producer.flush();
     for (const payload of ['a', 'b', 'c']) {
       await producer.send({ payload });
-      await new Promise((resolve) => setImmediate(resolve)); // a frame for each
+      await new Promise((resolve) => setImmediate(resolve)); // Each message is sent in a frame of its own.
     }
     await expect(producer.flush()).rejects.toThrow(code('ENQUEUE_RATE_TOO_HIGH'));
     expect(await take(instance)).toEqual(['0', '1', 'a']);
@@ -125,7 +125,7 @@ describe('a one-way send that is refused', () => {
     expect(await take(instance)).toEqual(['d']);
   });
 
-  it('because the queue is no such queue says so', async () => {
+  it('reports a missing or unsuitable queue, and an invalid window', async () => {
     const { instance, client } = await openQueue();
     await instance.createQueue({ name: 'durable' });
     const session = client.openSession();

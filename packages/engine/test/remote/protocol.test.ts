@@ -1,4 +1,4 @@
-/** The remote protocol as bytes: frames, staged operations and errors come back as they went, and nonsense is refused. */
+/** The remote protocol as bytes: frames, staged operations and errors are decoded as they were encoded, and invalid bytes are refused. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
@@ -31,7 +31,7 @@ type Operation =
 const value: fc.Arbitrary<SqlValue> = fc.oneof(
   fc.constant(null),
   fc.integer(),
-  fc.double({ noNaN: true }).filter((number) => !Object.is(number, -0)), // JSON has none, and SQLite's is 0
+  fc.double({ noNaN: true }).filter((number) => !Object.is(number, -0)), // JSON has no -0, and SQLite stores it as 0.
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).filter((big) => !Number.isSafeInteger(Number(big))),
   fc.string({ unit: 'grapheme' }),
   fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
@@ -74,7 +74,7 @@ function stage(all: readonly Operation[]): StagedOperations {
   return staged;
 }
 
-/** As they lie in a commit. */
+/** The operations as encoded in a commit. */
 function bytesOf(staged: StagedOperations): Buffer {
   const chunks: Buffer[] = [];
   staged.writeTo({
@@ -84,7 +84,7 @@ function bytesOf(staged: StagedOperations): Buffer {
   return Buffer.concat(chunks);
 }
 
-/** Reads a commit's operations one by one, as the server does. */
+/** Reads the operations of a commit one by one, as the server does. */
 function read(bytes: Buffer): {
   queue?: string;
   payload?: string;
@@ -105,7 +105,7 @@ function read(bytes: Buffer): {
     acknowledge: (name, receipts) => {
       for (const receipt of receipts) found.push({ queue: name, receipt });
     },
-    // Damaged operations may be read as these.
+    // Damaged bytes may be decoded as these operations.
     consumeDelivered: (consumed) => found.push({ consumed }),
     execute: (statement) => found.push({ statement }),
     idempotencyKey: (key) => found.push({ key }),
@@ -120,7 +120,7 @@ function read(bytes: Buffer): {
 }
 
 describe('frames', () => {
-  it('come out whole and in order however the bytes are cut', async () => {
+  it('are read completely and in order in whatever pieces the bytes arrive', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(frame), fc.array(fc.nat(100)), async (frames, pieces) => {
         const pipe = new Pipe();
@@ -137,7 +137,7 @@ describe('frames', () => {
     );
   });
 
-  it('are the same with fields that leave from where they are', async () => {
+  it('are the same with fields that are written without a copy', async () => {
     const field = fc.record({
       bytes: fc.oneof(fc.integer({ max: 100, min: 0 }), fc.integer({ min: 30_000, max: 70_000 })),
       isShared: fc.boolean(),
@@ -175,7 +175,7 @@ describe('frames', () => {
     );
   });
 
-  it('of one turn of the event loop leave in one write, and so does what comes while they are written', async () => {
+  it('of one turn of the event loop are sent in one write', async () => {
     const pipe = new Pipe();
     const outbox = frameWriterTo(pipe);
     for (let i = 0; i < 50; i += 1) {
@@ -186,16 +186,19 @@ describe('frames', () => {
     expect(pipe.chunks).toHaveLength(1);
   });
 
-  it.each([0, 4, limits.frameBytesMax + 1, 0xffff_ffff])('of a length of %i bytes are refused', (length) => {
-    const bytes = Buffer.alloc(16);
-    bytes.writeUInt32LE(length);
-    expect(() => framesOf(bytes)).toThrow(expect.objectContaining({ code: 'PROTOCOL_INVALID' }));
-    expect(() => framesOf(bytes, [1, 1, 1])).toThrow(expect.objectContaining({ code: 'PROTOCOL_INVALID' }));
-  });
+  it.each([0, 4, limits.frameBytesMax + 1, 0xffff_ffff])(
+    'with a length of %i bytes are refused',
+    (length) => {
+      const bytes = Buffer.alloc(16);
+      bytes.writeUInt32LE(length);
+      expect(() => framesOf(bytes)).toThrow(expect.objectContaining({ code: 'PROTOCOL_INVALID' }));
+      expect(() => framesOf(bytes, [1, 1, 1])).toThrow(expect.objectContaining({ code: 'PROTOCOL_INVALID' }));
+    },
+  );
 });
 
 describe('staged operations', () => {
-  it('come back in the order of the calls', () => {
+  it('are decoded in the order of the calls', () => {
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 12 }), (all) => {
         const expected = all.flatMap<ReturnType<typeof read>[number]>((each) =>
@@ -222,7 +225,7 @@ describe('staged operations', () => {
     );
   });
 
-  it('that were damaged on the way are refused by a typed error or read as others, never worse', () => {
+  it('that were damaged on the way are refused by a typed error or decoded as others, without any other failure', () => {
     const damage = fc.array(fc.tuple(fc.nat(4_000), fc.nat(255)), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(
@@ -244,7 +247,7 @@ describe('staged operations', () => {
     );
   });
 
-  it('are bounded as a transaction is', () => {
+  it('have the bounds of a transaction', () => {
     const staged = new StagedOperations(nodePorts.clock);
     const payload = Buffer.alloc(limits.payloadBytesMax);
     const fill = () => {
@@ -261,7 +264,7 @@ describe('staged operations', () => {
 });
 
 describe('an error', () => {
-  it('arrives with its code, sentence and details', () => {
+  it('arrives with its code, message and details', () => {
     const error = new QueueError('BACKLOG_FULL', { message: 'Full', details: { most: 3 } });
     expect(errorFromJson(errorToJson(error))).toMatchObject({
       code: 'BACKLOG_FULL',
@@ -271,7 +274,7 @@ describe('an error', () => {
     });
   });
 
-  it('of a code that this side does not know is one of the protocol', () => {
+  it('with an unknown code is reported as a protocol error', () => {
     expect(errorFromJson('{"code":"TOASTER","message":"x","details":{}}').code).toBe('PROTOCOL_INVALID');
   });
 });

@@ -1,4 +1,4 @@
-/** A served instance: where it listens, what it answers, and what a bad connection may do to it. */
+/** A served instance: where it listens, what it answers, and how it treats invalid connections. */
 import { once } from 'node:events';
 import { statSync, writeFileSync } from 'node:fs';
 import { connect as connectSocket, createServer } from 'node:net';
@@ -12,22 +12,22 @@ import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts
 import { code, connectTo, drain, serve } from './serving.ts';
 
 describe('a served instance', () => {
-  it('listens in its folder, for its own user alone', async () => {
+  it('listens in its folder, accessible to its own user only', async () => {
     const instance = await openTestInstance({ instance: 3 });
     const { path } = await serve(instance);
     expect(path).toBe(join((instance as unknown as { dir: string }).dir, 'instance-3.sock'));
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('replaces a socket that nobody answers on, but not one that somebody does', async () => {
+  it('replaces a socket on which no process listens, but not one that is in use', async () => {
     const instance = await openTestInstance();
     const path = join(makeFolder(), 'i.sock');
-    writeFileSync(path, ''); // as good as the socket of a dead process: nobody answers
+    writeFileSync(path, ''); // Like the socket of a dead process, this file does not answer.
     await serve(instance, path);
     await expect(serveInstance(instance, { path })).rejects.toThrow(code('INSTANCE_IN_USE'));
   });
 
-  it('returns what a disconnected client held, and frees its sessions', async () => {
+  it('returns the messages of a disconnected client, and closes its sessions', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const served = await serve(instance);
@@ -41,7 +41,7 @@ describe('a served instance', () => {
     await expect.poll(() => served.connections).toBe(0);
   });
 
-  it('remembers the last commit of a session until it is closed in order', async () => {
+  it('remembers the outcome of a session’s last commit until the session is closed', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const client = await openTestClient(instance);
@@ -58,7 +58,7 @@ describe('a served instance', () => {
     expect(outcomes.size).toBe(0);
   });
 
-  it('serves a session that found no room as soon as there is some', async () => {
+  it('serves a session that was refused at the session limit once another session is closed', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const client = await openTestClient(instance);
@@ -81,13 +81,13 @@ describe('a served instance', () => {
     const session = client.openSession();
     session.enqueue('q', { payload: 'a' });
     const commit = session.commit();
-    await client.queues(); // the commit has arrived
+    await client.queues(); // By now the commit has arrived.
     await served.close();
     expect((await commit).ids).toHaveLength(1);
     expect(await drain(instance)).toEqual(['a']);
   });
 
-  it('answers calls about its queues, topics and figures', async () => {
+  it('answers calls about its queues, topics and statistics', async () => {
     const instance = await openTestInstance();
     const client = await openTestClient(instance);
     expect(client.id).toBe(1);
@@ -109,7 +109,7 @@ describe('a served instance', () => {
     await expect(client.queue('news')).rejects.toThrow(code('QUEUE_NOT_FOUND'));
   });
 
-  it('sends a browsed page that is short enough for one answer', async () => {
+  it('limits the page of a browse to the size of one answer', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const client = await openTestClient(instance);
@@ -155,11 +155,11 @@ describe('a connection', () => {
     ['to a session not open', Buffer.concat([hello(), frame(8, Buffer.alloc(4))]), 'PROTOCOL_INVALID'],
     ['with a call not in JSON', Buffer.concat([hello(), frame(12, Buffer.from('{'))]), 'PROTOCOL_INVALID'],
     [
-      'with a call nobody knows',
+      'with an unknown call',
       Buffer.concat([hello(), frame(12, Buffer.from('{"method":"toString","args":[]}'))]),
       'PROTOCOL_INVALID',
     ],
-  ])('%s is told why and ended, and others go on', async (_, bytes, expected) => {
+  ])('%s is ended with an error, and others continue', async (_, bytes, expected) => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const client = await openTestClient(instance);
@@ -175,7 +175,7 @@ describe('a connection', () => {
     expect(text(await session.dequeue('q'))).toEqual(['a']);
   });
 
-  it('to something else than an instance is refused', async () => {
+  it('to another kind of server is refused', async () => {
     const path = join(makeFolder(), 'other.sock');
     const other = createServer((socket) => socket.end('220 mail.example.org ESMTP\r\n'));
     other.listen(path);
@@ -186,7 +186,7 @@ describe('a connection', () => {
     await expect(connect({ path })).rejects.toThrow(code('PROTOCOL_INVALID'));
   });
 
-  it('that does not read its answers is not read from, and loses nothing once it does', async () => {
+  it('that does not read its answers is not read from, and gets all of them once it reads', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const { path } = await serve(instance);
@@ -199,7 +199,7 @@ describe('a connection', () => {
     const browse = frame(12, Buffer.from('{"method":"browse","args":["q",{"limit":16}]}'));
     const asked = 8;
     for (let i = 0; i < asked; i += 1) socket.write(browse);
-    // What is pending at the instance is bounded: others are served, and their answers do not queue behind these.
+    // Pending answers are bounded per connection, so those of other clients do not queue behind these.
     const client = await connectTo(path);
     await client.queues();
     let bytes = 0;

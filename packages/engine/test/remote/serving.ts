@@ -1,4 +1,4 @@
-/** Serving and connecting, ended with the test. */
+/** Served instances and clients that are closed at the end of the test. */
 import { expect, onTestFinished } from 'vitest';
 import {
   connect,
@@ -23,6 +23,6 @@ export async function connectTo(path: string, connectMs = 10_000): Promise<Remot
   return client;
 }
 
-/** What can be dequeued from the queue `q` now; it stays held. */
+/** The payloads that can be dequeued from the queue `q` now. The messages stay held. */
 export const drain = async (instance: Instance) =>
   text(await instance.openSession().dequeue('q', { max: 100, waitMs: 0 }));

@@ -1,4 +1,4 @@
-/** Outcomes of remote sessions' transactions, below the wire: stored with the commit, kept over a restart, forgotten in time. */
+/** Outcomes of remote sessions' transactions, without a connection: stored with the commit, kept over a restart, deleted after a time. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -26,7 +26,7 @@ const open = async (dir: string) => (await openTestInstance({ dir })) as LocalIn
 describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])(
   'the outcome of a transaction on a %s queue',
   (kind) => {
-    it('has the ids of what it enqueued, and is known after a restart', async () => {
+    it('has the ids of the enqueued messages, and is known after a restart', async () => {
       const dir = makeFolder();
       const session = randomBytes(16);
       const first = await open(dir);
@@ -68,7 +68,7 @@ describe('the outcomes in an instance’s file', () => {
     }
   };
 
-  it('are a bounded number of rows, which keep those of idle sessions and lose those of closed ones', async () => {
+  it('take a bounded number of rows, are kept for idle sessions and deleted for closed ones', async () => {
     const dir = makeFolder();
     const instance = await open(dir);
     await instance.createQueue({ name: 'q', shards: 2 });
@@ -101,8 +101,8 @@ describe('the outcomes in an instance’s file', () => {
     expect(attach(again, busy).transactionNumber).toBe(300);
   });
 
-  it('are carried on whatever becomes of the groups that carry them', () => {
-    // Each step sends a group of some sessions; up to two are under way, and one that fails fails the one behind it.
+  it('are stored whichever of the groups that write them fail', () => {
+    // Each step sends a group of some sessions. Up to two groups are in flight, and a failed one fails the one behind it.
     const step = fc.record({
       sessions: fc.uniqueArray(fc.nat(9), { maxLength: 3 }),
       fails: fc.boolean(),
@@ -135,7 +135,7 @@ describe('the outcomes in an instance’s file', () => {
           group.onDurable(groupNumber);
         };
         for (const { sessions, fails, waits } of steps) {
-          // A session has one transaction under way.
+          // A session has at most one transaction under way.
           const of = sessions.filter((session) => !underWay.some((before) => before.of.includes(session)));
           const transactions = of.map((session) => {
             const outcome = {
@@ -165,7 +165,7 @@ describe('the outcomes in an instance’s file', () => {
 });
 
 describe('runs of ids', () => {
-  it('come back from their bytes', () => {
+  it('decode to the encoded runs', () => {
     const run: fc.Arbitrary<IdRun> = fc.record({
       shard: fc.nat(6_400),
       firstSeq: fc.maxSafeNat(),
@@ -182,7 +182,7 @@ describe('runs of ids', () => {
 });
 
 describe('commit outcomes of remote sessions', () => {
-  it('takes the later of two files for true', () => {
+  it('takes the later outcome if two files have one', () => {
     const outcomes = new CommitOutcomes(nodePorts.clock);
     const session = randomBytes(16);
     outcomes.loadRows([
@@ -195,7 +195,7 @@ describe('commit outcomes of remote sessions', () => {
     expect(outcomes.sessionsToForgetInUnshardedFile).toEqual([session]);
   });
 
-  it('keeps a lost session as long as its client may come back, an open one for good', () => {
+  it('keeps the session of a lost connection while its client may return, and an open session for good', () => {
     let now = 0;
     const outcomes = new CommitOutcomes({ monotonicMs: () => now, epochMs: () => now });
     const [open, lost] = [randomBytes(16), randomBytes(16)];
@@ -211,7 +211,7 @@ describe('commit outcomes of remote sessions', () => {
     expect(attach(outcomes, lost).transactionNumber).toBe(0);
   });
 
-  it('refuses a new session past its bound, and never one that it knows', () => {
+  it('refuses a new session past its bound, and never a known one', () => {
     const outcomes = new CommitOutcomes(nodePorts.clock);
     const known = randomBytes(16);
     outcomes.loadUnsharded([{ sessionId: known, transactionNumber: 9, enqueuedIdRuns: [] }]);
@@ -229,7 +229,7 @@ describe('commit outcomes of remote sessions', () => {
     refused();
   });
 
-  it('keeps an entry that fences an earlier connection, though the session was closed', () => {
+  it('keeps an entry that fences an earlier connection, even after the session was closed', () => {
     const outcomes = new CommitOutcomes(nodePorts.clock);
     const session = randomBytes(16);
     const { entry } = outcomes.attach({ session, attachment: 2, owner });

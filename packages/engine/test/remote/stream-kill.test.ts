@@ -1,4 +1,4 @@
-/** The process that takes a payload in over its socket is killed by SIGKILL in the middle, and started again. */
+/** The process that receives a payload over its socket is killed by SIGKILL in the middle of it, and started again. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -24,7 +24,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-it('an upload ends with an error, leaves nothing, and its session takes it anew; what was committed is there', async () => {
+it('the upload fails and leaves nothing, its session can repeat it, and committed messages are kept', async () => {
   const dir = makeFolder();
   const first = await start(dir);
   const client = await connect({ dir });
@@ -41,7 +41,7 @@ it('an upload ends with an error, leaves nothing, and its session takes it anew;
   await expect(session.enqueueStream('q', { payload: source() })).rejects.toThrow(
     code('INSTANCE_UNREACHABLE'),
   );
-  expect(stored(dir).chunks).toBeGreaterThan(20); // orphans beside the first one
+  expect(stored(dir).chunks).toBeGreaterThan(20); // Besides the chunks of the first payload there are orphans.
 
   await start(dir);
   await session.enqueueStream('q', { payload: bytesOf(2, 6 * MiB) });

@@ -1,4 +1,4 @@
-/** Streamed payloads over a socket: in and out, with few of their bytes in memory, and nothing left of what was not committed. */
+/** Payloads streamed over a socket: few of their bytes are in memory at a time, and uncommitted uploads leave nothing. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
 import type { QueueSpec } from '../../src/index.ts';
@@ -21,11 +21,11 @@ async function setUp(spec: Partial<QueueSpec> = {}) {
   return { dir, instance, served, link, client, session: client.openSession() };
 }
 
-/** Chunks that nobody needs are deleted behind the answers. */
+/** Waits for the number of stored chunks, since unused ones are deleted after the answers. */
 const untilStored = (dir: string, chunks: number) =>
   vi.waitFor(() => expect(stored(dir)).toMatchObject({ chunks }), { timeout: 20_000, interval: 20 });
 
-/** Gives `bytes`, and after them nothing, neither more nor an end; `came` resolves then. */
+/** A payload source that yields `bytes` and then hangs. `came` resolves at that moment. */
 function hanging(bytes: number) {
   const { promise: came, resolve } = Promise.withResolvers<void>();
   const payload = async function* () {
@@ -38,7 +38,7 @@ function hanging(bytes: number) {
 
 describe('a payload streamed over a socket', () => {
   it.each([0, 1, chunk - 1, chunk, chunk + 1, 5 * chunk])(
-    'of %i bytes comes out as it went in, on either side',
+    'of %i bytes is read as it was written, by a remote and by an embedded session',
     async (bytes) => {
       const { instance, session } = await setUp();
       const put = session.enqueueStream('files', {
@@ -59,7 +59,7 @@ describe('a payload streamed over a socket', () => {
     },
   );
 
-  it('of 64 MiB goes there and back with a few chunks of it under way at any moment', async () => {
+  it('of 64 MiB is written and read with only a few chunks in memory at any moment', async () => {
     const { dir, session } = await setUp();
     const bytes = 64 * MiB;
     const written = vi.spyOn(PayloadStore.prototype, 'writeChunk');
@@ -69,7 +69,7 @@ describe('a payload streamed over a socket', () => {
     let aheadMost = 0;
     const counting = async function* () {
       for await (const piece of bytesOf(1, bytes)) {
-        // What was given and did not reach the store lies in client, socket or server.
+        // Bytes that the source gave and the store has not got are in the client, the socket or the server.
         aheadMost = Math.max(aheadMost, given - written.mock.calls.length * chunk);
         given += piece.length;
         yield piece;
@@ -77,7 +77,7 @@ describe('a payload streamed over a socket', () => {
     };
     await session.enqueueStream('files', { payload: counting() });
     await session.commit();
-    // Filling at the client, two parts under way, filling at the server.
+    // One part fills at the client, two are under way, and one fills at the server.
     expect(aheadMost).toBeLessThanOrEqual(chunk * (1 + limits.uploadPartsMax + 1));
     expect(stored(dir)).toMatchObject({ chunks: bytes / chunk, uses: 1 });
 
@@ -92,12 +92,12 @@ describe('a payload streamed over a socket', () => {
       }
     };
     expect(await digest(taking())).toEqual(await digest(bytesOf(1, bytes)));
-    expect(readAheadMost).toBeLessThanOrEqual(3 * chunk); // in the stream, under way, and asked for
+    expect(readAheadMost).toBeLessThanOrEqual(3 * chunk); // One chunk is in the stream, one is under way, and one is requested.
     await session.commit();
     await untilStored(dir, 0);
   }, 120_000);
 
-  it('keeps its place among the other messages of its transaction, of whichever size', async () => {
+  it('keeps its place among the other messages of its transaction, whatever their sizes', async () => {
     const { instance, session } = await setUp();
     session.enqueue('files', { payload: 'before' });
     await session.enqueueStream('files', { payload: bytesOf(1, MiB) });
@@ -114,7 +114,7 @@ describe('a payload streamed over a socket', () => {
     expect(await digest(messages[3]!.payloadStream())).toEqual(await digest(bytesOf(3, MiB)));
   });
 
-  it('is found by the receipt of its message, as long as that is held', async () => {
+  it('is found by the receipt of its message while that is held', async () => {
     const { client, session } = await setUp();
     await putStream(session, 'files', { seed: 7, bytes: MiB });
     const [received] = await session.receive('files');
@@ -125,7 +125,7 @@ describe('a payload streamed over a socket', () => {
     await expect(session.messageOfReceipt('files', received!.receipt)).rejects.toThrow(code('RECEIPT_STALE'));
   });
 
-  it('can be read by who browses, before it is delivered', async () => {
+  it('can be read by a browse before it is delivered', async () => {
     const { client, session } = await setUp();
     await putStream(session, 'files', { seed: 3, bytes: MiB });
     await putStream(session, 'files', { seed: 4, bytes: MiB, delayMs: 600_000 });
@@ -139,7 +139,7 @@ describe('a payload streamed over a socket', () => {
     }
   });
 
-  it('is gone for a reader whose message was consumed meanwhile', async () => {
+  it('cannot be read after its message was consumed', async () => {
     const { dir, session } = await setUp();
     await putStream(session, 'files', { seed: 3, bytes: 8 * MiB });
     const [message] = await session.dequeue('files');
@@ -178,7 +178,7 @@ describe('while a payload is under way', () => {
     await untilStored(dir, 0);
   });
 
-  it('they do so while the disk takes no chunk, of which the client then brings no more', async () => {
+  it('the other sessions continue while the disk writes no chunk, and the client then sends no more', async () => {
     const { client, session } = await setUp();
     const gate = Promise.withResolvers<void>();
     const write = PayloadStore.prototype.writeChunk;
@@ -206,13 +206,13 @@ describe('while a payload is under way', () => {
       other.enqueue('files', { payload: `${i}` });
       await other.commit();
     }
-    // Two at the server that fill and wait, two parts under way, one that fills at the client, and a piece in hand.
+    // Two parts are at the server, two are under way, one fills at the client, and the source has given one more piece.
     expect(given).toBeLessThanOrEqual(chunk * (2 + limits.uploadPartsMax + 1) + 64 * 1024);
     gate.resolve();
     expect(await upload).toEqual({ bytes: 8 * MiB });
   });
 
-  it('a reader that stops gets no more than it asked for', async () => {
+  it('a reader that stops reading is sent no more than it requested', async () => {
     const { client, session } = await setUp();
     await putStream(session, 'files', { seed: 1, bytes: 16 * MiB });
     const [message] = await session.dequeue('files');
@@ -226,8 +226,8 @@ describe('while a payload is under way', () => {
   });
 });
 
-describe('of a payload that is not committed nothing is left', () => {
-  it('when its source breaks off, when it is aborted and when it is of another length than it said', async () => {
+describe('a payload that is not committed leaves nothing', () => {
+  it('when its source fails, when it is aborted, and when its length is not the announced one', async () => {
     const { dir, session } = await setUp();
     session.enqueue('files', { payload: 'stays in the transaction' });
     const failing = async function* () {
@@ -280,7 +280,7 @@ describe('of a payload that is not committed nothing is left', () => {
     await untilStored(dir, 0);
   });
 
-  it('when the connection is lost in the middle; the same transaction then takes it anew', async () => {
+  it('when the connection is lost in the middle, and can be uploaded again in the same transaction', async () => {
     const { dir, link, session } = await setUp();
     session.enqueue('files', { payload: 'before' });
     const { payload, came } = hanging(3 * MiB);
@@ -295,7 +295,7 @@ describe('of a payload that is not committed nothing is left', () => {
     expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(2, 3 * MiB)));
   });
 
-  it('when the connection is lost before the commit, which says so', async () => {
+  it('when the connection is lost before the commit, which then fails', async () => {
     const { dir, link, served, session } = await setUp();
     await session.enqueueStream('files', { payload: bytesOf(1, 3 * MiB) });
     link.cut();
@@ -307,7 +307,7 @@ describe('of a payload that is not committed nothing is left', () => {
   });
 });
 
-it('a commit with a payload whose answer was lost is there once the client is back', async () => {
+it('a commit with a payload whose answer was lost resolves once the client is reconnected', async () => {
   const { link, session } = await setUp();
   await session.enqueueStream('files', { payload: bytesOf(1, 3 * MiB) });
   link.loseAnswers();
@@ -320,7 +320,7 @@ it('a commit with a payload whose answer was lost is there once the client is ba
   expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(1, 3 * MiB)));
 });
 
-it('a payload is read on by its receipt after the connection was lost', async () => {
+it('a payload can be read by its receipt after the connection was lost', async () => {
   const { link, session } = await setUp();
   await putStream(session, 'files', { seed: 1, bytes: 8 * MiB });
   const [message] = await session.receive('files', { holdMs: 600_000 });
@@ -329,7 +329,7 @@ it('a payload is read on by its receipt after the connection was lost', async ()
   await pieces.next();
   link.cut();
   const found = await session.messageOfReceipt('files', message!.receipt).catch(() => {
-    return session.messageOfReceipt('files', message!.receipt); // the first call may be what hears of the loss
+    return session.messageOfReceipt('files', message!.receipt); // The first call may fail because it is the one to notice the loss.
   });
   expect(await digest(found.payloadStream())).toEqual(await digest(bytesOf(1, 8 * MiB)));
   await pieces.return?.();

@@ -1,4 +1,4 @@
-/** Stands between a client and the process that serves an instance, and loses what the test says. */
+/** A proxy between a client and the process that serves an instance, which loses data as the test decides. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ export interface UnreliableLink {
   readonly path: string;
   /** Withholds what clients send from now on, until `deliver`. */
   holdRequests(): void;
-  /** Drops what the instance answers from here on, on the connections of now. */
+  /** Drops the answers of the instance from now on, on the present connections. */
   loseAnswers(): void;
-  /** Resolves when something was kept back or dropped. */
+  /** Resolves when a request was withheld or an answer dropped. */
   lost(): Promise<void>;
-  /** Cuts the clients off. What was kept back of their requests is still to come. */
+  /** Cuts the clients off. Their withheld requests can still be delivered. */
   cut(): void;
-  /** Delivers what was withheld. */
+  /** Delivers the withheld requests. */
   deliver(): void;
 }
 

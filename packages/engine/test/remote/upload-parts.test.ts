@@ -1,4 +1,4 @@
-/** Parts of a payload between the socket and the upload: in order, few at a time, and nobody left waiting. */
+/** Parts of a payload between the socket and the upload: they are in order, few at a time, and no waiting call is left behind. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
@@ -8,7 +8,7 @@ import { code } from './serving.ts';
 const part = (text: string) => Buffer.from(text);
 
 describe('parts of an upload', () => {
-  it('come out whole and in order, however sender and upload take turns, and never more than may are here', async () => {
+  it('are read completely and in order, and never more than the maximum are buffered', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), fc.nat(12), async (scheduler, count) => {
         const parts = new UploadParts();
@@ -41,7 +41,7 @@ describe('parts of an upload', () => {
     );
   });
 
-  it('are refused beyond what may come ahead of the answers, after the end, empty and too large', async () => {
+  it('are refused past the maximum without an answer, after the end, and if empty or too large', async () => {
     const parts = new UploadParts();
     for (let i = 0; i < limits.uploadPartsMax; i += 1) parts.push(part('a')).catch(() => undefined);
     await expect(parts.push(part('one too many'))).rejects.toThrow(code('PROTOCOL_INVALID'));
@@ -53,7 +53,7 @@ describe('parts of an upload', () => {
     await expect(ended.push(part('late'))).rejects.toThrow(code('PROTOCOL_INVALID'));
   });
 
-  it('that are not taken in, and those that come later, are answered with what the upload failed with', async () => {
+  it('that are pending or arrive later are answered with the error of a failed upload', async () => {
     const parts = new UploadParts();
     const pieces = parts[Symbol.asyncIterator]();
     const given = parts.push(part('given'));
@@ -67,12 +67,12 @@ describe('parts of an upload', () => {
     expect(parts.bufferedParts).toBe(0);
   });
 
-  it('that are waited for end with the upload, whether it began or not', async () => {
+  it('reject a waiting caller when the upload fails, whether or not it had begun', async () => {
     const parts = new UploadParts();
     const next = parts[Symbol.asyncIterator]().next();
     parts.fail(new Error('given up'));
     await expect(next).rejects.toThrow('given up');
-    await parts.whenStarted; // it had begun
+    await parts.whenStarted; // The upload has begun.
     const refused = new UploadParts();
     refused.fail(new Error('too many'));
     await expect(refused.whenStarted).rejects.toThrow('too many');
