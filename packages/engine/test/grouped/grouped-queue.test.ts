@@ -1,4 +1,4 @@
-/** Grouped unsharded queues of instances that share a folder: who writes, what is counted, what is refused. */
+/** Grouped unsharded queues of instances that share a folder: the elected writer, the counted waits, and refused calls. */
 import { describe, expect, it } from 'vitest';
 import { convertQueue } from '../../src/cluster/conversion/convert-queue.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
@@ -7,7 +7,7 @@ const kind = 'unsharded-grouped';
 const code = (value: string) => expect.objectContaining({ code: value });
 
 describe('grouped unsharded queues', () => {
-  it('commit several sessions at a time, and count how often, and for what they waited', async () => {
+  it('commit several sessions in one group, and count commits, groups and waits', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q', kind });
     const sessions = Array.from({ length: 20 }, () => instance.openSession());
@@ -26,7 +26,7 @@ describe('grouped unsharded queues', () => {
     expect(waits.get('write lock')).toBe(40);
   });
 
-  it('give a message of one instance to who waits at another, and continue when the writer closes', async () => {
+  it('wake a dequeue that waits at another instance, and continue when the elected writer closes', async () => {
     const dir = makeFolder();
     const [first, second, third] = [
       await openTestInstance({ dir, instance: 1 }),
@@ -39,7 +39,7 @@ describe('grouped unsharded queues', () => {
       session.enqueue('q', { payload });
       await session.commit();
     };
-    await put(first, 'a'); // elects the first
+    await put(first, 'a'); // The first instance is elected.
     const consumer = second.openSession();
     expect(text(await consumer.dequeue('q'))).toEqual(['a']);
     const waiting = third.openSession().dequeue('q', { waitMs: 60_000 });
@@ -47,7 +47,7 @@ describe('grouped unsharded queues', () => {
     expect(text(await waiting)).toEqual(['b']);
 
     await first.close();
-    await consumer.rollback(); // what it held across the change of writers is its own
+    await consumer.rollback(); // The consumer still holds its message after the change of the writer.
     const again = third.openSession();
     expect(text(await again.dequeue('q', { waitMs: 60_000 }))).toEqual(['a']);
     await put(second, 'c');
@@ -55,7 +55,7 @@ describe('grouped unsharded queues', () => {
     expect(second.queue('q')).toMatchObject({ enqueued: 3, consumed: 1, held: 1, ready: 1 });
   });
 
-  it('refuse what unsharded queues refuse, before anything is done', async () => {
+  it('refuse what unsharded queues refuse, before anything is written', async () => {
     const instance = await openTestInstance();
     const invalid = code('QUEUE_SPEC_INVALID');
     await expect(instance.createQueue({ name: 'q', kind, priorities: true })).rejects.toThrow(invalid);

@@ -1,4 +1,4 @@
-/** A group of writes is one transaction of all that can be done, and a batch that is sent again does nothing twice. */
+/** A group of writes is one transaction with all operations that succeed, and a batch that is sent again does nothing twice. */
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { nodePorts } from '../../src/node-ports.ts';
@@ -24,7 +24,7 @@ function setUp() {
   const file = open();
   const reader = new Database(unshardedPath(dir), { readonly: true });
   onTestFinished(() => void reader.close());
-  /** Durable transactions so far. */
+  /** Number of durable transactions so far. */
   const commits = () =>
     reader.prepare('SELECT commit_number FROM queue_total WHERE queue_id = 0').pluck().get() as number;
   return { file, open, commits };
@@ -54,7 +54,7 @@ function batchOf(
   return { holder: file.holder, number: batches, operations, isRemote: false, resent: false, ...more };
 }
 
-/** The answers to one batch; a failure as its code. */
+/** Writes one batch as a group; returns its answers, with failures as their codes. */
 function write(file: UnshardedFile, batch: WriteBatch) {
   return writeGroup(file, [batch]).answers[0]!.map((answer) => {
     if (answer.failure !== undefined) return answer.failure.code;
@@ -65,7 +65,7 @@ function write(file: UnshardedFile, batch: WriteBatch) {
 const run = (firstSeq: number, count: number) => [{ shard: 0, firstSeq, count }];
 
 describe('a group', () => {
-  it('is one durable transaction, whose commits get ids in their order and whose claims are answered in theirs', () => {
+  it('is one durable transaction, with ids in the order of its commits and messages in the order of its claims', () => {
     const { file, commits } = setUp();
     const before = commits();
     const answers = write(file, batchOf(file, [put('a', 'b'), put('c'), claim(1), claim(9), claim(1)]));
@@ -100,7 +100,7 @@ describe('a group', () => {
     expect(file.counts(queueId)).toEqual({ enqueued: 4, consumed: 3, held: 1, ready: 0 });
   });
 
-  it('does all but the operation that cannot be done', () => {
+  it('does all operations except the one that fails', () => {
     const { file } = setUp();
     const notHeld = { id: 77, crc: 1 };
     expect(write(file, batchOf(file, [put('a'), consume(notHeld), put('b'), claim(9)]))).toMatchObject([
@@ -111,7 +111,7 @@ describe('a group', () => {
     ]);
   });
 
-  it('refuses what a process wants that has ended, since nobody would return it', () => {
+  it('refuses the claim of a process that has ended, which would never return its messages', () => {
     const { file, open } = setUp();
     write(file, batchOf(file, [put('a')]));
     const ended = batchOf(open(), [claim(1)], { isRemote: true, holder: 99 });
@@ -121,7 +121,7 @@ describe('a group', () => {
     ]);
   });
 
-  it('tells which queues have got messages', () => {
+  it('reports which queues have new ready messages', () => {
     const { file } = setUp();
     expect(writeGroup(file, [batchOf(file, [put('a')])]).readyQueues).toEqual([queueId]);
     expect(writeGroup(file, [batchOf(file, [claim(1)])]).readyQueues).toEqual([]);
@@ -129,7 +129,7 @@ describe('a group', () => {
     expect(writeGroup(file, [batchOf(file, [release])]).readyQueues).toEqual([queueId]);
   });
 
-  it('counts a delivery that nobody has seen as none', () => {
+  it('does not count a delivery that no consumer has seen', () => {
     const { file } = setUp();
     write(file, batchOf(file, [put('a', 'b'), claim(2)]));
     const release = (id: number, seen: boolean): WriteOperation => ({
@@ -146,7 +146,7 @@ describe('a group', () => {
 describe('a batch that is sent again to another writer', () => {
   const remote = { isRemote: true };
 
-  it('does nothing twice, and gets the same ids', () => {
+  it('is not executed twice, and gets the same ids', () => {
     const { file, open } = setUp();
     const client = open();
     write(file, batchOf(file, [put('own'), claim(1)]));
@@ -158,7 +158,7 @@ describe('a batch that is sent again to another writer', () => {
     expect(file.counts(queueId).enqueued).toBe(5);
   });
 
-  it('does what was not done', () => {
+  it('is executed if it had not been', () => {
     const { file, open } = setUp();
     const client = open();
     write(file, batchOf(client, [put('before')], remote));
@@ -168,7 +168,7 @@ describe('a batch that is sent again to another writer', () => {
     expect(file.counts(queueId).enqueued).toBe(2);
   });
 
-  it('does what is left of a batch that was written in parts', () => {
+  it('gets the same answers if some of its operations had failed', () => {
     const { file, open } = setUp();
     const client = open();
     const operations = [put('a'), consume({ id: 77, crc: 1 }), put('b')];
@@ -182,7 +182,7 @@ describe('a batch that is sent again to another writer', () => {
     expect(file.counts(queueId).enqueued).toBe(2);
   });
 
-  it('returns what was claimed for it and never told', () => {
+  it('makes messages ready again that were claimed in an answer that got lost', () => {
     const { file, open } = setUp();
     const client = open();
     write(file, batchOf(file, [put('a', 'b', 'c')]));
@@ -197,7 +197,7 @@ describe('a batch that is sent again to another writer', () => {
     expect(write(file, batchOf(client, [consume(...rows)], remote))).toMatchObject([{ ids: [] }]);
   });
 
-  it('leaves nothing behind when its process has closed the file', () => {
+  it('leaves no claims and no outcomes behind when its process closes the file', () => {
     const { file, open } = setUp();
     const client = open(false);
     write(file, batchOf(client, [put('a'), claim(1)], remote));

@@ -1,4 +1,4 @@
-/** The elected writer is killed by SIGKILL again and again while several processes work: another is elected each time. */
+/** The elected writer is killed by SIGKILL again and again under the load of several processes, and each time another is elected. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { makeFolder } from '../folder.ts';
 const queueId = 1;
 const processes = 3;
 const kills = 5;
-/** Groups that a new writer must write, and messages that it must acknowledge, before it is killed. */
+/** How many groups a new writer must write, and how many messages it must acknowledge, before it is killed. */
 const groupsBetweenKills = 30;
 
 class Worker {
@@ -24,7 +24,7 @@ class Worker {
     onTestFinished(() => void this.child.kill('SIGKILL'));
   }
 
-  /** Whole lines only: the last one of a killed process may be cut. */
+  /** Complete lines only, since the last line of a killed process may be cut off. */
   notes(): string[][] {
     if (!existsSync(this.notesPath)) return [];
     return readFileSync(this.notesPath, 'utf8')
@@ -47,7 +47,7 @@ class Worker {
   }
 }
 
-/** The one that has written enough groups since `known` were counted. */
+/** Resolves with the process that has written enough groups since the call. */
 async function nextWriter(live: readonly Worker[]): Promise<Worker> {
   const before = new Map(live.map((worker) => [worker, worker.of('W').length]));
   let writer: Worker | undefined;
@@ -64,7 +64,7 @@ async function nextWriter(live: readonly Worker[]): Promise<Worker> {
 }
 
 describe('grouped writes of several processes', () => {
-  it(`lose and double nothing while the writer is killed ${kills} times, and have one writer at a time`, {
+  it(`lose and duplicate nothing while the writer is killed ${kills} times, and have one writer at a time`, {
     timeout: 120_000,
   }, async () => {
     const dir = makeFolder();
@@ -98,7 +98,7 @@ describe('grouped writes of several processes', () => {
     const gone = new Set(consumed);
     expect(
       left.filter((payload) => gone.has(payload)),
-      'there after it was consumed',
+      'stored after it was consumed',
     ).toEqual([]);
     const there = new Set(left);
     const lost = stored.filter((payload) => !there.has(payload) && !gone.has(payload) && !taken.has(payload));
@@ -106,7 +106,7 @@ describe('grouped writes of several processes', () => {
   });
 });
 
-/** Each process is the writer during one time of its own, and no group overlaps one of another process. */
+/** Expects each process to be the writer during one period only, and no group to overlap one of another process. */
 function expectOneWriterAtATime(workers: readonly Worker[]): void {
   const groups = workers
     .flatMap((worker) => worker.of('W').map((times) => [worker, ...times.split(' ').map(Number)] as const))
@@ -119,7 +119,7 @@ function expectOneWriterAtATime(workers: readonly Worker[]): void {
     if (index > 0) expect(from).toBeGreaterThanOrEqual(groups[index - 1]![2]!);
 }
 
-/** What is there and not held by a dead process. */
+/** Payloads of all messages that can be dequeued. */
 function readAll(dir: string): string[] {
   const file = new UnshardedFile(dir, {
     queues: () => [{ queueId, name: 'q' }],

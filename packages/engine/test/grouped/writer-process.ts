@@ -1,7 +1,7 @@
 /**
- * A process that enqueues and consumes without a pause through grouped writes. It notes in a file, which survives a kill:
- * `E` a message that it was told is stored, `T` one that it is about to consume, `C` one that it was told is consumed, `W` a
- * group that it wrote, from and to in milliseconds of the machine's clock, and `X` an error.
+ * A process that enqueues and consumes without a pause through grouped writes. It appends lines to a file, which survives a kill: `E`
+ * for a message whose enqueue was acknowledged, `T` for one that it is about to consume, `C` for one whose consumption was acknowledged,
+ * `W` for a group that it wrote, with start and end in milliseconds of the machine's clock, and `X` for an error.
  */
 import { openSync, writeSync } from 'node:fs';
 import { WaitRecorder } from '../../src/model/wait-recorder.ts';
@@ -68,7 +68,7 @@ async function consume(): Promise<void> {
   while (!stopped) {
     const rows = await writes.claim({ queueId, subscriber: 0 }, 5);
     if (rows.length === 0) {
-      if (stopped) return; // the wake-up of the stop came while it was claiming
+      if (stopped) return; // The stop came while a claim was under way.
       await new Promise<void>((wake) => onReady.push(wake));
       continue;
     }

@@ -1,4 +1,4 @@
-/** The rows of idempotency keys: which are kept, and how many a write drops. */
+/** The rows of idempotency keys: which are kept, and how many each write deletes. */
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -31,7 +31,7 @@ const row = (key: string, committedAtMs: number): IdempotencyKeyRow => ({
 });
 
 describe('the table of idempotency keys', () => {
-  it('keeps the newest ones, up to their number', () => {
+  it('keeps the newest keys, up to the maximum number', () => {
     const { file, put, stored } = setUp();
     for (let index = 0; index < 10; index += 1) put(`key ${index}`, index);
     expect(stored()).toEqual(['key 7', 'key 8', 'key 9']);
@@ -40,7 +40,7 @@ describe('the table of idempotency keys', () => {
     expect(instanceTables.findFaults(file)).toEqual([]);
   });
 
-  it('drops the oldest by their age, two with each write', () => {
+  it('deletes expired keys, oldest first, two with each write', () => {
     const { put, stored } = setUp({ keysMax: 100, retentionMs: day });
     for (let index = 0; index < 5; index += 1) put(`old ${index}`, index);
     put('new 0', day);
@@ -52,7 +52,7 @@ describe('the table of idempotency keys', () => {
     expect(stored()).toEqual(['new 1', 'new 2', 'new 3']);
   });
 
-  it('replaces a key that is used again, which is the newest then', () => {
+  it('replaces the row of a key that is used again, which is then the newest', () => {
     const { file, put, stored } = setUp();
     put('a', 1);
     put('b', 2);
@@ -70,7 +70,7 @@ describe('the table of idempotency keys', () => {
     expect(instanceTables.findFaults(file)).toHaveLength(1);
   });
 
-  it('finds the newest and the oldest by the index, and a key by its own', () => {
+  it('finds the newest and the oldest row by the index on numbers, and a key by the primary key', () => {
     const { file } = setUp();
     const plan = (sql: string) =>
       (file.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail);
@@ -82,14 +82,14 @@ describe('the table of idempotency keys', () => {
     expect(
       plan('SELECT number, committed_at_ms FROM shardlab_idempotency_key ORDER BY number LIMIT 2'),
     ).toEqual([
-      'SCAN shardlab_idempotency_key USING INDEX shardlab_idempotency_key_number', // with a limit it ends after two
+      'SCAN shardlab_idempotency_key USING INDEX shardlab_idempotency_key_number', // The query has a limit, so the scan ends after two rows.
     ]);
     expect(plan('SELECT * FROM shardlab_idempotency_key WHERE key = 1')).toEqual([
       'SEARCH shardlab_idempotency_key USING PRIMARY KEY (key=?)',
     ]);
   });
 
-  it('never keeps more than its number, nor drops one that is among the newest and young', () => {
+  it('never keeps more than the maximum, nor deletes one of the newest keys before it expires', () => {
     const writes = fc.array(
       fc.record({ key: fc.integer({ min: 0, max: 12 }), pauseMs: fc.integer({ min: 0, max: 40 }) }),
       {

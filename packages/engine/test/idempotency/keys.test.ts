@@ -1,4 +1,4 @@
-/** Idempotency keys of an instance's own sessions: a transaction is committed once for each. */
+/** Idempotency keys of sessions in the instance's process: for each key a transaction is committed once. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Instance, openInstance, type Session } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
@@ -8,12 +8,12 @@ const code = (value: string) => expect.objectContaining({ code: value });
 const hour = 60 * 60_000;
 
 async function withQueue(): Promise<Instance> {
-  const instance = await openTestInstance({ writerReservationMsMax: 10_000 }); // not for a busy machine to decide
+  const instance = await openTestInstance({ writerReservationMsMax: 10_000 }); // Long enough for a busy machine.
   await instance.createQueue({ name: 'q' });
   return instance;
 }
 
-/** By a session of its own, as a retry from elsewhere is. */
+/** Commits in a session of its own, like a retry by another client. */
 async function enqueueOnce(
   instance: Pick<Instance, 'openSession'>,
   idempotencyKey: string,
@@ -29,7 +29,7 @@ async function enqueueOnce(
 const enqueuedOf = (instance: Instance) => instance.queue('q').enqueued;
 
 describe('a transaction with an idempotency key', () => {
-  it('is committed once: a repeat gets the ids of the first, and says so', async () => {
+  it('is committed once: a repeat gets the ids of the first commit, and is marked as replayed', async () => {
     const instance = await withQueue();
     const first = await enqueueOnce(instance, 'k', 'a', 'b');
     expect(first).toMatchObject({ replayed: false, results: [] });
@@ -42,7 +42,7 @@ describe('a transaction with an idempotency key', () => {
     expect(enqueuedOf(instance)).toBe(4);
   });
 
-  it('is refused with the key of another content, each part of which counts', async () => {
+  it('is refused under the key of a transaction that differs in any part', async () => {
     const instance = await withQueue();
     await instance.createQueue({ name: 'p', priorities: true });
     const stages: ((session: Session) => void)[] = [
@@ -98,7 +98,7 @@ describe('a transaction with an idempotency key', () => {
     }
   });
 
-  it('is recognised with messages of all kinds, from a session on another shard and in any segment', async () => {
+  it('is recognised with messages of all kinds and sizes, from a session on another shard', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q', shards: 4, priorities: true });
     const big = 'x'.repeat(100_000);
@@ -119,7 +119,7 @@ describe('a transaction with an idempotency key', () => {
     expect(enqueuedOf(instance)).toBe(80);
   });
 
-  it('is known after the instance was closed and opened, for a day', async () => {
+  it('is known for a day, also after a restart', async () => {
     const dir = makeFolder();
     const opened = await openInstance({ dir });
     await opened.createQueue({ name: 'q' });
@@ -140,7 +140,7 @@ describe('a transaction with an idempotency key', () => {
     expect(await at(47 * hour)).toMatchObject({ replayed: true, enqueued: 2 });
   });
 
-  it('is committed by exactly one of many sessions at a time', async () => {
+  it('is committed by exactly one of many concurrent sessions', async () => {
     const instance = await withQueue();
     const commits = await Promise.all(Array.from({ length: 20 }, () => enqueueOnce(instance, 'k', 'a', 'b')));
     expect(commits.filter(({ replayed }) => !replayed)).toHaveLength(1);
@@ -153,7 +153,7 @@ describe('a transaction with an idempotency key', () => {
     expect(enqueuedOf(instance)).toBe(3);
   });
 
-  it('leaves the key free if it fails: the next of those that wait is committed', async () => {
+  it('leaves the key free if it fails, and the next waiting session commits', async () => {
     const instance = await withQueue();
     const setUp = instance.openSession();
     setUp.execute('CREATE TABLE item (name TEXT UNIQUE)');
@@ -172,7 +172,7 @@ describe('a transaction with an idempotency key', () => {
     expect(enqueuedOf(instance)).toBe(1);
   });
 
-  it('runs its statements once; a repeat has no results of them', async () => {
+  it('runs its statements once; a repeat does not have their results', async () => {
     const instance = await withQueue();
     const commit = () => {
       const session = instance.openSession();
@@ -192,7 +192,7 @@ describe('a transaction with an idempotency key', () => {
     expect((await count.commit()).results[0]!.rows).toEqual([{ items: 1 }]);
   });
 
-  it('acknowledges its receipts once: in a repeat they are stale and accepted, in another they are refused', async () => {
+  it('acknowledges its receipts once: a repeat is accepted with them though stale, another transaction is refused', async () => {
     const instance = await withQueue();
     await enqueueOnce(instance, 'first', 'in', 'in');
     const [one, two] = await instance.openSession().receive('q', { max: 2 });
@@ -212,7 +212,7 @@ describe('a transaction with an idempotency key', () => {
     expect(instance.queue('q')).toMatchObject({ enqueued: 4, consumed: 2, held: 0 });
   });
 
-  it('is refused where a repeat could not be told: nothing of it is done', async () => {
+  it('is refused as a whole if it has work of which a repeat could not be recognised', async () => {
     const instance = await withQueue();
     await instance.createQueue({ name: 'memory', durability: 'memory' });
     await instance.createQueue({ name: 'unsharded', kind: 'unsharded' });
@@ -236,7 +236,7 @@ describe('a transaction with an idempotency key', () => {
   });
 
   it.each([[''], ['x'.repeat(201)], ['ä'], ['a\nb'], [7 as unknown as string]])(
-    'is refused with the key %j, and stays open',
+    'is refused with the invalid key %j, and stays open',
     async (idempotencyKey) => {
       const instance = await withQueue();
       const session = instance.openSession();
@@ -246,7 +246,7 @@ describe('a transaction with an idempotency key', () => {
     },
   );
 
-  it('is remembered with a relaxed queue, and after its queue was dropped', async () => {
+  it('is remembered if its queue is relaxed, and after its queue was dropped', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q', durability: 'relaxed' });
     await enqueueOnce(instance, 'k', 'a');

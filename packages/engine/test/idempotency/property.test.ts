@@ -1,4 +1,4 @@
-/** Random commits under few keys, alone and at the same time, some that fail, and restarts, against a map of a few lines. */
+/** Random commits under a few keys, alone and concurrently, some of which fail, and restarts, against a model that is a map. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Instance, openInstance, QueueError } from '../../src/index.ts';
@@ -8,7 +8,7 @@ import { isTorture } from '../random.ts';
 interface Attempt {
   key: number;
   content: number;
-  /** A statement of it fails. */
+  /** Whether one of its statements fails. */
   fails: boolean;
 }
 
@@ -30,10 +30,10 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('reopen' as const) }) },
 );
 
-/** What the keys stand for: the content, and the ids that the commit answered. */
+/** By key, the content of its transaction and the ids that the commit returned. */
 type Model = Map<number, { content: number; ids: string[] }>;
 
-/** Those that fail have keys of their own, which stay free. */
+/** Failing attempts use keys of their own, which stay free. */
 async function tryCommit(instance: Instance, { key, content, fails }: Attempt) {
   const session = instance.openSession();
   for (let index = 0; index <= content; index += 1) session.enqueue('q', { payload: `${key} ${content}` });
@@ -57,7 +57,7 @@ async function expectModel(instance: Instance, attempts: Attempt[], model: Model
       expect(answer).toEqual({ code: 'SQL_FAILED' });
       continue;
     }
-    // Of several at the same time the first is committed.
+    // Of several concurrent attempts the first is committed.
     const known = model.get(key);
     if (known === undefined) {
       expect(answer).toEqual({ ids: expect.any(Array), replayed: false });

@@ -1,4 +1,4 @@
-/** Idempotency keys of transactions with payloads in chunks: uploaded again by a repeat, compared, and stored once. */
+/** Idempotency keys of transactions with streamed payloads: a repeat uploads them again, they are compared, and stored once. */
 import { Readable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import type { Instance, Session, StreamedMessage } from '../../src/index.ts';
@@ -40,7 +40,7 @@ const whenStored = (dir: string, expected: object) =>
   vi.waitFor(() => expect(stored(dir)).toMatchObject(expected), { timeout: 20_000, interval: 20 });
 
 describe('a transaction with a streamed payload and an idempotency key', () => {
-  it('is committed once, across a restart too; what a repeat uploaded is deleted', async () => {
+  it('is committed once, across a restart too; the upload of a repeat is deleted', async () => {
     const { dir, instance, opened } = await withQueue();
     const first = await putOnce(instance, 'k', { seed: 1 });
     expect(first.replayed).toBe(false);
@@ -61,7 +61,7 @@ describe('a transaction with a streamed payload and an idempotency key', () => {
     expect(reopened.opened.queue('q').ready).toBe(0);
   });
 
-  it('is refused with the key of another content, each part of which counts', async () => {
+  it('is refused under the key of a transaction that differs in any part', async () => {
     const { dir, instance, opened } = await withQueue();
     const puts: Put[] = [
       { seed: 1 },
@@ -70,7 +70,7 @@ describe('a transaction with a streamed payload and an idempotency key', () => {
       { seed: 1, correlationId: 'c' },
       { seed: 1, properties: { a: 'b' } },
       { seed: 1, delayMs: 3_600_000 },
-      { seed: 1, length: 1_000 }, // in the record
+      { seed: 1, length: 1_000 }, // This payload is stored in the record.
     ];
     for (const [index, put] of puts.entries())
       expect((await putOnce(instance, `${index}`, put)).replayed).toBe(false);
@@ -103,7 +103,7 @@ describe('a transaction with a streamed payload and an idempotency key', () => {
     expect(opened.queue('q').enqueued).toBe(4);
   });
 
-  it('is committed by exactly one of many sessions at a time', async () => {
+  it('is committed by exactly one of many concurrent sessions', async () => {
     const { dir, instance } = await withQueue();
     const answers = await Promise.all(Array.from({ length: 6 }, () => putOnce(instance, 'k', { seed: 1 })));
     expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
@@ -111,7 +111,7 @@ describe('a transaction with a streamed payload and an idempotency key', () => {
     await whenStored(dir, { chunks, payloads: 1, uses: 1 });
   });
 
-  it('refuses a malformed key before it reads the payload', async () => {
+  it('is refused with a malformed key before its payload is read', async () => {
     const { instance } = await withQueue();
     const payload = Readable.from([Buffer.alloc(1)]);
     await expect(instance.openSession().enqueueStream('q', { payload, idempotencyKey: 'ä' })).rejects.toThrow(

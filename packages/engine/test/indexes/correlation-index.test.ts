@@ -17,7 +17,7 @@ async function withQueue(spec: Partial<QueueSpec> = {}, dir = makeFolder()): Pro
   return instance;
 }
 
-/** By name, the rows of each table that is an index of a partition. */
+/** The number of rows in each index table of a partition, by name. */
 function indexes(dir: string): Record<string, number> {
   const file = new Database(join(dir, 'instance-1.db'), { readonly: true });
   const names = file
@@ -29,7 +29,7 @@ function indexes(dir: string): Record<string, number> {
   return Object.fromEntries(rows);
 }
 
-/** Two words that have the same mark. */
+/** Two words with the same hash. */
 const twins = ['costarring', 'liquid'] as const;
 
 describe.each([
@@ -39,7 +39,7 @@ describe.each([
   ['a nonpersistent queue', { durability: 'memory' }],
   ['an unsharded queue', { kind: 'unsharded' }],
 ] as [string, Partial<QueueSpec>][])('a browse of %s for a correlation id', (_, spec) => {
-  it('finds the messages that have it, in order, page by page, and no others', async () => {
+  it('finds exactly the messages that have it, in order and page by page', async () => {
     const instance = await withQueue(spec);
     for (let first = 0; first < 40; first += 4) await put(instance, 'orders', marked(first, first + 4, 8));
     const found = await all(instance, 'orders', { correlationId: 'id-3' });
@@ -53,7 +53,7 @@ describe.each([
 });
 
 describe('a browse by an index', () => {
-  it('tells ids apart that have the same mark', async () => {
+  it('distinguishes ids with the same hash', async () => {
     const instance = await withQueue({ correlationIndex: true });
     const [one, other] = twins;
     expect(new CorrelationKey(one).hash).toBe(new CorrelationKey(other).hash);
@@ -66,7 +66,7 @@ describe('a browse by an index', () => {
     expect(text(await all(instance, 'orders', { correlationId: other }))).toEqual(['other', 'again']);
   });
 
-  it('finds what is held, delayed, in the exception queue, and from another process', async () => {
+  it('finds held, delayed and exception messages, also from another process', async () => {
     const instance = await withQueue({ correlationIndex: true, attemptsMax: 1 });
     const correlationId = 'c';
     await put(instance, 'orders', [
@@ -91,7 +91,7 @@ describe('a browse by an index', () => {
     ]);
   });
 
-  it('shows each subscriber of a topic its own', async () => {
+  it('shows each subscriber of a topic its own messages', async () => {
     const instance = await withQueue({ correlationIndex: true, type: 'topic' });
     for (const name of ['a', 'b']) await instance.subscribe('orders', { name });
     await put(instance, 'orders', [
@@ -107,7 +107,7 @@ describe('a browse by an index', () => {
 });
 
 describe('the index of a partition', () => {
-  it('is there only where it was chosen, is emptied with the partition, and goes when a queue without takes it', async () => {
+  it('exists only for queues that have one, is emptied with its partition, and dropped when another queue reuses that', async () => {
     const dir = makeFolder();
     const instance = await withQueue({}, dir);
     await instance.createQueue({ name: 'indexed', correlationIndex: true });
@@ -123,7 +123,7 @@ describe('the index of a partition', () => {
     expect(text(await all(instance, 'orders', { correlationId: 'id-3', limit: 100 }))).toHaveLength(42);
   });
 
-  it('costs no message if it is damaged: the queue continues, and a browse reads the messages', async () => {
+  it('loses no message if it is damaged: the queue continues, and a browse reads the messages instead', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir, partitionMessagesMax });
     await before.createQueue({ name: 'orders', correlationIndex: true });
@@ -141,7 +141,7 @@ describe('the index of a partition', () => {
     expect(text(await all(instance, 'orders', { correlationId: 'id-3' }))).toEqual(['last']);
   });
 
-  it('is made again for what a repair saves', async () => {
+  it('is rebuilt for the messages that a repair saves', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir, partitionMessagesMax });
     await before.createQueue({ name: 'orders', correlationIndex: true });
@@ -158,8 +158,8 @@ describe('the index of a partition', () => {
   it.each([
     ['nonpersistent', { durability: 'memory' }],
     ['unsharded', { kind: 'unsharded' }],
-    ['indexed as no boolean says', { correlationIndex: 'yes' as unknown as boolean }],
-  ] as [string, Partial<QueueSpec>][])('is not for a queue that is %s', async (_, spec) => {
+    ['given an index setting that is not a boolean', { correlationIndex: 'yes' as unknown as boolean }],
+  ] as [string, Partial<QueueSpec>][])('is refused for a queue that is %s', async (_, spec) => {
     const instance = await openTestInstance();
     const queue = { name: 'orders', correlationIndex: true, ...spec };
     await expect(instance.createQueue(queue)).rejects.toMatchObject({ code: 'QUEUE_SPEC_INVALID' });

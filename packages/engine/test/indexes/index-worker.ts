@@ -1,4 +1,4 @@
-/** Fills and drains a queue with an index and one without, which take each other's partitions; tells of each commit. */
+/** Fills and drains a queue with an index and one without, which reuse each other's partitions. Reports each commit to its parent. */
 import { openInstance } from '../../src/index.ts';
 import { marked } from './marked.ts';
 

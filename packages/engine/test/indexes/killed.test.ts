@@ -1,4 +1,4 @@
-/** A process is killed at any moment of its work on indexed partitions: messages and index agree afterwards. */
+/** After a process is killed at any moment of its work on indexed partitions, messages and indexes agree. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { all } from './marked.ts';
 
 const worker = fileURLToPath(new URL('./index-worker.ts', import.meta.url));
 
-it('after each kill a browse by the index finds what a browse of everything shows', {
+it('after each kill a browse by the index finds exactly what a full browse shows', {
   timeout: 120_000,
 }, async () => {
   const dir = makeFolder();

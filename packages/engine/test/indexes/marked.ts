@@ -1,4 +1,4 @@
-/** Messages with correlation ids, and what a browse for one finds. */
+/** Messages with correlation ids, and a browse over all pages. */
 import type { BrowsedMessage, Instance, NewMessage } from '../../src/index.ts';
 
 export async function put(instance: Instance, queue: string, messages: NewMessage[]): Promise<void> {
@@ -16,7 +16,7 @@ export async function take(instance: Instance, queue: string, max: number): Prom
   return length;
 }
 
-/** All pages of a browse. */
+/** The messages of all pages of a browse. */
 export async function all(
   instance: Instance,
   queue: string,
@@ -35,7 +35,7 @@ export async function all(
   }
 }
 
-/** `m0`, `m1` … of which those of one remainder have the same id; of every fifth there is none. */
+/** Messages `m0`, `m1`, … with one of `ids` correlation ids by the remainder of their number; every fifth has none. */
 export const marked = (from: number, to: number, ids: number): NewMessage[] =>
   Array.from({ length: to - from }, (_, index) => {
     const number = from + index;

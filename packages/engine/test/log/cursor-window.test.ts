@@ -12,6 +12,6 @@ it('reads nothing below the watermark, whether or not runs are left in memory (s
   );
 
   expect(window.nextReadSeq(1)).toBe(5);
-  // The partition that has the numbers 5 to 8 is truncated by now.
+  // The partition with the numbers 5 to 8 has been truncated meanwhile.
   expect(window.nextReadSeq(9)).toBe(9);
 });

@@ -27,7 +27,7 @@ function messageThatIs(state: MessageState): Subject {
   return { ...subject, delivery };
 }
 
-/** The same for a message that was in the file when the instance opened, and has not been read since. */
+/** The same for a message that was in the file when the instance opened and has not been read since. */
 function unreadMessageThatIs(state: MessageState): Subject | undefined {
   if (state !== 'ready' && state !== 'returned' && state !== 'terminal') return undefined;
   const subject = cursorOver([], { recoveredEndSeq: seq + 1 });
@@ -36,7 +36,7 @@ function unreadMessageThatIs(state: MessageState): Subject | undefined {
   return subject;
 }
 
-/** The same for a message that is addressed to another subscriber. It never gets into the states of a delivery. */
+/** The same for a message that is addressed to another subscriber, which never gets into the states of a delivery. */
 function messageForOthers(state: MessageState): Subject | undefined {
   if (state !== 'ready' && state !== 'uncommitted') return undefined;
   const subject = cursorOver([], { subscriberName: 'me' });
@@ -45,7 +45,7 @@ function messageForOthers(state: MessageState): Subject | undefined {
   return subject;
 }
 
-/** A delivery as a caller could have it: the real one, or one made up for a message that was never delivered. */
+/** The real delivery of the message, or an invented one if it was never delivered. */
 function deliveryOf({ cursor, delivery }: Subject): Delivery {
   if (delivery !== undefined) return delivery;
   const extent = { firstSeq: seq, count: 1, start: 0, end: 0 };
@@ -83,7 +83,7 @@ const untried: Record<string, string> = {
     'only the message at the position is passed over: a delivery takes a returned one before it',
 };
 
-/** A cursor can be asked for these at any time; where they are illegal, it finds no message to apply them to. */
+/** A cursor accepts these commands at any time. In a state where they are illegal they find no message. */
 const ignoredWhereIllegal: readonly MessageCommand[] = ['deliver', 'passOver'];
 
 const pairs = messageLife.states.flatMap((state) =>
@@ -107,7 +107,7 @@ describe('the life of a message', () => {
     expect(subject.violations).toEqual([]);
   });
 
-  it('has every illegal pair tried here but those with a reason', () => {
+  it('has every illegal pair tried here except those with a reason', () => {
     expect(illegalPairs.filter(isUntried)).toHaveLength(Object.keys(untried).length);
   });
 
@@ -122,7 +122,7 @@ describe('the life of a message', () => {
     expect(subject.cursor.stateOf(seq)).toBe(pair.state);
   });
 
-  it('lets messages in several states be evacuated as one range, unless it has one that may not be', () => {
+  it('lets messages in several states be evacuated as one range, unless one of them may not be', () => {
     const { cursor, deliver, violations } = cursorOver(['a', 'b', 'c', 'd', 'e']);
     const [, second, third, fourth] = [deliver(), deliver()!, deliver()!, deliver()!];
     cursor.deliveries.nack([second]);
@@ -157,7 +157,7 @@ describe('the life of a message', () => {
     expect(violations).toHaveLength(4);
   });
 
-  it('refuses a delivery that was settled before, whatever became of its message since', () => {
+  it('refuses a delivery that was already settled, even if its message was delivered again', () => {
     const { cursor, deliver, violations } = cursorOver(['a']);
     const first = deliver()!;
     cursor.deliveries.nack([first]);

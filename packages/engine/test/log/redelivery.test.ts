@@ -1,4 +1,4 @@
-/** What a message that is returned is delivered with. */
+/** Hold numbers and delivery counts of redelivered messages. */
 import { expect, it } from 'vitest';
 import { type Delivery, deliveryName } from '../../src/log/delivery.ts';
 import { cursorOver } from './log-fixture.ts';
@@ -12,7 +12,7 @@ it('gives a redelivered message a hold number of its own, so that the earlier re
   expect(deliveryName(second, 1)).not.toBe(deliveryName(first, 1));
 });
 
-it('counts a nack as a delivery, and a cancelled delivery not', () => {
+it('counts a delivery that was nacked, and not one that was cancelled', () => {
   const { cursor, deliver } = cursorOver(['a']);
   cursor.deliveries.cancelDelivery([deliver()!]);
   const first = deliver()!;
@@ -21,7 +21,7 @@ it('counts a nack as a delivery, and a cancelled delivery not', () => {
   expect(deliver()!.deliveryCount).toBe(2);
 });
 
-it('does not count messages as delivered that were taken for another instance and put back', () => {
+it('does not count messages as delivered that were taken for forwarding and put back', () => {
   const { cursor, deliver } = cursorOver(['a', 'b', 'c', 'd', 'e']);
   deliver();
   const take = (max: number) => {
@@ -35,6 +35,6 @@ it('does not count messages as delivered that were taken for another instance an
   expect(cursor.deliveredEndSeq).toBe(2);
   expect(deliver(2)).toMatchObject({ firstSeq: 2, deliveryCount: 1 });
   expect(cursor.deliveredEndSeq).toBe(4);
-  take(2); // are at the other instance, or on the way
+  take(2); // These two stay forwarded.
   expect(cursor.deliveredEndSeq).toBe(4);
 });

@@ -10,14 +10,14 @@ describe('a transition table', () => {
     shut: {},
   });
 
-  it('gives the state that follows, or says what cannot happen to what', () => {
+  it('returns the next state, or an error that names the illegal command and the state', () => {
     expect(door.next('open', 'close')).toBe('shut');
     expect(door.find('shut', 'close')).toBeUndefined();
     expect(() => door.next('shut', 'close')).toThrow('a door that is shut cannot close');
     expect(() => door.next('shut', 'close')).toThrow(InvariantViolation);
   });
 
-  it('lists its states, and the commands that are legal in one of them', () => {
+  it('lists its states, and the commands that are legal in any of them', () => {
     expect(door.states).toEqual(['open', 'shut']);
     expect(door.commands).toEqual(['close']);
   });
@@ -26,24 +26,24 @@ describe('a transition table', () => {
 describe('an invariant', () => {
   const violation = new InvariantViolation('held is negative');
 
-  it('ends the instance with an error of its own, which is not worth a retry', () => {
+  it('ends the instance with an error that is not retryable', () => {
     expect(violation).toMatchObject({ code: 'INVARIANT_BROKEN', kind: 'bug', retryable: false });
     expect(violation.message).toContain('held is negative');
   });
 
-  it('has stopped the instance when its error is thrown, so that whoever catches it cannot go on', () => {
+  it('has stopped the instance before its error is thrown, so that code that catches it cannot continue', () => {
     const stopped: InvariantViolation[] = [];
     expect(() => stopOn(violation, (broken) => stopped.push(broken))).toThrow(violation);
     expect(stopped).toEqual([violation]);
   });
 
-  it('is of no interest to work that no caller waits for, other errors are', () => {
+  it('is ignored by background work, which no caller waits for, but other errors are not', () => {
     ignoreViolation(violation);
     expect(() => ignoreViolation(new RangeError('out of range'))).toThrow(RangeError);
   });
 });
 
-/** A partition starts as filling; `free` is what it is before and after its time in a log. */
+/** A new partition is `filling`. It is `free` before and after its time in a log. */
 function partitionThatIs(state: PartitionState): Partition {
   const partition = new Partition(1, 1);
   if (state === 'full') partition.apply('seal');

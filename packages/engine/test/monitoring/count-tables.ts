@@ -1,4 +1,4 @@
-/** Counts what an instance's file holds from its tables alone: blocks, consumed ranges and evacuated messages. */
+/** Counts messages from the tables of an instance's file alone: blocks, consumed ranges and evacuated messages. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { decodeRanges } from '../../src/model/consumption.ts';
@@ -11,7 +11,7 @@ interface PartitionRow {
 }
 
 export interface CountedPartition extends PartitionRow {
-  /** Numbers of its messages. */
+  /** Sequence numbers of its messages. */
   seqs: Set<number>;
   bytes: number;
 }
@@ -19,9 +19,9 @@ export interface CountedPartition extends PartitionRow {
 export interface CountedTables {
   free: number;
   partitions: CountedPartition[];
-  /** Messages of a shard that are not consumed by a subscriber; 0: the consumer of a queue. */
+  /** How many messages of a shard a subscriber has not consumed; subscriber 0 is the consumer of a queue. */
   depth(queueId: number, shard: number, subscriber: number): number;
-  /** Of a partition, those that everyone in `subscribers` has consumed, or the only consumer. */
+  /** How many messages of a partition the subscriber with the fewest has consumed; subscriber 0 is the consumer of a queue. */
   terminal(partition: number, subscribers: readonly number[]): number;
 }
 

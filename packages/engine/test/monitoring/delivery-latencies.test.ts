@@ -1,4 +1,4 @@
-/** How long messages waited until their first delivery, as the statistics of a queue count it. */
+/** The delivery latency in the statistics of a queue: how long messages waited for their first delivery. */
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { latencyBucketOf, latencyQuantileMs, type QueueKind } from '../../src/index.ts';
@@ -9,7 +9,7 @@ import { openTestInstance } from '../folder.ts';
 const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
 describe('the buckets of latencies', () => {
-  it('are within 19 % of what was measured, from 1 ms to twelve days', () => {
+  it('are within 19 % of the measured latency, from 1 ms to twelve days', () => {
     const ms = fc.double({ min: 1, max: 2 ** 30, noNaN: true });
     fc.assert(
       fc.property(ms, (latencyMs) => {
@@ -26,7 +26,7 @@ describe('the buckets of latencies', () => {
 });
 
 describe('the sample of dequeue calls', () => {
-  it('measures each call at first and few at a high rate, and counts about all of them', () => {
+  it('measures each call at a low rate and few at a high rate, and estimates the count of all', () => {
     const latencies = new DeliveryLatencies();
     const between = (calls: number) => {
       const before = sum(latencies.read());
@@ -46,7 +46,7 @@ describe('the sample of dequeue calls', () => {
     expect(between(3), 'after a reading each is measured again').toEqual({ measured: 3, counted: 3 });
   });
 
-  it('passes over messages that were delivered before', () => {
+  it('does not measure messages that were delivered before', () => {
     const latencies = new DeliveryLatencies();
     expect([latencies.isDue(2), latencies.isDue(1)]).toEqual([false, true]);
   });
@@ -74,7 +74,7 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('the latency of a queue of ki
     return { session, enqueue, dequeueAfter, p50 };
   }
 
-  it('is the time from a message’s enqueue to its first delivery', async () => {
+  it('is the time from the enqueue of a message to its first delivery', async () => {
     const { session, enqueue, dequeueAfter, p50 } = await setUp();
     expect(p50()).toBeNull();
     await enqueue('a');

@@ -1,4 +1,4 @@
-/** Samples are written about once a second while something changes, and not at all while nothing does. */
+/** Samples are written about once a second while something changes, and none while nothing does. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
 import type { GroupCommit } from '../../src/commit/group-commit.ts';
@@ -99,7 +99,7 @@ describe('samples', () => {
     expect(samples[1]!.rows.shard).toHaveLength(1);
   });
 
-  it('that could not be written are written again after another commit succeeded', async () => {
+  it('that could not be written are written again once another commit has succeeded', async () => {
     const { ports, samples, enqueue, failing, group } = setUp();
     failing.now = true;
     enqueue(1);
@@ -113,7 +113,7 @@ describe('samples', () => {
     expect(samples[0]!.rows.shard).toMatchObject([{ enqueued: 1 }]);
   });
 
-  it('leave out what was dropped before they are written', async () => {
+  it('leave out queues that were dropped before the sample is written', async () => {
     const { ports, samples, enqueue, queue } = setUp();
     enqueue(1);
     queue.firstLog.dropped = true;
@@ -121,7 +121,7 @@ describe('samples', () => {
     expect(samples[0]!.rows).toEqual({ queue: [], shard: [], subscriber: [], partition: [] });
   });
 
-  it('are written at the close, so that a closed file is exact', async () => {
+  it('are written at the close, so that the figures of a closed file are exact', async () => {
     const { ports, samples, enqueue, sampler } = setUp();
     await ports.advance(1_000);
     enqueue(3);

@@ -1,4 +1,4 @@
-/** Reads views of a file as anyone with SQLite's shell does: by a second connection that cannot write. */
+/** Reads views of a file like a user of SQLite's shell: over a second connection, which cannot write. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 
@@ -13,7 +13,7 @@ export function readView(dir: string, view: string, file = 'instance-1.db'): Vie
   }
 }
 
-/** The rows by some columns, each as an object of others. */
+/** The rows with only the given columns. */
 export function pick(rows: readonly ViewRow[], ...columns: string[]): ViewRow[] {
   return rows.map((row) => Object.fromEntries(columns.map((column) => [column, row[column]!])));
 }

@@ -1,4 +1,4 @@
-/** Whatever was done to it, the views of a closed file say what its tables hold (invariant 12). */
+/** After any commands the views of a closed file agree with its tables (invariant 12). */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Instance, openInstance, type QueueStats } from '../../src/index.ts';
@@ -112,7 +112,7 @@ it('the views of a file agree with its tables and with the statistics of the ins
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40 }), async (commands) => {
       const dir = makeFolder();
-      // Samples come all the time, so that most rows are not written anew at the end.
+      // Samples are frequent, so that most rows are not written again at the close.
       const open = () => openInstance({ dir, partitionMessagesMax: 6, sampleIntervalMs: 10 });
       let instance = await open();
       try {

@@ -20,7 +20,7 @@ async function put(session: Session, queue: string, count: number) {
 }
 
 describe('the views of an instance', () => {
-  it('show the state of its memory while it runs, and when that was true', async () => {
+  it('show the state of its memory while it runs, and the time of the sample', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir, sampleIntervalMs: sampleMs, partitionMessagesMax: 10 });
     await instance.createQueue({ name: 'orders', shards: 2 });
@@ -47,7 +47,7 @@ describe('the views of an instance', () => {
     expect(subscribers.reduce((sum, { dequeued }) => sum + dequeued, 0)).toBe(12);
   });
 
-  it('show partitions by their state, and no figures of an earlier owner', async () => {
+  it('show partitions by their state, and no figures of a queue that used them before', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir, partitionMessagesMax: 10 });
     await instance.createQueue({ name: 'orders' });
@@ -87,7 +87,7 @@ describe('the views of an instance', () => {
     await until(used).toEqual([{ ...full, terminal: 2 }, filling]);
   });
 
-  it('count first deliveries from the cache, and of messages read from their partition', async () => {
+  it('count first deliveries from the cache as hits, and those read from a partition as misses', async () => {
     const dir = makeFolder();
     const payload = 'x'.repeat(10_000);
     const instance = await openTestInstance({ dir, cacheBytesMax: 45_000 });
@@ -99,7 +99,7 @@ describe('the views of an instance', () => {
     }
     for (let taken = 0; taken < 12; ) taken += (await session.dequeue('orders', { max: 99 })).length;
     await session.rollback();
-    await session.dequeue('orders', { max: 4 }); // not for the first time: neither a hit nor a miss
+    await session.dequeue('orders', { max: 4 }); // These are redeliveries, which count neither as hits nor as misses.
     await session.rollback();
     await instance.close();
     expect(readView(dir, 'shardlab_cache')).toMatchObject([
@@ -107,7 +107,7 @@ describe('the views of an instance', () => {
     ]);
   });
 
-  it('show each subscriber of a topic, and none that was removed', async () => {
+  it('show each subscriber of a topic, and no removed one', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir, sampleIntervalMs: sampleMs });
     await instance.createQueue({ name: 'news', type: 'topic' });
@@ -128,7 +128,7 @@ describe('the views of an instance', () => {
     expect(readView(dir, 'shardlab_queues')).toEqual([]);
   });
 
-  it('count delayed messages in their table', async () => {
+  it('count delayed messages separately from the depth', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir });
     await instance.createQueue({ name: 'orders' });
@@ -190,7 +190,7 @@ describe('the views of an instance', () => {
     expect(stats.shards).toMatchObject([{ partitions: { filling: 1 }, cache: { hits: 0 } }]);
   });
 
-  it.each([9, 3_600_001, Number.NaN])('are not written every %s ms', async (wrong) => {
+  it.each([9, 3_600_001, Number.NaN])('cannot be written every %s ms', async (wrong) => {
     await expect(openTestInstance({ sampleIntervalMs: wrong })).rejects.toThrow(
       'sampleIntervalMs must be 10 to 3600000',
     );
