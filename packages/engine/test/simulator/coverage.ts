@@ -1,4 +1,4 @@
-/** Which commands were applied in which states of the transition tables, while a simulation ran. */
+/** Counts which commands were applied in which states of the transition tables while simulations ran. */
 import { forwardingLife } from '../../src/model/forwarding-state.ts';
 import { holdLife } from '../../src/model/hold-life.ts';
 import { messageLife } from '../../src/model/message-life.ts';
@@ -16,11 +16,11 @@ const tables: Record<string, Table> = {
   retry: retryLife as unknown as Table,
 };
 
-/** Legal pairs that no run can reach, and why. One that is reached after all fails the run: see `wronglyExcused`. */
+/** Legal pairs that no run can reach, and why. A run that reaches one nevertheless fails: see `wronglyExcused`. */
 export const unreachable: Record<string, string> = {
   'partition: filling damage': 'the file in memory is never damaged',
   'partition: filling truncate':
-    'the last partition is truncated with its queue only, and the simulator drops none',
+    'the last partition is only truncated with its queue, and the simulator drops none',
   'partition: full damage': 'the file in memory is never damaged',
   'partition: truncating seal':
     'only the partitions of a dropped queue are truncated before the next one is assigned',
@@ -57,7 +57,7 @@ export class Coverage {
     }
   }
 
-  /** Counts each look at one transition. */
+  /** Counts each read of one transition. */
   #observeRead(row: object, command: string, next: unknown, pair: string): void {
     const get = () => {
       this.#count(pair);
@@ -86,7 +86,7 @@ export class Coverage {
     return legalPairs().filter((pair) => !this.counts.has(pair) && unreachable[pair] === undefined);
   }
 
-  /** Pairs of `unreachable` that were reached, or that are no longer legal: their excuse is not true. */
+  /** Pairs of `unreachable` whose reason is wrong: they were reached, or are no longer legal. */
   get wronglyExcused(): string[] {
     const legal = legalPairs();
     return Object.keys(unreachable).filter((pair) => this.counts.has(pair) || !legal.includes(pair));

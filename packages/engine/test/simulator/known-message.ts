@@ -1,4 +1,4 @@
-/** What the oracle keeps of a transaction, a hold and a message. */
+/** What the oracle knows of a transaction, a hold and a message. */
 import type { DeliveryPart } from '@shardlab/history';
 import type { Message } from '../../src/api/message.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
@@ -6,15 +6,15 @@ import type { QueueRow } from '../../src/model/queue-row.ts';
 export interface KnownTransaction {
   instance: number;
   enqueued: KnownMessage[];
-  /** Delivered to it by a dequeue. */
+  /** Holds of messages that were dequeued in the transaction. */
   dequeued: Hold[];
-  /** Acknowledged by receipt. */
+  /** Holds that the transaction acknowledges by receipt. */
   acknowledged: Hold[];
-  /** It acknowledges a receipt that is stale for certain. */
+  /** Whether it acknowledges a receipt that is certainly stale. */
   hasStaleReceipt: boolean;
-  /** It acknowledges a receipt that a commit under way acknowledges already, so it must be refused. */
+  /** Whether it acknowledges a receipt that another commit under way acknowledges too, so that it must be refused. */
   hasRival: boolean;
-  /** Its messages were seen before its commit was answered. */
+  /** Whether its messages were delivered before its commit was answered. */
   visible: boolean;
   durable: boolean;
   state: 'open' | 'pending' | 'committed' | 'unknown' | 'refused';
@@ -24,12 +24,12 @@ export interface Hold {
   message: KnownMessage;
   instance: number;
   receipt: string;
-  /** Undefined: as long as the transaction is open. */
+  /** Undefined for a hold that lasts until its transaction ends. */
   expiresAtMs: number | undefined;
-  /** The transaction whose commit consumes it, while that is under way. */
+  /** The transaction whose commit, which is under way, consumes the message. */
   committing: KnownTransaction | undefined;
   ended: boolean;
-  /** What names it in the history; undefined if its queue is not in that. */
+  /** Its name in the history; undefined if its queue is not recorded there. */
   part: DeliveryPart | undefined;
 }
 
@@ -37,19 +37,19 @@ export interface KnownMessage {
   payload: string;
   queue: QueueRow;
   transaction: KnownTransaction;
-  /** Messages of one session to one queue in the order of their commits; undefined where no order is promised. */
+  /** The messages of one session to one queue in commit order; undefined if no order is promised. */
   sequence: KnownMessage[] | undefined;
-  /** When its delay ends, in simulated time; it holds as long as nothing is killed, since a restart goes by the wall clock. */
+  /** When its delay ends, in simulated time. Valid until a kill, since delays continue by the wall clock after a restart. */
   dueAtMs: number;
   killsAtEnqueue: number;
   delivered: boolean;
   deliveryCount: number;
-  /** How many kills there had been at its last delivery. */
+  /** The number of kills before its last delivery. */
   killsAtDelivery: number;
   hold: Hold | undefined;
   consumed: 'no' | 'pending' | 'yes';
   consumedAt: number;
-  /** The message that carries on in the exception queue. */
+  /** The message that continues it in the exception queue. */
   exception: KnownMessage | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * An instance's file in memory, and what recovery finds in it. It keeps what is synced apart from what is only written, which a
- * crash may lose from any group on. `memory-writer.ts` is how an instance reaches it.
+ * An instance's file in memory, and its recovery. Synced content is kept apart from content that is only written, of which a crash may
+ * lose all groups from any one on. An instance uses it through `memory-writer.ts`.
  */
 import { decodeRanges, mergeRanges } from '../../src/model/consumption.ts';
 import { type DelayedRow, delayedSinceMs } from '../../src/model/delayed-message.ts';
@@ -18,19 +18,19 @@ export class MemoryFile {
   #unsynced: WrittenGroup[] = [];
   #epoch = 0;
 
-  /** Returns how the group's statements ended. */
+  /** Writes a group; returns the outcomes of its statements. */
   write(group: WrittenGroup): SqlOutcome[] {
     this.#unsynced.push(group);
     return this.#written.apply(group);
   }
 
-  /** Everything up to this group is on disk from now on. */
+  /** Syncs everything up to this group. */
   sync(groupNumber: number): void {
     while (this.#unsynced.length > 0 && this.#unsynced[0]!.groupNumber <= groupNumber)
       this.#synced.apply(this.#unsynced.shift()!);
   }
 
-  /** A power cut: of the groups that were not synced the first few survive. */
+  /** A power cut: some of the first unsynced groups survive, and the others are lost. */
   crash(chance: Chance): { kept: number; lost: number } {
     const kept = chance.between(0, this.#unsynced.length);
     const lost = this.#unsynced.length - kept;
@@ -44,12 +44,12 @@ export class MemoryFile {
     return this.#written;
   }
 
-  /** What a power cut would leave at least. */
+  /** The content that survives any power cut. */
   get syncedTables(): MemoryTables {
     return this.#synced;
   }
 
-  /** Raises the epoch, which is durable at once. */
+  /** Reads the content as recovery does, and raises the epoch, which is durable at once. */
   recover(): RecoveredInstance {
     this.#epoch += 1;
     const { partitions, delayed, delayMoment, evacuated, forwardedOut, forwardedIn } = this.#written;
@@ -87,11 +87,11 @@ export class MemoryFile {
       nextDueAtMs,
       delayClock: { moment: delayMoment, lastEnqueuedAtMs: lastEnqueuedAtMs(delayed.values()) },
       evacuated: [...evacuated.values()].sort((a, b) => a.seq - b.seq),
-      deliveryMarks: null, // it never closes
+      deliveryMarks: null, // Simulated instances are never closed.
       payloads: { references: [], orphans: [] },
       preparedBranches: [...this.#written.preparedBranches.values()],
       decisions: [...this.#written.decisions.values()],
-      services: { states: [], tenures: [] }, // it has none
+      services: { states: [], tenures: [] }, // Simulated instances have no services.
       lostMessages: [],
     };
   }
@@ -113,7 +113,7 @@ export class MemoryFile {
     }
   }
 
-  /** At most two blocks at a time, so that reads follow one another. */
+  /** Reads at most two blocks at a time, so that a backlog takes several reads. */
   #readBlocks(partition: number, fromSeq: number): ReadResults['blocks'] {
     const blocks = this.#written.partitions.get(partition)?.blocks ?? [];
     const rest = blocks.filter(({ firstSeq, count }) => firstSeq + count > fromSeq);
@@ -139,7 +139,7 @@ function recoverPartition(partition: number, stored: StoredPartition): Recovered
   };
 }
 
-/** Every number of a partition is that of a message or a gap that is recorded as terminal. */
+/** Asserts that each number of a partition is that of a message, or of a gap that is recorded as terminal. */
 function assertNoMessageMissing({ shard, firstSeq, blocks, deltas }: StoredPartition, endSeq: number): void {
   const forAll = deltas.filter(({ subscriber }) => subscriber === 0);
   const gaps = mergeRanges(forAll.flatMap(({ ranges }) => decodeRanges(ranges, firstSeq)));
@@ -151,7 +151,7 @@ function assertNoMessageMissing({ shard, firstSeq, blocks, deltas }: StoredParti
   }
 }
 
-/** Of the newest delayed message, which has the highest id. */
+/** The enqueue time of the newest delayed message, which has the highest id. */
 function lastEnqueuedAtMs(delayed: Iterable<DelayedRow>): number | null {
   const newest = [...delayed].toSorted((a, b) => a.delayedId - b.delayedId).at(-1);
   return newest === undefined ? null : delayedSinceMs(newest);

@@ -1,19 +1,19 @@
-/** The application's statements on a file in memory: one kind of them, and what prepared branches have locked. */
+/** The application's statements on a file in memory: one kind of statement, and the rows that prepared branches have locked. */
 import type { SqlOutcome, SqlTransaction } from '../../src/model/group-message.ts';
 import type { PreparedBranchRow } from '../../src/model/xa-rows.ts';
 import { xidKey } from '../../src/model/xid.ts';
 import { expectThat } from './simulation-failure.ts';
 
-/** The only statement: adds the first parameter to the balance of the account that the second names. */
+/** The only statement. It adds the first parameter to the balance of the account that the second one names. */
 export const addToBalance = 'UPDATE account SET balance = balance + ? WHERE id = ?';
 
 export interface ApplicationTables {
   readonly preparedBranches: Map<string, PreparedBranchRow>;
-  /** By account. */
+  /** Balances by account. */
   readonly balances: Map<number, number>;
 }
 
-/** In the file in memory, the rows of a branch. */
+/** The rows that a prepared branch changes, as stored in the file in memory. */
 type StoredRows = [account: number, balance: number][];
 
 export function runStatements(

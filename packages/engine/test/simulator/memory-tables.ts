@@ -16,10 +16,10 @@ import { runStatements } from './memory-statements.ts';
 import { news, newsSubscribers } from './simulated-queues.ts';
 import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
-/** Deltas of a partition are merged past this number, as the real file does past another one. */
+/** Past this number the deltas of a partition are merged, as the real file does past another number. */
 const deltasMax = 16;
 
-/** What is terminal for a subscriber; for all, if that is 0. */
+/** Sequence numbers that are terminal for a subscriber, or for all if that is 0. */
 export interface StoredDelta {
   subscriber: number;
   ranges: Uint8Array;
@@ -34,7 +34,7 @@ export interface StoredPartition {
   attempts: Map<number, number>;
 }
 
-/** What a group writes. Its bytes are copied, since the group's buffer is used again. */
+/** The content of a group. Its bytes are copied, since the group's buffer is reused. */
 export interface WrittenGroup {
   groupNumber: number;
   poolChanges: PoolChanges;
@@ -52,7 +52,7 @@ export interface WrittenSqlTransaction
 
 /** The tables of one file. */
 export class MemoryTables {
-  /** Null: free. */
+  /** Partitions by number; null for a free one. */
   readonly partitions: Map<number, StoredPartition | null>;
   readonly delayed: Map<number, DelayedRow>;
   delayMoment: DelayMoment | null;
@@ -62,11 +62,11 @@ export class MemoryTables {
   readonly forwardedIn: Map<string, ForwardedInRow>;
   readonly preparedBranches: Map<string, PreparedBranchRow>;
   readonly decisions: Map<string, DecisionRow>;
-  /** The application's one table: balances by account. */
+  /** The only table of the application: balances by account. */
   readonly balances: Map<number, number>;
-  /** By log: the end of the numbers that it ever had. */
+  /** By log, the end of all sequence numbers that it ever had. */
   readonly logEnds: Map<string, number>;
-  /** Payloads of partitions that were truncated. */
+  /** Payloads of truncated partitions. */
   readonly truncatedPayloads: Set<string>;
 
   constructor(from?: MemoryTables) {
@@ -94,7 +94,7 @@ export class MemoryTables {
     this.truncatedPayloads = new Set(from?.truncatedPayloads);
   }
 
-  /** Returns how the group's statements ended. */
+  /** Applies a group; returns the outcomes of its statements. */
   apply({ poolChanges, sqlTransactions, ...content }: WrittenGroup): SqlOutcome[] {
     for (const partition of poolChanges.create) this.partitions.set(partition, null);
     for (const partition of poolChanges.truncate) this.#truncate(partition);
@@ -223,7 +223,7 @@ export class MemoryTables {
     }
   }
 
-  /** A message of a topic is live as long as one of its subscribers needs it. */
+  /** Whether a message is live. One of a topic is while any of its subscribers has not consumed it. */
   *#messagesOf(stored: StoredPartition): Generator<{ seq: number; payload: string; live: boolean }> {
     const readers = this.#readersOf(stored);
     for (const block of stored.blocks) {
@@ -257,7 +257,7 @@ export class MemoryTables {
     });
   }
 
-  /** Every message in the tables. Evacuated ones are live outside of their partition. */
+  /** All messages in the tables. Evacuated messages are live outside of their partition. */
   *messages(): Generator<{ queueId: number; payload: string; live: boolean }> {
     for (const stored of this.partitions.values()) {
       if (stored === null) continue;

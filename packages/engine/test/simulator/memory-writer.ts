@@ -1,4 +1,4 @@
-/** The writer and the reader of a file in memory, beneath the same ports as the real ones: each answers after a simulated while. */
+/** The writer and the reader of a file in memory, with the same ports as the real ones. Each answers after some simulated time. */
 import type { WriterPort } from '../../src/commit/writer-port.ts';
 import type {
   BlockEntry,
@@ -16,11 +16,11 @@ import type { Chance, SimulatedPorts } from './scheduler.ts';
 import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
 export interface WriterFaults {
-  /** Set to have the next group fail. */
+  /** The fault with which the next group fails. */
   next: 'diskFull' | 'syncFailed' | undefined;
 }
 
-/** What the file does with groups, whoever writes them. */
+/** How the file commits groups, on either thread. */
 class MemoryCommits {
   readonly #file: MemoryFile;
   readonly #chance: Chance;
@@ -37,7 +37,7 @@ class MemoryCommits {
     this.#state = state;
   }
 
-  /** Groups behind a failed one fail too, until one comes that was built after it. */
+  /** Groups behind a failed one fail too, up to the first group that was built after the failure. */
   write(group: Group): Pick<GroupResult, 'failure' | 'sqlOutcomes'> {
     const { generation, failure: failed } = this.#state;
     if (failed !== null && (failed.fatal || group.generation === generation))
@@ -52,13 +52,13 @@ class MemoryCommits {
     this.#faults.next = undefined;
     if (fault === undefined) return null;
     const fatal = fault === 'syncFailed';
-    // After a failed sync the group may be on disk or not.
+    // After a failed sync it is undefined whether the group is on disk.
     if (fatal && this.#chance.percent(50)) this.#file.write(toWritten(group));
     const code = fatal ? 'STORAGE_FAILED' : 'STORAGE_FULL';
     return { code, message: `simulated: ${fault}`, details: {}, fatal };
   }
 
-  /** The answer to a group that was written; with it a synced group is on disk. */
+  /** Makes the answer to a group, and syncs a group that is to be synced. */
   answerTo(group: Group, { failure, sqlOutcomes }: ReturnType<MemoryCommits['write']>): GroupResult {
     const { groupNumber, generation } = group;
     if (failure === null && group.sync === 'FULL') this.#file.sync(groupNumber);
@@ -76,7 +76,7 @@ class MemoryCommits {
   }
 }
 
-/** Writes one group after the other, each after a while of simulated time: the writer thread. */
+/** The writer thread: writes one group after the other, each after some simulated time. */
 export class MemoryWriter implements WriterPort {
   readonly cpuUs = 0;
   readonly silentMs = 0;
@@ -84,7 +84,7 @@ export class MemoryWriter implements WriterPort {
   readonly #chance: Chance;
   readonly #commits: MemoryCommits;
   #listener: WriterListener | undefined;
-  /** When the last answer is due: answers come in order. */
+  /** When the last answer is due, before which no later one may come. */
   #lastAnswerAtMs = 0;
   #freeAtMs = 0;
   #isSuspended = false;
@@ -139,7 +139,7 @@ export class MemoryWriter implements WriterPort {
   async close(): Promise<void> {}
 }
 
-/** Writes and answers a group in no time: the session thread, which does nothing else meanwhile. */
+/** The session thread as writer: it does nothing else while it writes, so a group takes no simulated time. */
 export class MemorySessionThread {
   onFailed: ((failure: StorageFailure) => void) | undefined;
   readonly #commits: MemoryCommits;
@@ -188,7 +188,7 @@ function toWritten(group: Group): WrittenGroup {
   };
 }
 
-/** Answers each read after a while, from what is written by then. */
+/** Answers each read after some simulated time, with the content at that moment. */
 export class MemoryReader implements FileReader {
   readonly #file: MemoryFile;
   readonly #ports: SimulatedPorts;
@@ -204,7 +204,7 @@ export class MemoryReader implements FileReader {
     return new Promise((resolve) => {
       this.#ports.after(this.#chance.below(3), () => {
         const result = this.#file.read(request) as ReadResults[R['kind']];
-        // The answer is on its way while the file changes.
+        // The file may change while the answer is on its way.
         this.#ports.after(this.#chance.below(2), () => resolve(result));
       });
     });

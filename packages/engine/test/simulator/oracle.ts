@@ -1,7 +1,7 @@
 /**
- * What must be true of every message, kept beside the engine from what its sessions were told. It knows nothing of logs or
- * groups. Each broken rule throws a `SimulationFailure` that names the invariant of the design. Of topics it knows only what
- * was enqueued: the history judges who gets that.
+ * The invariants of every message, checked from what the sessions were told. The oracle knows nothing of logs or groups. A broken
+ * invariant throws a `SimulationFailure` with its number in the design. Of topics the oracle knows only the enqueued messages, and
+ * deliveries are judged by the history.
  */
 import type { QueueRow } from '../../src/model/queue-row.ts';
 import {
@@ -22,7 +22,7 @@ export class Oracle {
   readonly #receipts = new Set<string>();
   readonly #ids = new Set<string>();
   readonly #sequences = new Map<string, KnownMessage[]>();
-  /** By sequence: the first message that was not delivered. */
+  /** By sequence, the index of the first undelivered message. */
   readonly #nextInSequence = new Map<KnownMessage[], number>();
   #kills = 0;
   consumed = 0;
@@ -42,7 +42,7 @@ export class Oracle {
     };
   }
 
-  /** `sequence` names the session; undefined where the queue promises no order. */
+  /** `sequence` names the session; undefined if the queue promises no order. */
   enqueue(
     transaction: KnownTransaction,
     queue: QueueRow,
@@ -63,7 +63,7 @@ export class Oracle {
     if (queue.type === 'queue') this.messages.set(payload, message);
   }
 
-  /** The session asked for the commit. */
+  /** A session has called `commit`. */
   commitBegins(transaction: KnownTransaction): void {
     transaction.state = 'pending';
     const own = transaction.acknowledged.filter(({ committing }) => committing === undefined);
@@ -116,7 +116,7 @@ export class Oracle {
     this.consumed += 1;
   }
 
-  /** Nothing of it was done. What it dequeued is ready again; what it acknowledged is held as before. */
+  /** Nothing of the transaction was done: its dequeued messages are ready again, and its acknowledged ones are held as before. */
   refused(transaction: KnownTransaction): void {
     expectThat(!transaction.visible, () => 'invariant 2: messages of a refused commit were delivered');
     transaction.state = 'refused';
@@ -129,7 +129,7 @@ export class Oracle {
     for (const hold of transaction.dequeued) this.endHold(hold);
   }
 
-  /** Its instance failed: what became of it is known once that is opened again. */
+  /** The instance failed, so the outcome of the transaction is unknown until the instance is opened again. */
   unknown(transaction: KnownTransaction): void {
     transaction.state = 'unknown';
   }
@@ -139,7 +139,7 @@ export class Oracle {
     if (hold.message.hold === hold) hold.message.hold = undefined;
   }
 
-  /** Deliveries between two events, which have no order among them. Returns their holds. */
+  /** Checks the deliveries between two events, which have no order among each other. Returns their holds. */
   delivered(deliveries: readonly SeenDelivery[], nowMs: number): Hold[] {
     const first: KnownMessage[] = [];
     const holds = deliveries.map((delivery) => this.#deliver(delivery, nowMs, first));
@@ -208,7 +208,7 @@ export class Oracle {
 
   #find(payload: string, queue: QueueRow): KnownMessage {
     const message = this.messages.get(payload);
-    expectThat(message !== undefined, () => `invariant 2: nobody enqueued message ${payload}`);
+    expectThat(message !== undefined, () => `invariant 2: message ${payload} was never enqueued`);
     if (message!.queue.queueId === queue.queueId) return message!;
     expectThat(
       message!.queue.exceptionQueueId === queue.queueId,
@@ -240,7 +240,7 @@ export class Oracle {
     );
   }
 
-  /** The instance was killed; `stored` is what its file kept. */
+  /** The instance was killed; `stored` are the messages in its file. */
   killed(instance: number, stored: Iterable<StoredMessage>, truncated: ReadonlySet<string>): void {
     this.#kills += 1;
     const known = new Map<string, boolean>();
@@ -254,7 +254,7 @@ export class Oracle {
     }
   }
 
-  /** A transaction is in the file as a whole or not at all. */
+  /** Decides from the file whether a transaction was committed, which must be so as a whole or not at all. */
   #decide(
     transaction: KnownTransaction,
     known: ReadonlyMap<string, boolean>,
@@ -285,14 +285,14 @@ export class Oracle {
     }
   }
 
-  /** Transactions that were open when their instance was killed. */
+  /** The instance was killed while the transaction was open. */
   abandoned(transaction: KnownTransaction): void {
     if (transaction.state === 'open') transaction.state = 'refused';
   }
 
   /**
-   * Compares with the tables of all instances: a committed message that nobody consumed is live in one of them, and a
-   * consumed one is not live where it was consumed.
+   * Compares the messages with the tables of all instances: a committed message that is not consumed must be live in one of them, and a
+   * consumed message must not be live where it was consumed.
    */
   audit(files: ReadonlyMap<number, Iterable<StoredMessage>>): void {
     const live = new Map<string, Set<number>>();
@@ -307,7 +307,7 @@ export class Oracle {
         );
         instances.add(instance);
         const message = this.messages.get(payload);
-        expectThat(message !== undefined, () => `invariant 2: nobody enqueued stored message ${payload}`);
+        expectThat(message !== undefined, () => `invariant 2: stored message ${payload} was never enqueued`);
         const life = message!.queue.queueId === queueId ? message! : message!.exception;
         expectThat(
           life === undefined || life.consumed !== 'yes' || life.consumedAt !== instance,
@@ -326,7 +326,7 @@ export class Oracle {
     }
   }
 
-  /** Committed messages that nobody has consumed. */
+  /** Committed messages that are not consumed. */
   *unconsumed(): Generator<KnownMessage> {
     for (const message of this.messages.values()) {
       if (message.transaction.state !== 'committed') continue;

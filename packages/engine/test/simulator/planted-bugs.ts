@@ -1,6 +1,6 @@
 /**
- * Bugs that the simulator must find. Each is put into the engine or the file in memory by replacing a method, and taken out
- * again; the sources are untouched.
+ * Bugs that the simulator must find. Each replaces a method of the engine or of the file in memory for a while; the sources are
+ * unchanged.
  */
 
 import { GroupCommit } from '../../src/commit/group-commit.ts';
@@ -14,15 +14,15 @@ import { SimulatedLease } from './simulated-instance.ts';
 
 export interface PlantedBug {
   name: string;
-  /** The oracle knows nothing of what it breaks. */
+  /** Whether only the history shows the bug, since it breaks what the oracle does not know. */
   onlyInHistory?: true;
-  /** Returns what takes the bug out again. */
+  /** Plants the bug; returns a function that removes it. */
   plant(): () => void;
 }
 
 type Method = (this: unknown, ...parameters: unknown[]) => unknown;
 
-/** Puts `make(original)` in the place of a method. */
+/** Replaces a method by `make(original)`. */
 function replace<T extends object, Name extends keyof T>(
   prototype: T,
   method: Name,

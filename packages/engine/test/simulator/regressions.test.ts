@@ -8,8 +8,8 @@ import { Chance, Scheduler } from './scheduler.ts';
 import { SimulatedInstance } from './simulated-instance.ts';
 import { SimulatedNetwork } from './simulated-interconnect.ts';
 
-// A batch whose sync failed was in the file all the same. The sender was told that it never arrived, and kept its messages.
-it('tells a sender nothing of what it received once storage has failed (seed 188)', async () => {
+// The bug: a batch whose sync failed was in the file nevertheless, but its sender was told that it had not arrived, and kept its messages.
+it('an instance gives no more reports to senders once its storage has failed (seed 188)', async () => {
   const scheduler = new Scheduler();
   const chance = new Chance(188);
   const instance = new SimulatedInstance({
@@ -33,9 +33,9 @@ it('tells a sender nothing of what it received once storage has failed (seed 188
   await expect(report()).rejects.toMatchObject({ code: 'INSTANCE_FAILED' });
 });
 
-// The commit that closes a forwarding failed with its sync and was in the file all the same. The next batch was sent without a
-// commit, as the forwarding was still open in memory: after a crash nobody asked the receiver, and both delivered its messages.
-it('sends no batch once storage has failed (seed 804)', async () => {
+// The bug: the commit that closes a forwarding failed with its sync but was in the file nevertheless. In memory the forwarding was
+// still open, so the next batch was sent without a commit. After a crash the receiver was not asked, and both delivered the messages.
+it('an instance sends no batch once its storage has failed (seed 804)', async () => {
   const group: { failure: QueueError | undefined; write(): Promise<void> } = {
     failure: undefined,
     write: async () => {},

@@ -7,7 +7,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     steps: { type: 'string', default: '500' },
-    /** More than one: seeds from `seed` on, without their traces. */
+    /** Number of seeds from `seed` on. More than one seed is run without traces. */
     count: { type: 'string', default: '1' },
   },
 });

@@ -1,6 +1,6 @@
 /**
- * Simulated time. All that would happen by itself, such as a timer or the answer of a disk, is an event in one queue,
- * ordered by time and then by the order in which it was scheduled, so that one seed gives one run.
+ * Simulated time. Whatever would happen by itself, such as a timer or the answer of a disk, is an event in one queue. Events are
+ * ordered by time and then by the order in which they were scheduled, so that a seed always gives the same run.
  */
 import type { Clock, Ports, Timer, Timers } from '../../src/model/ports.ts';
 import { random } from '../random.ts';
@@ -12,7 +12,7 @@ interface Event {
   run(): void;
 }
 
-/** Draws everything that is left to chance in a run. */
+/** The random numbers of a run, from its seed. */
 export class Chance {
   readonly #next: () => number;
 
@@ -45,10 +45,10 @@ const epochMsAtStart = Date.UTC(2026, 0, 1);
 export class Scheduler {
   readonly clock: Clock;
   #nowMs = 0;
-  /** How far somebody set the wall clock, ms. */
+  /** By how much the wall clock was set, ms. */
   #wallClockOffsetMs = 0;
   #lastOrder = 0;
-  /** A binary heap: the event that is next is the first. */
+  /** A binary heap whose first event is the next one. */
   readonly #events: Event[] = [];
 
   constructor() {
@@ -58,7 +58,7 @@ export class Scheduler {
     };
   }
 
-  /** Sets the wall clock forward or back. Time goes on as before. */
+  /** Sets the wall clock forward or back. Simulated time does not change. */
   setWallClock(byMs: number): void {
     this.#wallClockOffsetMs += byMs;
   }
@@ -67,7 +67,7 @@ export class Scheduler {
     return this.#nowMs;
   }
 
-  /** Events that are scheduled, those that were cancelled and are not removed yet included. */
+  /** Number of scheduled events, including cancelled ones that are not removed yet. */
   get size(): number {
     return this.#events.length;
   }
@@ -103,7 +103,7 @@ export class Scheduler {
     return true;
   }
 
-  /** Moves time forward over no event. */
+  /** Moves time forward. No event may be due before. */
   moveTo(atMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, atMs);
   }
@@ -143,7 +143,7 @@ function isBefore(a: Event, b: Event): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 }
 
-/** The ports of one opening of an instance. After `end`, as after a kill, none of its callbacks runs. */
+/** The ports of one opening of an instance. None of its callbacks runs after `end`, which stands for a kill. */
 export class SimulatedPorts implements Ports {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -185,8 +185,8 @@ export class SimulatedPorts implements Ports {
 }
 
 /**
- * Resolves when all promises that can settle without another event have settled: Node runs the next tick when none is left. A
- * turn of the event loop would do the same for a seventh more of a run's CPU.
+ * Resolves when all promises that can settle without another event have settled, since Node runs the next tick only then. Waiting for
+ * a turn of the event loop would do the same, but takes a seventh more of a run's CPU.
  */
 export function drainPromises(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));

@@ -1,6 +1,6 @@
 /**
- * What the sessions of a run ask of the engine, drawn from its seed, and what the oracle is told of the answers. A session has
- * one call under way at a time.
+ * The calls that the sessions of a run make, drawn from its seed, and their reports to the oracle. A session has one call under way at a
+ * time.
  */
 import type { Operation, Outcome } from '@shardlab/history';
 import { QueueError } from '../../src/api/errors.ts';
@@ -15,26 +15,26 @@ import type { Opening, SimulatedInstance } from './simulated-instance.ts';
 import { alerts, events, failures, jobs, news, newsSubscribers, orders } from './simulated-queues.ts';
 import { expectThat } from './simulation-failure.ts';
 
-/** Those that sessions enqueue to, the more often the more often they are listed. */
+/** Queues to which sessions enqueue. One that is listed more often is drawn more often. */
 const enqueueQueues = [orders, orders, orders, events, jobs, alerts, news];
 const dequeueQueues = [orders, orders, orders, orders, events, jobs, jobs, failures, alerts, news, news];
 const receiveQueues = dequeueQueues.filter((queue) => queue !== news);
-/** Messages that are delivered a first time in the order of their commits. */
+/** Queues whose first deliveries are in commit order. */
 const orderedQueues = new Set([orders, events]);
 
-/** A session, and what the program that uses it knows. */
+/** A session, and what its program knows. */
 export class Actor {
   readonly instance: SimulatedInstance;
   readonly session: InstanceSession;
   readonly opening: Opening;
   readonly name: string;
   busy = false;
-  /** Its instance was killed. */
+  /** Whether its instance was killed. */
   gone = false;
   transaction: KnownTransaction | undefined;
-  /** The same transaction in the history. */
+  /** The open transaction as recorded for the history. */
   work: RecordedWork = newWork();
-  /** Messages that it received under timed holds, those that ended included. */
+  /** Timed holds of messages that it received, including ended ones. */
   holds: Hold[] = [];
 
   constructor(instance: SimulatedInstance, session: InstanceSession, name: string) {
@@ -51,7 +51,7 @@ interface Surroundings {
   oracle: Oracle;
   history: SimulatedHistory;
   trace(line: string): void;
-  /** The sessions of instances that are open. */
+  /** The sessions of open instances. */
   actors(): readonly Actor[];
 }
 
@@ -63,9 +63,9 @@ export class SessionCalls {
   readonly #trace: (line: string) => void;
   readonly #actors: () => readonly Actor[];
   #lastPayload = 0;
-  /** Messages that sessions got. */
+  /** Number of messages that were delivered to sessions. */
   delivered = 0;
-  /** What calls came to since the last report; commits are told to the oracle before deliveries. */
+  /** Results of calls since the last report. Commits are reported to the oracle before deliveries. */
   #settled: (() => void)[] = [];
   #deliveries: { seen: SeenDelivery[]; onHolds(holds: Hold[]): void }[] = [];
 
@@ -78,7 +78,7 @@ export class SessionCalls {
     this.#actors = actors;
   }
 
-  /** Tells the oracle what calls came to since the last report. */
+  /** Reports the results of calls since the last report to the oracle. */
   report(): void {
     const settled = this.#settled;
     this.#settled = [];
@@ -97,7 +97,7 @@ export class SessionCalls {
     }
   }
 
-  /** Makes a call that is drawn; returns false if the session has nothing to make it with. */
+  /** Makes a random call; returns false if the session has no transaction or hold for it. */
   make(actor: Actor): boolean {
     const roll = this.#chance.below(100);
     if (roll < 30) this.#enqueue(actor);
@@ -111,7 +111,7 @@ export class SessionCalls {
     return true;
   }
 
-  /** Runs a call of a session. A call of an instance that was killed meanwhile comes to nothing. */
+  /** Runs a call of a session. Its result is ignored if the instance was killed meanwhile. */
   #call<T>(
     actor: Actor,
     call: Promise<T>,
@@ -161,7 +161,7 @@ export class SessionCalls {
     this.#trace(`${actor.name} enqueue ${queue.name} ${count}`);
   }
 
-  /** Nothing is done with a topic before its subscribers are known. */
+  /** A topic is not used before all instances know its subscribers. */
   #pickFor({ opening }: Actor, queues: readonly QueueRow[]): QueueRow {
     const queue = this.#chance.pick(queues);
     return queue === news && !opening.hasSubscribers ? orders : queue;
@@ -241,7 +241,7 @@ export class SessionCalls {
     const expiresAtMs = holdMs === undefined ? undefined : this.#scheduler.nowMs + holdMs;
     this.delivered += messages.length;
     this.#trace(`${name} gets ${messages.map(({ receipt, payload }) => `${payload}@${receipt}`).join(' ')}`);
-    // Where attempts are limited, messages that were taken in time are seen after the commit that counts them.
+    // If attempts are limited, messages that were taken before the lapse are delivered after the commit that counts the attempt.
     expectThat(
       messages.length === 0 || !lease.lapsed || queue.attemptsMax !== null,
       () => `${name} gets messages of ${queue.name}, and the lease has lapsed`,
@@ -290,7 +290,7 @@ export class SessionCalls {
     return ended || (expiresAtMs !== undefined && this.#scheduler.nowMs >= expiresAtMs);
   }
 
-  /** The actor's next call begins another one. Returns the attempt to end this one. */
+  /** Ends the actor's transaction, so that its next call begins another one. Returns the recorded operation. */
   #endTransaction(actor: Actor): Operation | undefined {
     const recorded = this.#history.beginTransaction(actor, actor.work);
     actor.transaction = undefined;
@@ -314,7 +314,7 @@ export class SessionCalls {
     );
   }
 
-  /** Receipts of holds that ended are used as well: they must be refused. */
+  /** Picks a hold. Sometimes it has ended, so that its receipt must be refused. */
   #pickHold(actor: Actor): Hold | undefined {
     const others = this.#chance.percent(30) ? this.#chance.pick(this.#actors()) : actor;
     if (others.instance !== actor.instance || others.holds.length === 0) return undefined;

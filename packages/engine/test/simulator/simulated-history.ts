@@ -1,9 +1,9 @@
 /**
- * A run as its sessions saw it, for the checker that also judges real processes (`packages/history`). The oracle compares each
- * step with what it knows. The checker looks at the whole run, and finds what the oracle does not know: the order of messages
- * that are delivered again, priorities, and topics.
+ * A run as its sessions saw it, for the checker that also judges real processes (`packages/history`). While the oracle checks each step
+ * with what it knows, the checker judges the whole run. It finds what the oracle cannot: errors in the order of redeliveries, in
+ * priorities and in topics.
  *
- * Relaxed queues are left out: a power cut may undo what others have seen of them, which no history allows.
+ * Relaxed queues are left out, since a power cut may undo commits whose effects others have seen, which no history allows.
  */
 import {
   checkHistory,
@@ -20,10 +20,10 @@ import type { Scheduler } from './scheduler.ts';
 import { expectThat } from './simulation-failure.ts';
 
 const nsPerMs = 1_000_000;
-/** Operations of one millisecond are a nanosecond apart, so a hold may seem to begin that much later than it does. */
+/** Operations in the same millisecond are recorded nanoseconds apart, so a hold may seem to begin that much too late. */
 const holdSlackMs = 0.001;
 
-/** What an open transaction has enqueued and consumed. */
+/** The enqueues and consumptions of an open transaction. */
 export interface RecordedWork {
   enqueues: EnqueuedMessage[];
   consumes: DeliveryPart[];
@@ -31,12 +31,12 @@ export interface RecordedWork {
 
 export interface RecordedCluster {
   queues: readonly QueueRow[];
-  /** Of each topic. */
+  /** The subscribers of each topic. */
   subscribers: readonly SubscriberRow[];
   instances: number;
 }
 
-/** Who makes a call. */
+/** The session that makes a call. */
 export interface RecordedCaller {
   name: string;
   instance: { instance: number };
@@ -53,7 +53,7 @@ export class SimulatedHistory {
   readonly #scheduler: Scheduler;
   readonly #queues: readonly QueueRow[];
   readonly #operations: Operation[] = [];
-  /** Calls that are under way. */
+  /** Operations of calls that are under way. */
   readonly #open = new Set<Operation>();
   /** Delayed messages, which after a kill are due by the wall clock. */
   #delayed: EnqueuedMessage[] = [];
@@ -71,7 +71,7 @@ export class SimulatedHistory {
         type: 'queue',
         queue: name,
         topic: type === 'topic',
-        ordered: attemptsMax === null, // a retry delay lets later messages pass
+        ordered: attemptsMax === null, // A retry delay lets later messages overtake.
         forwarded,
         priorities: priorities && !forwarded,
         exceptions: nameById.get(exceptionQueueId ?? 0),
@@ -89,7 +89,7 @@ export class SimulatedHistory {
     }
   }
 
-  /** All instances keep messages for the subscribers from now on. */
+  /** Records that all instances keep messages for the subscribers from now on. */
   subscribed(): void {
     for (const { operation } of this.#subscriptions) {
       operation.end = this.#now();
@@ -110,7 +110,7 @@ export class SimulatedHistory {
     return added;
   }
 
-  /** Of something that took no time. */
+  /** Records an operation that takes no time. */
   #note(operation: Unfinished<Operation>): void {
     this.#add<Operation>(operation, 'simulation', 0, 'ok');
   }
@@ -121,7 +121,7 @@ export class SimulatedHistory {
     return begun;
   }
 
-  /** A call was answered. Those of an instance that was killed meanwhile have ended with it. */
+  /** Records the answer to a call. Calls of a killed instance have already been ended. */
   end(operation: Operation | undefined, outcome: Outcome): void {
     if (operation === undefined || !this.#open.delete(operation)) return;
     operation.end = this.#now();
@@ -160,7 +160,7 @@ export class SimulatedHistory {
     });
   }
 
-  /** Returns what names each of the messages in the operations that follow. */
+  /** Returns the names of the messages for later operations. */
   endDelivery(delivery: Delivery | undefined, messages: readonly string[]): (DeliveryPart | undefined)[] {
     if (delivery === undefined) return messages.map(() => undefined);
     delivery.messages = messages.map((message) => ({ message }));
@@ -169,7 +169,7 @@ export class SimulatedHistory {
     return messages.map((message) => ({ delivery: id, queue, message, subscriber }));
   }
 
-  /** A commit, or a rollback whose outcome is `fail`. */
+  /** Records a commit, or a rollback, which has the outcome `fail`. */
   beginTransaction(caller: RecordedCaller, { enqueues, consumes }: RecordedWork): Operation | undefined {
     if (enqueues.length + consumes.length === 0) return undefined;
     return this.#begin(caller, { type: 'transaction', session: caller.name, enqueues, consumes });
@@ -187,7 +187,7 @@ export class SimulatedHistory {
     return part && this.#begin(caller, { type: 'extend', deliveries: [part], holdMs: holdMs - holdSlackMs });
   }
 
-  /** The calls of its sessions are never answered; what they did is decided by then. */
+  /** Records that an instance was killed: the calls of its sessions are not answered, and their effects are decided by now. */
   killed(instance: number): void {
     const process = processOf(instance);
     this.#note({ type: 'kill', of: [process] });
@@ -196,7 +196,7 @@ export class SimulatedHistory {
     this.#delayed = [];
   }
 
-  /** A drain of all queues has just found nothing. */
+  /** Records that all queues were drained and are empty. */
   foundEmpty(): void {
     const commits = [...this.#open].filter(({ type }) => type === 'transaction').length;
     expectThat(commits === 0, () => `${commits} commits are under way, and nothing is`);

@@ -1,4 +1,4 @@
-/** One instance over a file in memory: it can be opened, killed and opened again. */
+/** One instance over a file in memory, which can be opened, killed and opened again. */
 import { QueueError } from '../../src/api/errors.ts';
 import { CommitOutcomes } from '../../src/commit/commit-outcomes.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
@@ -17,26 +17,26 @@ import type { NetworkEnd, SimulatedNetwork } from './simulated-interconnect.ts';
 
 export interface SimulatedInstanceOptions {
   instance: number;
-  /** The instances of the cluster. */
+  /** Ids of all instances of the cluster. */
   instances: readonly number[];
   scheduler: Scheduler;
   chance: Chance;
   network: SimulatedNetwork;
   queues: readonly QueueRow[];
-  /** Of each topic among the queues. Default: none. */
+  /** The subscribers of each topic among the queues. Default: none. */
   subscribers?: readonly SubscriberRow[];
-  /** An opening keeps messages for the subscribers from now on. */
+  /** Called when an opening begins to keep messages for the subscribers. */
   onSubscribed?(instance: number): void;
   cacheBytesMax: number;
   partitionMessagesMax: number;
   consumerIdleMs: number;
-  /** Whose file has the application's tables. Default: each has tables of its own, as instances of different folders have. */
+  /** The instance whose file has the application's tables. Default: each has its own tables, like instances of different folders. */
   sqlInstance?: number;
-  /** Its groups are committed on the writer thread and on the session thread in turn. Default: on the writer thread. */
+  /** Whether groups are committed on the writer thread and the session thread in turn. Default: only on the writer thread. */
   changesWriter?: boolean;
 }
 
-/** The lease of one opening. It lapses as a fault until it is renewed. Being replaced by another process is a kill here. */
+/** The lease of one opening, which can lapse as a fault until it is renewed. A replacement by another process is simulated as a kill. */
 export class SimulatedLease implements DeliveryLease {
   lapsed = false;
 
@@ -49,16 +49,16 @@ export class SimulatedLease implements DeliveryLease {
   }
 }
 
-/** One opening. After a kill nothing of it runs on. */
+/** One opening of an instance. No part of it continues after a kill. */
 export interface Opening {
   waits: WaitRecorder;
   parts: ShardedParts;
   ports: SimulatedPorts;
   end: NetworkEnd;
   lease: SimulatedLease;
-  /** Set once storage has failed: nothing more is served until the instance is opened again. */
+  /** The storage failure with which the opening has ended, after which it serves nothing. */
   failed: QueueError | undefined;
-  /** It keeps messages for the subscribers of its topics. */
+  /** Whether it keeps messages for the subscribers of its topics. */
   hasSubscribers: boolean;
 }
 
@@ -136,7 +136,7 @@ export class SimulatedInstance {
     return queues.some((row) => row.queueId === queueId && row.type === 'topic') ? subscribers : [];
   }
 
-  /** As an instance does with the subscribers of its catalog, again after a failure. */
+  /** Adds the subscribers as an instance does with those of its catalog, and repeats that after a failure. */
   #subscribe(opening: Opening): void {
     const { queues, onSubscribed } = this.#options;
     const topics = queues.filter(({ type }) => type === 'topic');
@@ -152,7 +152,7 @@ export class SimulatedInstance {
     );
   }
 
-  /** Until `renewLease`, which is due after `ms`, the present opening may deliver nothing. */
+  /** Lets the lease lapse for `ms`, in which the present opening may deliver nothing. */
   lapseLease(ms: number): void {
     const { lease, ports } = this.opening!;
     lease.lapsed = true;
@@ -166,7 +166,7 @@ export class SimulatedInstance {
     parts.queues.serveAllWaiters();
   }
 
-  /** Returns how many groups of those that were not synced the file kept and lost. */
+  /** Kills the instance; returns how many unsynced groups the file kept and lost. */
   kill(): { kept: number; lost: number } {
     const { ports, end } = this.opening!;
     ports.end();

@@ -1,4 +1,4 @@
-/** What simulated instances say to each other, about forwarding and about distributed transactions: messages take a while, and connections break with what is on its way on them. */
+/** The requests between simulated instances, for forwarding and distributed transactions. They take time, and are lost when connections break. */
 import { QueueError } from '../../src/api/errors.ts';
 import type { InstanceForwarding } from '../../src/forwarding/instance-forwarding.ts';
 import type { Interconnect, Peer } from '../../src/forwarding/interconnect.ts';
@@ -9,7 +9,7 @@ import type { HomeCaller } from '../../src/xa/tight/home-caller.ts';
 import type { HomeInstances, HomePeers } from '../../src/xa/tight/home-instances.ts';
 import type { Chance, Scheduler } from './scheduler.ts';
 
-/** One opening of an instance, as the network sees it. */
+/** The network's view of one opening of an instance. */
 export interface NetworkEnd {
   instance: number;
   forwarding: InstanceForwarding;
@@ -47,7 +47,7 @@ export class SimulatedNetwork {
   readonly #chance: Chance;
   readonly #ends = new Map<number, NetworkEnd>();
   readonly #connections = new Map<string, Connection>();
-  /** Until then no connection can be opened. */
+  /** The time before which no connection can be opened. */
   #brokenUntilMs = 0;
   readonly #onTrace: (line: string) => void;
 
@@ -69,13 +69,13 @@ export class SimulatedNetwork {
     }
   }
 
-  /** Cuts all connections, and keeps new ones from opening for a while. */
+  /** Cuts all connections, and lets no new ones be opened for a while. */
   cutAll(forMs: number): void {
     this.#brokenUntilMs = this.#scheduler.nowMs + forMs;
     for (const connection of [...this.#connections.values()]) this.#cut(connection);
   }
 
-  /** What is on its way is lost, or arrives late although its sender no longer waits for the answer. */
+  /** Requests on their way are lost, or arrive late when their sender no longer waits for the answer. */
   #cut(connection: Connection): void {
     connection.open = false;
     this.#connections.delete(keyOf(connection.from.instance, connection.to.instance));

@@ -1,6 +1,6 @@
 /**
- * One run: sessions of one to three instances, faults and time, all drawn from a seed, with the invariants checked after each
- * step. A step is a command of a session, a fault, or the next event.
+ * One run: the commands of sessions on one to three instances, faults and time, all drawn from a seed. A step is a command, a fault or
+ * the next event, and the invariants are checked after each.
  */
 import { QueueError } from '../../src/api/errors.ts';
 import type { StoredMessage } from './known-message.ts';
@@ -13,17 +13,17 @@ import { SimulatedNetwork } from './simulated-interconnect.ts';
 import { news, newsSubscribers, simulatedQueues as queues } from './simulated-queues.ts';
 import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
-/** Bytes that the message cache may exceed its bound by: a run is added as a whole. */
+/** By how many bytes the message cache may exceed its bound, since a run is added as a whole. */
 const cacheSlackBytes = 64 * 1024;
 const timersMax = 2_000;
-/** Steps between two comparisons with the tables. */
+/** Number of steps between two comparisons with the tables. */
 const auditEvery = 150;
 
 export interface SimulationOptions {
   seed: number;
-  /** At least so many. */
+  /** The minimum number of steps. */
   steps: number;
-  /** False: the oracle alone judges the run. */
+  /** Whether the checker judges the history of the run; otherwise only the oracle does. */
   judgesHistory?: boolean;
   /** Called with each line of the trace. */
   onTrace?: ((line: string) => void) | undefined;
@@ -38,7 +38,7 @@ export interface SimulationResult {
 }
 
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
-  // A run leaves the event loop no turn: the test runner's messages and time limits have theirs between runs.
+  // A run lets the event loop make no turn, so the messages and time limits of the test runner get one before it.
   await new Promise((resolve) => setImmediate(resolve));
   const simulation = new Simulation(options);
   try {
@@ -115,7 +115,7 @@ class Simulation {
   async run(): Promise<SimulationResult> {
     for (const instance of this.#instances) this.#open(instance);
     await this.#finishStep();
-    // Consuming what is left takes steps as well.
+    // Consuming the remaining messages takes steps as well.
     for (let target = Math.floor(this.#steps * 0.7); this.step < this.#steps; target = this.#steps) {
       while (this.step < target) {
         this.#act();
@@ -171,7 +171,7 @@ class Simulation {
     if (this.step % auditEvery === 0) this.#audit();
   }
 
-  /** Storage may fail as simulated; everything else that stops an instance is a bug. */
+  /** Only a simulated failure of storage may stop an instance. Any other reason is a bug. */
   #assertExpectedFailure(failed: QueueError): void {
     if (failed.code !== 'INVARIANT_BROKEN' && failed.cause instanceof QueueError) return;
     const { cause } = failed;
@@ -266,7 +266,7 @@ class Simulation {
     }
     const ms = chance.pick([1, 10, 100]);
     const untilMs = this.#scheduler.nowMs + ms;
-    // Promises settle between two events, so time moves over all of them only once none is due.
+    // Time moves to the end only when no event is due before, as promises settle between two events.
     if (this.#scheduler.runNext(untilMs)) this.#trace('event');
     else {
       this.#scheduler.moveTo(untilMs);
@@ -300,7 +300,7 @@ class Simulation {
     }
   }
 
-  /** Ends all faults and dequeues everything: what was committed is delivered in the end. */
+  /** Ends all faults and dequeues everything, since all committed messages must be delivered in the end. */
   async #settleAll(): Promise<void> {
     this.#trace('settle');
     const consumers = new Map<SimulatedInstance, Actor>();
@@ -334,7 +334,7 @@ class Simulation {
     this.#history.foundEmpty();
   }
 
-  /** Whether a subscriber has messages left, or an instance has not opened the topic yet. */
+  /** Whether a subscriber still has messages, or an instance has not opened the topic yet. */
   #hasNews(): boolean {
     return this.#instances.some(({ opening }) => {
       if (opening?.hasSubscribers !== true) return true;

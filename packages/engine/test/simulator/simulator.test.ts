@@ -1,7 +1,7 @@
 /**
- * The engine over files in memory, in simulated time: many seeds, each a run of random commands and faults. None may break an
- * invariant, and each run's history must be one of a correct queue. A failing seed prints the command that repeats it.
- * `npm run check` has a part of the seeds, which do not reach everything.
+ * The engine over files in memory, in simulated time. Each seed is a run of random commands and faults, which may not break an
+ * invariant and whose history must be that of a correct queue. A failing seed prints the command that repeats it. `npm run check` runs
+ * only a part of the seeds, which does not reach all commands.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { Partition } from '../../src/model/partitions.ts';
@@ -12,9 +12,9 @@ import { simulate } from './simulation.ts';
 
 const seeds = isCheck ? 250 : 2_000;
 const seedsPerTest = isCheck ? seeds : 500;
-/** Of a run, at least. */
+/** The minimum number of steps of a run. */
 const steps = 500;
-/** A planted bug must be found within so many seeds. */
+/** Number of seeds within which a planted bug must be found. */
 const seedsPerBug = 200;
 
 const coverage = new Coverage();
@@ -41,11 +41,11 @@ it.skipIf(isCheck)('reaches every legal command in every state', () => {
   expect(coverage.missing).toEqual([]);
 });
 
-it('excuses no command that a run has reached', () => {
+it('lists no command as unreachable that a run has reached', () => {
   expect(coverage.wronglyExcused).toEqual([]);
 });
 
-it('notices an excused command that is reached', () => {
+it('notices that a command listed as unreachable was reached', () => {
   const reached = new Coverage();
   reached.start();
   new Partition(1, 1).apply('damage');

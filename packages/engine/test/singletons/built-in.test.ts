@@ -1,4 +1,4 @@
-/** The timer and the poller of a folder: each tick and each file is one message, over restarts too. */
+/** The built-in services, a timer and a folder poller: each tick and each file becomes one message, over restarts too. */
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -12,7 +12,7 @@ import { waiting } from '../waiting.ts';
 
 const secondMs = 1_000;
 
-/** A wall clock that a test sets. Services that pause look at it again when it is set. */
+/** A wall clock that a test sets. Pausing services read it again when it is set. */
 class SetClock {
   #nowMs = Date.UTC(2026, 0, 1, 0, 0, 0, 500);
   readonly #pauses = new Set<() => void>();
@@ -22,7 +22,7 @@ class SetClock {
     timers: {
       ...nodePorts.timers,
       after: (ms, callback) => {
-        // A pause of the timer, at most until its next tick; the engine's own timers are left alone.
+        // Only pauses of the timer service use this clock, which last at most until its next tick. Timers of the engine are not changed.
         if (ms > secondMs) return nodePorts.timers.after(ms, callback);
         this.#pauses.add(callback);
         return { cancel: () => void this.#pauses.delete(callback) };
@@ -83,7 +83,7 @@ describe('a timer', () => {
     expect(messages[0]!.properties?.timer).toBe('clock');
   });
 
-  it('continues after a restart with the tick that is next, and catches up', async () => {
+  it('continues after a restart with the next tick, and catches up on missed ones', async () => {
     const { dir, clock, instance } = await start(everySecond());
     clock.set('2026-01-01T00:00:01.000Z');
     await takeAll(instance, 1);
@@ -96,7 +96,7 @@ describe('a timer', () => {
     expect(new Set(ticks).size).toBe(239);
   });
 
-  it('skips what is older than its bound, and says so', async () => {
+  it('skips ticks that are older than its bound, and reports that', async () => {
     const { clock, instance } = await start(everySecond({ catchUpMs: 10_000 }));
     clock.set('2026-01-01T01:00:00.000Z');
     expect(ticksOf(await takeAll(instance, 10))[0]).toBe('2026-01-01T00:59:51.000Z');
@@ -130,7 +130,7 @@ describe('a timer', () => {
     clock.set('2026-03-31T12:00:00.000Z');
     await vi.waitFor(() => expect(instance.queue('q').ready).toBeGreaterThan(4), waiting);
     const ticks = ticksOf(await takeAll(instance, instance.queue('q').ready)).slice(-4);
-    // At 02:30 on the 29th there is no such time; the library takes 03:30.
+    // 02:30 does not exist on the 29th, and the library takes 03:30 instead.
     expect(ticks).toEqual([
       '2026-03-28T01:30:00.000Z',
       '2026-03-29T01:30:00.000Z',
@@ -173,7 +173,7 @@ describe('the poller of a folder', () => {
 
   const filesOf = (messages: readonly Message[]) => messages.map(({ properties }) => properties?.file).sort();
 
-  it('makes each file a message and moves it, large ones too', async () => {
+  it('enqueues each file as a message and moves it, large files too', async () => {
     const [dir, folder] = [makeFolder(), makeFolder()];
     const instance = await start(dir, folder);
     writeFileSync(join(folder, 'a.txt'), 'first');
@@ -202,7 +202,7 @@ describe('the poller of a folder', () => {
     expect(readdirSync(folder).sort()).toEqual(['c.other', 'd.txt', 'done', 'failed']);
   });
 
-  it('takes a later file of the same name, and keeps both', async () => {
+  it('enqueues a later file of the same name, and keeps both files', async () => {
     const [dir, folder] = [makeFolder(), makeFolder()];
     const instance = await start(dir, folder);
     for (const content of ['one', 'second']) {
@@ -213,14 +213,14 @@ describe('the poller of a folder', () => {
     expect(readdirSync(join(folder, 'done')).sort()).toEqual(['a.txt', 'a.txt.2']);
   });
 
-  it('does not enqueue a file again that it had no time to move', async () => {
+  it('does not enqueue a file again if it was killed before it moved the file', async () => {
     const [dir, folder] = [makeFolder(), makeFolder()];
     const instance = await start(dir, folder);
     writeFileSync(join(folder, 'a.txt'), 'once');
     await takeAll(instance, 1);
     await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('a.txt'), waiting);
     await instance.close();
-    renameSync(join(folder, 'done', 'a.txt'), join(folder, 'a.txt')); // as if the process was killed before the move
+    renameSync(join(folder, 'done', 'a.txt'), join(folder, 'a.txt')); // This is the state after a kill before the move.
     const next = await start(dir, folder);
     await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('a.txt'), waiting);
     expect(next.queue('q').enqueued).toBe(1);

@@ -1,6 +1,6 @@
 /**
- * The service of the document: a value that is 5 when it is activated, and to which callers add. With `kept` the value is what was
- * last committed instead. With `events` each moment of its life is written to that file, by one system call each.
+ * The example service of the document: a value that is 5 at the activation, and to which callers add. With `kept` it begins with the
+ * value that was last committed. With `events` each activation and deactivation is appended to that file by one system call.
  */
 import { appendFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -45,7 +45,7 @@ class Counter implements SingletonService {
       if (this.#running > 1) throw new Error('two calls at once');
       try {
         const value = this.#value + Number(by);
-        await pause(1); // a second call in between would read the value from before
+        await pause(1); // If calls ran concurrently, a second one would now read the old value.
         if (this.#options.kept === true) await this.#keep(value);
         this.#value = value;
         return value;
@@ -53,7 +53,7 @@ class Counter implements SingletonService {
         this.#running -= 1;
       }
     },
-    /** Enqueues with the value, in one commit. */
+    /** Enqueues the value and stores it in one commit. */
     announce: async (queue: Json): Promise<Json> => {
       const session = this.#context.openSession();
       session.enqueue(String(queue), { payload: String(this.#value) });

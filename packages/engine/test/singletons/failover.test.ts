@@ -1,4 +1,4 @@
-/** Singleton services over processes that are killed, stopped and suspended: one holder, which every client reaches. */
+/** Singleton services in a cluster whose processes are killed, stopped and suspended: each has one holder, which every client reaches. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ import { waiting } from '../waiting.ts';
 
 const module = fileURLToPath(new URL('./counter.ts', import.meta.url));
 const tickCount = isTorture ? 300 : 6;
-/** The holder is killed after so many ticks, over and over. */
+/** The number of ticks after which the holder is killed, again and again. */
 const ticksPerKill = 2;
 const fileCount = isTorture ? 200 : 12;
 const filesPerKill = 4;
@@ -40,7 +40,7 @@ async function serviceOf(client: ClusterClient, name: string): Promise<ServiceIn
   return services.find((service) => service.name === name)!;
 }
 
-/** A property of the messages whose consumption was committed; none if the instance that had them ended before. */
+/** Consumes messages; returns a property of each, or none if their instance ended before the commit. */
 async function takeProperty(session: Session, queue: string, property: string): Promise<string[]> {
   try {
     const messages = await session.dequeue(queue, { max: 100, waitMs: 10_000 });
@@ -53,11 +53,11 @@ async function takeProperty(session: Session, queue: string, property: string): 
   }
 }
 
-/** As from outside: the supervisor starts the process again. */
+/** Kills the holder from outside, so that the supervisor restarts it. */
 async function killHolder(client: ClusterClient, name: string): Promise<void> {
   const { holder } = await vi.waitFor(async () => {
     const service = await serviceOf(client, name);
-    expect(service).toBeDefined(); // its instance may be moving
+    expect(service).toBeDefined(); // No instance has the service while its instance moves.
     return service;
   }, waiting);
   process.kill(holder.pid, 'SIGKILL');
@@ -104,7 +104,7 @@ describe('a singleton service of a cluster', () => {
     expect(history.map(({ host }) => host)).toEqual([2, 1, 2, 1, 2, 1]);
     const epochs = history.map(({ epoch }) => epoch);
     expect(epochs).toEqual([...new Set(epochs)].sort((a, b) => a - b));
-    // Only those that were killed could not tell when they ended: the first, and the one that was suspended.
+    // Only killed holders could not record their end: the first one, and the suspended one.
     expect(history.map(({ deactivatedAtMs }) => deactivatedAtMs !== null)).toEqual([
       false,
       true,
@@ -145,7 +145,7 @@ describe('a singleton service of a cluster', () => {
     expect(kills).toBeGreaterThan(1);
   });
 
-  it(`makes each of ${fileCount} files one message while its holder is killed`, {
+  it(`enqueues each of ${fileCount} files once while its holder is killed`, {
     timeout: 900_000,
   }, async () => {
     const folder = makeFolder();
@@ -162,13 +162,13 @@ describe('a singleton service of a cluster', () => {
         writeFileSync(join(folder, name), name);
         written.push(name);
       }
-      // In turn before the files become messages, and while those that have are moved.
+      // The kills come in turn before files are enqueued, and while enqueued files are moved.
       const before = taken.length;
       while (kill % 2 === 0 && taken.length === before) await takeSome();
       await killHolder(client, 'inbox');
       while (taken.length < written.length) await takeSome();
     }
-    // What is moved is read no more, so every message that the files ever make is in the queue by then.
+    // Moved files are not read again, so by now the queue has all messages that the files can become.
     const moved = () => readdirSync(join(folder, 'done')).sort();
     await vi.waitFor(() => expect(moved()).toEqual([...written].sort()), waiting);
     await vi.waitFor(async () => {

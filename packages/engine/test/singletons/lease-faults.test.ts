@@ -1,6 +1,6 @@
 /**
- * Lease faults of the worst kind on real files: the holder of a service is replaced while it lives, because it hung, because a clock was
- * wrong, or because its death was reported falsely, and goes on writing. Nothing that it writes may get into the file.
+ * The worst lease faults, on real files: a living holder of a service is replaced because it hung, a clock was wrong or its death was
+ * falsely reported, and it continues to write. None of its later writes may get into the file.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,7 +39,7 @@ async function readWritten(dir: string): Promise<{ epoch: number; number: number
 }
 
 describe('lease faults', () => {
-  it(`leave one writer at a time, ${faultCount} times`, { timeout: 3_600_000 }, async () => {
+  it(`leave one writer at a time (${faultCount} faults)`, { timeout: 3_600_000 }, async () => {
     console.info(`lease faults: seed ${drawnSeed}`);
     const next = random(drawnSeed);
     const dir = makeFolder();
@@ -104,7 +104,7 @@ describe('lease faults', () => {
         holder.wallClockOffMs = 0;
         continue;
       }
-      // Somebody else has it, while the one before may still be writing, as far as it is concerned.
+      // Another process has the service now, while the replaced holder may still try to write.
       await vi.waitFor(() => {
         const other = members.find((member) => member !== holder && member.service(preferred) !== undefined);
         expect(other?.service(preferred)?.status).toBe('active');
@@ -120,9 +120,9 @@ describe('lease faults', () => {
       }, waiting);
       expect(['INSTANCE_FENCED', 'INSTANCE_CLOSED', 'SESSION_CLOSED', 'INSTANCE_FAILED']).toContain(code);
       refused.set(`${fault}: ${code}`, (refused.get(`${fault}: ${code}`) ?? 0) + 1);
-      // A process that lost its own instance ends, and so do those that others were made to kill.
+      // A process that lost its own instance ends, and so do those that were declared dead.
       for (const [index, member] of members.entries()) {
-        if (member !== holder && machine.isAlive(member.pid) && !member.lostItsOwn) continue;
+        if (member !== holder && machine.isAlive(member.pid) && !member.lostOwnInstance) continue;
         machine.declareDead(member.pid);
         await member.leave();
         members[index] = await joinAs(member.instance);
@@ -137,7 +137,7 @@ describe('lease faults', () => {
     expect(refused.size).toBeGreaterThan(0);
   });
 
-  it('would show a second writer, a writer of an earlier epoch and a lost write', () => {
+  it('are detected: a second writer, a writer of an earlier epoch and a lost write', () => {
     const one = [
       { epoch: 1, number: 1 },
       { epoch: 2, number: 2 },

@@ -1,4 +1,4 @@
-/** Singleton services of an instance in this process: their life, their calls, what they keep. */
+/** Singleton services of an instance in this process: activation, calls and stored state. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ async function activeInstance(dir: string, spec: ServiceSpec): Promise<Instance>
 }
 
 describe('a singleton service', () => {
-  it('has 5 when it is activated, and 13 for another client once one has added 8', async () => {
+  it('has one value for all clients: 5 at the activation, and 13 after one of them has added 8', async () => {
     const dir = makeFolder();
     const one = await openTestClient(await openTestInstance({ dir, services: [counter()] }));
     const two = await connect({ dir });
@@ -36,7 +36,7 @@ describe('a singleton service', () => {
     expect(await Promise.all(sums)).toEqual(Array.from({ length: 20 }, (_, index) => 6 + index));
   });
 
-  it('begins anew after a restart unless it keeps its state', async () => {
+  it('begins with its initial value after a restart unless it stores its state', async () => {
     for (const kept of [false, true]) {
       const dir = makeFolder();
       const first = await openTestInstance({ dir, services: [counter({ kept })] });
@@ -47,7 +47,7 @@ describe('a singleton service', () => {
     }
   });
 
-  it('commits what it keeps together with messages, or neither', async () => {
+  it('commits its state and its messages together, or neither', async () => {
     const dir = makeFolder();
     const instance = await activeInstance(dir, counter({ kept: true }));
     await instance.createQueue({ name: 'q' });
@@ -60,7 +60,7 @@ describe('a singleton service', () => {
     );
   });
 
-  it('is told when it is activated and when it is deactivated, and keeps a history of both', async () => {
+  it('is called at its activation and deactivation, and has a history of both', async () => {
     const dir = makeFolder();
     const events = join(dir, 'events');
     for (let opening = 1; opening <= 2; opening += 1) {
@@ -83,7 +83,7 @@ describe('a singleton service', () => {
     expect(history.map(({ deactivatedAtMs }) => deactivatedAtMs === null)).toEqual([false, false, true]);
   });
 
-  it('answers errors of the caller and of its own apart', async () => {
+  it('reports errors of the caller and errors of its own with different codes', async () => {
     const instance = await activeInstance(makeFolder(), counter());
     const client = await openTestClient(instance);
     await expect(client.callService('nobody', 'get')).rejects.toEqual(code('SERVICE_NOT_FOUND'));
@@ -98,7 +98,7 @@ describe('a singleton service', () => {
     expect(await client.callService('counter', 'get')).toBe(5);
   });
 
-  it('is activated again after it has said that it cannot go on', async () => {
+  it('is activated again after it has reported that it cannot continue', async () => {
     const instance = await activeInstance(makeFolder(), counter());
     await instance.callService('counter', 'add', 1);
     await instance.callService('counter', 'giveUp');
@@ -129,8 +129,8 @@ describe('a singleton service', () => {
   it('that hangs does not keep its instance from closing', async () => {
     const instance = await activeInstance(makeFolder(), counter());
     const hanging = instance.callService('counter', 'never');
-    hanging.catch(() => undefined); // nobody is answered any more
-    await new Promise((resolve) => setImmediate(resolve)); // it has begun
+    hanging.catch(() => undefined); // The call is never answered.
+    await new Promise((resolve) => setImmediate(resolve)); // By now the call has begun.
     await instance.close();
     await expect(instance.callService('counter', 'get')).rejects.toEqual(code('INSTANCE_CLOSED'));
   });
@@ -145,7 +145,7 @@ describe('a singleton service', () => {
     await expect(instance.callService('counter', 'get')).rejects.toEqual(code('INSTANCE_FENCED'));
   });
 
-  it('of another instance is not active here', async () => {
+  it('with another preferred instance is not active on this one', async () => {
     const instance = await openTestInstance({ services: [{ ...counter(), preferred: 2 }] });
     expect(instance.services()).toEqual([]);
     await expect(instance.callService('counter', 'get')).rejects.toEqual(code('SERVICE_NOT_FOUND'));
@@ -155,7 +155,7 @@ describe('a singleton service', () => {
     ['no name', [{ name: '', module }]],
     ['a slash in the name', [{ name: 'a/b', module }]],
     ['one name twice', [counter(), counter()]],
-    ['an instance that cannot be', [{ ...counter(), preferred: 65 }]],
+    ['an invalid instance', [{ ...counter(), preferred: 65 }]],
   ])('is refused with %s', async (_what, services) => {
     await expect(openTestInstance({ services })).rejects.toEqual(code('SERVICE_SPEC_INVALID'));
   });

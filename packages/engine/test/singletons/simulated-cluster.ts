@@ -1,7 +1,7 @@
 /**
- * A service over processes, a disk and a time that are simulated. Processes hang, wake, are killed, close in order and are held for dead
- * wrongly, and the wall clock is set; each choice comes from a seed. What a process has of the service is the engine's own code, and so is
- * what it commits to: a file that compares the epoch of each write with that of its last opening.
+ * A service with simulated processes, disk and time. Processes hang, resume, are killed, are closed and are falsely taken for dead, and
+ * the wall clock is set, all drawn from a seed. The part of a process that hosts the service is the engine's own code. The simulated
+ * file compares the epoch of each write with that of its last opening, as the real one does.
  */
 import { QueueError } from '../../src/api/errors.ts';
 import type { ServiceSession, ServiceSpec, SingletonService } from '../../src/api/service.ts';
@@ -18,7 +18,7 @@ class SimulatedFile {
   state: ServiceStateRow | undefined;
   readonly tenures: ServiceTenureRow[] = [];
   readonly written: { epoch: number; number: number }[] = [];
-  /** A planted bug: whoever wrote before may go on. */
+  /** False plants a bug: replaced processes may continue to write. */
   readonly comparesEpochs: boolean;
 
   constructor(comparesEpochs: boolean) {
@@ -35,7 +35,7 @@ class SimulatedFile {
   }
 }
 
-/** Writes numbers for as long as it can, whatever it is told. */
+/** Writes numbers for as long as it can, and ignores its deactivation. */
 class Writer implements SingletonService {
   readonly #of: SimulatedProcess;
 
@@ -91,7 +91,7 @@ class SimulatedProcess {
     });
   }
 
-  /** While it is frozen nothing of it runs: what is due waits until it wakes. */
+  /** Runs a callback after `ms`; if the process is frozen then, when it resumes. */
   #later(ms: number, run: () => void): void {
     this.#ports.after(ms, () => {
       if (this.isFrozen) this.#resumed.push(run);
@@ -103,7 +103,7 @@ class SimulatedProcess {
     return new Promise((resolve) => this.#later(ms, resolve));
   }
 
-  /** Reaches the disk though the process hangs meanwhile, as what a thread has in hand does. */
+  /** Commits even if the process hangs meanwhile, like a write that a thread has already begun. */
   #commit(apply: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new QueueError('INSTANCE_CLOSED'));
@@ -166,10 +166,10 @@ export class SimulatedCluster {
   readonly chance: Chance;
   readonly file: SimulatedFile;
   readonly acknowledged: { epoch: number; number: number }[] = [];
-  /** Writes of processes that were replaced. */
+  /** Number of refused writes of replaced processes. */
   refused = 0;
   replacements = 0;
-  /** The newest last; those before it may still be running. */
+  /** All processes, the newest last. Earlier ones may still run. */
   readonly #processes: SimulatedProcess[] = [];
 
   constructor(seed: number, { comparesEpochs = true } = {}) {
@@ -191,7 +191,7 @@ export class SimulatedCluster {
     next.host.start();
   }
 
-  /** One fault and what follows. Returns its name. */
+  /** Lets one fault and its consequences happen. Returns the name of the fault. */
   async fault(): Promise<string> {
     const { chance } = this;
     const holder = this.#processes.at(-1)!;
@@ -225,7 +225,7 @@ export class SimulatedCluster {
     await this.#run(200);
   }
 
-  /** Everybody wakes and does what is left of it. */
+  /** Resumes all processes and lets them do their pending work. */
   async end(): Promise<void> {
     for (const process of this.#processes) process.wake();
     await this.#run(500);

@@ -1,4 +1,4 @@
-/** Lease faults of a simulated cluster: from each seed a run of faults, and one writer at a time in all. */
+/** Lease faults in a simulated cluster: each seed gives a run of faults, in which there must be one writer at a time. */
 import { expect, it } from 'vitest';
 import { drawnSeed, isTorture } from '../random.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
@@ -34,12 +34,12 @@ it(`leave one writer at a time: ${runs} seeds of ${faultsPerRun} faults`, async 
   expect(refused).toBeGreaterThan(runs);
 });
 
-it('would show two writers, were epochs not compared', async () => {
+it('a run without the comparison of epochs shows two writers', async () => {
   const { cluster } = await runSeed(drawnSeed, { comparesEpochs: false });
   expect(findWriterFaults(cluster.file.written, { acknowledged: [] })).not.toEqual([]);
 });
 
-it('is the same run for the same seed', async () => {
+it('a seed always gives the same run', async () => {
   const [one, two] = [await runSeed(3), await runSeed(3)];
   expect(one.cluster.file.written).toEqual(two.cluster.file.written);
   expect(one.faults).toEqual(two.faults);

@@ -1,7 +1,7 @@
 /**
- * A service that writes as fast as it can and never stops by itself: it ignores its signal and its deactivation, as code that hangs
- * and wakes does. Each write takes the next number after the one that it keeps, and enqueues it with its epoch in the same
- * commit; so a second writer shows as a number that is there twice. What was acknowledged, and which error ended it, is a line of `journal`.
+ * A service that writes as fast as it can and never stops by itself: like code that hangs and resumes, it ignores its signal and its
+ * deactivation. Each write stores the next number and enqueues it with the epoch in the same commit, so a second writer would show as a
+ * duplicate number. Acknowledged writes, and the error that ended the service, are lines of `journal`.
  */
 import { appendFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,7 +1,7 @@
 /**
- * A process of a cluster that is an object of this one, with real files, threads and leases. What it is told of other processes is
- * decided here: a kill only lets them count as dead, so that the worst holder can be had, one that was replaced and goes on writing.
- * Time runs faster than the machine's, and each member's clock can be set.
+ * A process of a cluster that is an object in the process of the test, with real files, threads and leases. This module decides what it
+ * knows of other processes: a killed one only counts as dead and keeps running, which gives the worst case of a replaced holder that
+ * continues to write. Its time runs faster than the machine's, and the clock of each member can be set.
  */
 import type { ClusterEvent } from '../../src/cluster/cluster-events.ts';
 import { ClusterMember } from '../../src/cluster/cluster-member.ts';
@@ -27,7 +27,7 @@ export class VirtualMachine {
     return this.#alive.has(pid);
   }
 
-  /** From now on the others hold it for dead; it continues. */
+  /** Lets the other processes take it for dead, although it continues. */
   declareDead(pid: number): void {
     this.#alive.delete(pid);
   }
@@ -37,7 +37,7 @@ export class VirtualMember {
   readonly instance: number;
   readonly pid: number;
   readonly events: ClusterEvent[] = [];
-  /** How far its clocks are off, ms. */
+  /** By how much its clocks are wrong, ms. */
   machineClockOffMs = 0;
   wallClockOffMs = 0;
   #frozen: (() => void)[] | undefined;
@@ -97,7 +97,7 @@ export class VirtualMember {
     };
   }
 
-  /** Its timers rest, and with them its lease and its watch over others: what is left of a stopped process that can wake. */
+  /** Stops its timers, and with them the renewal of its lease and its checks of others, like a stopped process that can resume. */
   freeze(): void {
     this.#frozen ??= [];
   }
@@ -113,15 +113,15 @@ export class VirtualMember {
     else if (!this.#frozen.includes(callback)) this.#frozen.push(callback);
   }
 
-  /** Its own instance failed or was fenced. */
-  get lostItsOwn(): boolean {
+  /** Whether its own instance has failed or was fenced. */
+  get lostOwnInstance(): boolean {
     return this.events.some(
       ({ type, instance }) =>
         instance === this.instance && (type === 'instance:failed' || type === 'instance:fenced'),
     );
   }
 
-  /** What it says of its service; undefined if it does not host the service's instance. */
+  /** The state of its service; undefined if it does not host the service's instance. */
   service(preferred: number): ServiceInfo | undefined {
     const instance = this.#member?.instances.find(({ id }) => id === preferred);
     return instance?.services()[0];

@@ -1,9 +1,9 @@
-/** Whether what stubborn writers left is that of one writer at a time. */
+/** Checks whether the writes of stubborn writers are those of one writer at a time. */
 import { readFileSync } from 'node:fs';
 
 export interface WriterJournal {
   acknowledged: { epoch: number; number: number }[];
-  /** By epoch: the code of the error with which its writer ended. */
+  /** By epoch, the code of the error with which its writer ended. */
   ended: Map<number, string>;
 }
 
@@ -18,8 +18,8 @@ export function readWriterJournal(path: string): WriterJournal {
 }
 
 /**
- * Faults in sentences. `written` is what the file has, in the order of its sequence numbers. With one writer at a time the numbers
- * are 1, 2, 3, …, and the epochs never go down; what was acknowledged is there.
+ * Returns the faults that it finds, as sentences. `written` are the writes in the file, in the order of their sequence numbers. With one
+ * writer at a time the numbers are 1, 2, 3, …, epochs never decrease, and no acknowledged write is missing.
  */
 export function findWriterFaults(
   written: readonly { epoch: number; number: number }[],
