@@ -1,4 +1,4 @@
-/** An instance with a queue and a table of the application, and a session that says one thing after the other. */
+/** An instance with a queue and a table of the application, and a session of it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ async function makeApplication(instance: Instance): Promise<Session> {
   return session;
 }
 
-/** One for all tests of a group, which leave it as they found it. */
+/** One application for all tests of a group, which must undo what they change. */
 export function shareApplication(): {
   readonly instance: Instance;
   readonly session: Session;
@@ -67,7 +67,7 @@ export function shareApplication(): {
   };
 }
 
-/** All rows of a table, read beside the transaction. */
+/** All rows of a table, read by a session of their own. */
 export async function rowsOf(instance: Instance, sql = 'SELECT * FROM item ORDER BY id') {
   const session = instance.openSession();
   try {

@@ -1,6 +1,6 @@
 /**
- * Every way that we know of to reach a table of the engine, to leave the group's transaction, or to hold the writer for
- * ever: each is tried in a transaction with a message, refused with a typed error, and leaves no trace.
+ * All known ways to access a table of the engine, to leave the group's transaction, or to block the writer for ever. Each is tried in a
+ * transaction with a message, is refused with a typed error and changes nothing.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -12,7 +12,7 @@ import { openApplication, rowsOf, run, shareApplication } from './application.ts
 type Attack = [what: string, ...statements: string[]];
 
 const refused: Attack[] = [
-  // Reading what is the engine's
+  // Reading tables of the engine.
   ['a table of the engine', 'SELECT * FROM meta'],
   ['a partition', 'SELECT body FROM partition_1'],
   ['by a schema name', 'SELECT * FROM main.partition_1'],
@@ -32,7 +32,7 @@ const refused: Attack[] = [
   ['in a join', 'SELECT * FROM item LEFT JOIN partition ON partition = id'],
   ['by counting', 'SELECT count(*) FROM partition_1'],
   ['by min', 'SELECT min(seq) FROM partition_1'],
-  ['by an empty look', 'SELECT * FROM meta LIMIT 0'],
+  ['by a SELECT without rows', 'SELECT * FROM meta LIMIT 0'],
   ['where it is never reached', 'SELECT * FROM meta WHERE 0'],
   ['in ORDER BY', 'SELECT id FROM item ORDER BY (SELECT value FROM meta)'],
   ['in LIMIT', 'SELECT id FROM item LIMIT (SELECT value FROM meta)'],
@@ -43,7 +43,7 @@ const refused: Attack[] = [
   ['the schema of temporary tables', 'SELECT * FROM sqlite_temp_master'],
   ['a view of the engine', 'SELECT * FROM shardlab_queues'],
   ['a view of the engine, to drop it', 'DROP VIEW shardlab_queues'],
-  // Writing to it
+  // Writing to tables of the engine.
   ['an INSERT', "INSERT INTO meta VALUES ('x', 1)"],
   ['a REPLACE', "REPLACE INTO meta VALUES ('epoch', 99)"],
   ['an UPDATE', 'UPDATE meta SET value = 99'],
@@ -70,7 +70,7 @@ const refused: Attack[] = [
     'CREATE TABLE later (a INTEGER REFERENCES item (id) DEFERRABLE INITIALLY DEFERRED)',
     'INSERT INTO later VALUES (77)',
   ],
-  // The schema
+  // Changing the schema.
   ['DROP TABLE', 'DROP TABLE meta'],
   ['DROP TABLE of a partition', 'DROP TABLE IF EXISTS main.partition_1'],
   ['ALTER TABLE RENAME', 'ALTER TABLE meta RENAME TO mine'],
@@ -115,12 +115,12 @@ const refused: Attack[] = [
   ['an insert into the schema', "INSERT INTO sqlite_master VALUES ('table', 'x', 'x', 2, '')"],
   ['a delete from the schema', "DELETE FROM sqlite_schema WHERE name = 'meta'"],
   ['statistics', 'CREATE TABLE sqlite_stat1 (tbl, idx, stat)'],
-  // Virtual tables that are there
+  // Using virtual tables of SQLite.
   ['the pages of the file', 'SELECT * FROM dbstat'],
   ['a pragma as a table', "SELECT * FROM pragma_table_info('meta')"],
   ['a pragma as a table in a sub-select', 'SELECT (SELECT foreign_keys FROM pragma_foreign_keys)'],
   ['JSON as a table', "SELECT * FROM json_each('[1]')"],
-  // Leaving the transaction
+  // Leaving the transaction.
   ...[
     'BEGIN',
     'BEGIN IMMEDIATE',
@@ -151,12 +151,12 @@ const refused: Attack[] = [
     '; SELECT 1',
     '(SELECT 1)',
   ].map((sql): Attack => [JSON.stringify(sql), sql]),
-  // Several in one
+  // Several statements in one.
   ['a second statement', 'SELECT 1; DELETE FROM meta'],
   ['a second statement behind a comment', 'SELECT 1 /* ; */ ; /* */ PRAGMA foreign_keys = OFF'],
   ['code from a file', "SELECT load_extension('x')"],
   ['a tokenizer', "SELECT fts3_tokenizer('simple')"],
-  // Without end
+  // Statements without an end.
   [
     'a recursive CTE',
     'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n',
@@ -177,7 +177,7 @@ const refused: Attack[] = [
 
 const codes: readonly QueueErrorCode[] = ['SQL_REFUSED', 'SQL_INVALID'];
 
-/** The engine's part of the file, but for what each commit writes. */
+/** The engine's part of the file, except for rows that each commit writes. */
 function engineOf(dir: string) {
   const file = new Database(join(dir, 'instance-1.db'), { readonly: true });
   try {
@@ -200,59 +200,56 @@ const forms = {
   },
 };
 
-describe.each(Object.entries(forms))(
-  'a statement, %s, is refused that reaches further than the application may:',
-  (_form, say) => {
-    const shared = shareApplication();
+describe.each(Object.entries(forms))('a statement, %s, of these kinds is refused:', (_form, say) => {
+  const shared = shareApplication();
 
-    beforeAll(async () => {
-      const { session } = shared;
-      session.execute("INSERT INTO item (id, name, stock) VALUES (1, 'kept', 1)");
-      session.enqueue('q', { payload: 'kept' });
-      await session.commit();
-    });
+  beforeAll(async () => {
+    const { session } = shared;
+    session.execute("INSERT INTO item (id, name, stock) VALUES (1, 'kept', 1)");
+    session.enqueue('q', { payload: 'kept' });
+    await session.commit();
+  });
 
-    it.each(refused)('%s', async (_, ...statements) => {
-      const { dir, instance, session } = shared;
-      const before = engineOf(dir);
-      const attempt = async () => {
-        session.enqueue('q', { payload: 'never' });
-        await say(session, statements);
-      };
-      const error = await attempt().then(
-        () => undefined,
-        (thrown: unknown) => thrown,
-      );
-      await session.rollback();
-      expect(error).toBeInstanceOf(QueueError);
-      expect(codes).toContain((error as QueueError).code);
-      expect(engineOf(dir)).toEqual(before);
-      expect(await rowsOf(instance)).toEqual<Record<string, SqlValue>[]>([{ id: 1, name: 'kept', stock: 1 }]);
-    });
+  it.each(refused)('%s', async (_, ...statements) => {
+    const { dir, instance, session } = shared;
+    const before = engineOf(dir);
+    const attempt = async () => {
+      session.enqueue('q', { payload: 'never' });
+      await say(session, statements);
+    };
+    const error = await attempt().then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    await session.rollback();
+    expect(error).toBeInstanceOf(QueueError);
+    expect(codes).toContain((error as QueueError).code);
+    expect(engineOf(dir)).toEqual(before);
+    expect(await rowsOf(instance)).toEqual<Record<string, SqlValue>[]>([{ id: 1, name: 'kept', stock: 1 }]);
+  });
 
-    it('and the queue is as good as new after all of them', async () => {
-      const { instance, session } = shared;
-      session.enqueue('q', { payload: 'after' });
-      await session.commit();
-      expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['kept', 'after']);
-      await session.rollback();
-      expect(instance.queue('q')).toMatchObject({ enqueued: 2, ready: 2 });
-    });
+  it('and the queue works after all of them', async () => {
+    const { instance, session } = shared;
+    session.enqueue('q', { payload: 'after' });
+    await session.commit();
+    expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['kept', 'after']);
+    await session.rollback();
+    expect(instance.queue('q')).toMatchObject({ enqueued: 2, ready: 2 });
+  });
 
-    it('but statements checked before a rollback are checked again', async () => {
-      const { session } = shared;
-      const look = 'SELECT * FROM place';
-      session.execute('CREATE VIEW place AS SELECT 1 AS a');
-      session.execute(look);
-      session.execute('INSERT INTO item (stock) VALUES (-1)');
-      await expect(session.commit()).rejects.toThrow();
-      session.execute('CREATE TABLE place (b)'); // the schema has the same version number again
-      session.execute('INSERT INTO place VALUES (2)');
-      session.execute(look);
-      expect((await session.commit()).results[2]!.rows).toEqual([{ b: 2 }]);
-    });
-  },
-);
+  it('and statements that were checked before a rollback are checked again', async () => {
+    const { session } = shared;
+    const selectSql = 'SELECT * FROM place';
+    session.execute('CREATE VIEW place AS SELECT 1 AS a');
+    session.execute(selectSql);
+    session.execute('INSERT INTO item (stock) VALUES (-1)');
+    await expect(session.commit()).rejects.toThrow();
+    session.execute('CREATE TABLE place (b)'); // The schema now has the same version number as before the rollback.
+    session.execute('INSERT INTO place VALUES (2)');
+    session.execute(selectSql);
+    expect((await session.commit()).results[2]!.rows).toEqual([{ b: 2 }]);
+  });
+});
 
 describe('what an application may do with its schema', () => {
   it.each<Attack>([

@@ -1,4 +1,4 @@
-/** What the prepare and the commit of a branch with rows have SQLite compile: it is most of their CPU. */
+/** Which statements SQLite compiles in the prepare and the commit of a branch with rows, which is most of their CPU. */
 import { beforeEach, expect, it } from 'vitest';
 import { nodePorts } from '../../src/node-ports.ts';
 import { ApplicationSqlExecutor } from '../../src/storage/application-sql/application-sql-executor.ts';
@@ -7,7 +7,7 @@ import { observeCalls } from '../observe-calls.ts';
 
 let file: SqliteFile;
 let sql: ApplicationSqlExecutor;
-/** By the xid's key, as `xa_branch` has them. */
+/** Rows of prepared branches by the key of the xid, as in `xa_branch`. */
 let stored: Map<string, string>;
 
 beforeEach(() => {
@@ -26,7 +26,7 @@ beforeEach(() => {
 
 const key = { formatId: 1, gtrid: Buffer.from('t'), bqual: Buffer.from('a') };
 
-/** Prepares and commits a branch of one statement; returns the text of all that SQLite compiled for it. */
+/** Prepares and commits a branch of one statement; returns the text of each statement that SQLite compiled. */
 function runBranch(statement: string, parameters: number[]): string[] {
   const compiled: string[] = [];
   const onCall = ({ args: [text] }: { args: readonly [text: string, ...rest: unknown[]] }) =>
@@ -49,10 +49,10 @@ function runBranch(statement: string, parameters: number[]): string[] {
 }
 
 const readsSchema = (text: string) => /pragma_|sqlite_schema AS/.test(text);
-/** It has SQLite compile all statements of the file again. */
+/** Such a pragma makes SQLite compile all statements of the file again. */
 const expiresAll = (text: string) => text.includes('defer_foreign_keys');
 
-it('reads what a table looks like once, not for each branch', () => {
+it('a branch does not read the definition of a table again that an earlier one has read', () => {
   expect(runBranch('INSERT INTO plain VALUES (?, 1)', [1]).filter(readsSchema)).not.toEqual([]);
   expect(runBranch('INSERT INTO plain VALUES (?, 1)', [2]).filter(readsSchema)).toEqual([]);
   file.exec('BEGIN');
@@ -66,7 +66,7 @@ it('reads what a table looks like once, not for each branch', () => {
   ]);
 });
 
-it('leaves the statements of the file compiled, unless foreign keys are to be deferred', () => {
+it('a branch does not make SQLite recompile other statements, unless foreign keys must be deferred', () => {
   expect(runBranch('INSERT INTO plain VALUES (?, 1)', [1]).filter(expiresAll)).toEqual([]);
   expect(runBranch('INSERT INTO parent VALUES (?)', [1]).filter(expiresAll)).not.toEqual([]);
 });

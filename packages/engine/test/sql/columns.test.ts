@@ -1,4 +1,4 @@
-/** Every column of a result arrives, whatever it is called. */
+/** Every column of a result is returned, whatever its name. */
 import { describe, expect, it } from 'vitest';
 import { distinctColumnNames } from '../../src/model/sql-values.ts';
 import { connectTo, serve } from '../remote/serving.ts';
@@ -15,7 +15,7 @@ const row = Object.fromEntries([
 ]);
 
 describe('columns named __proto__, and several of one name', () => {
-  it('arrive with the commit and with a query', async () => {
+  it('are returned by a commit and by a query', async () => {
     const { session } = await openApplication();
     session.execute(sql);
     const [executed] = (await session.commit()).results;
@@ -26,7 +26,7 @@ describe('columns named __proto__, and several of one name', () => {
     }
   });
 
-  it('arrive from another process', async () => {
+  it('are returned to another process', async () => {
     const { instance } = await openApplication();
     const { path } = await serve(instance);
     const session = (await connectTo(path)).openSession();
@@ -35,7 +35,7 @@ describe('columns named __proto__, and several of one name', () => {
     expect(Object.entries(rows[0]!)).toEqual(Object.entries(row));
   });
 
-  it('are named as SQLite names them in a subquery', async () => {
+  it('get the names that SQLite gives them in a subquery', async () => {
     expect(distinctColumnNames(['a', 'a', 'b', 'a'])).toEqual(['a', 'a:1', 'b', 'a:2']);
     const { session } = await openApplication();
     session.execute('SELECT * FROM (SELECT 1 AS a, 2 AS a, 3 AS b, 4 AS a)');

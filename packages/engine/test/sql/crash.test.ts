@@ -1,4 +1,4 @@
-/** A process that moves messages into rows is killed at any moment: each row and its message are there together or not at all. */
+/** A process that writes a row for each message is killed at any moment: row and message are stored together or not at all. */
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const slow = fileURLToPath(new URL('./slow-worker.ts', import.meta.url));
 const writer = fileURLToPath(new URL('../../src/storage/threads/writer-process.ts', import.meta.url));
 const holder = fileURLToPath(new URL('./reserving-worker.ts', import.meta.url));
 
-it('what was acknowledged is there after each kill, and rows and messages agree', {
+it('all acknowledged transactions are stored after each kill, and rows and messages agree', {
   timeout: 120_000,
 }, async () => {
   const dir = makeFolder();
@@ -40,7 +40,7 @@ it('what was acknowledged is there after each kill, and rows and messages agree'
     const waiting = (await instance.browse('todo', { limit: 1_000 })).messages.map(({ payload }) =>
       Number(payload),
     );
-    // A row of `made` came with its message; a row of `moved` went with it.
+    // A row of `made` was inserted when its message was enqueued, and one of `moved` when it was consumed.
     const numbers = [...moved.map(({ item }) => Number(item)), ...waiting].sort((a, b) => a - b);
     expect(numbers).toEqual(made.map(({ item }) => item));
     expect(moved.length).toBeGreaterThanOrEqual(acknowledged);
@@ -56,7 +56,7 @@ it('a process killed while it has reserved the writer leaves nothing of the tran
   const dir = makeFolder();
   const child = fork(holder, [dir], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const ended = once(child, 'exit');
-  expect(await once(child, 'message')).toEqual([[{ item: 1 }], undefined]); // it sees its own row
+  expect(await once(child, 'message')).toEqual([[{ item: 1 }], undefined]); // The transaction sees its own row.
   child.kill('SIGKILL');
   expect((await ended)[1]).toBe('SIGKILL');
 
@@ -67,7 +67,7 @@ it('a process killed while it has reserved the writer leaves nothing of the tran
 });
 
 it.skipIf(process.platform !== 'linux')(
-  'a statement that runs when its instance is killed ends with it, and the folder can be opened at once',
+  'a statement ends when its instance is killed, and the folder can be opened at once',
   { timeout: 60_000 },
   async () => {
     const dir = makeFolder();
@@ -83,11 +83,13 @@ it.skipIf(process.platform !== 'linux')(
   },
 );
 
-it('a writer process that can tell nobody what it did ends without a word', { timeout: 60_000 }, async () => {
+it('a writer process whose answers nobody can read ends without error output', {
+  timeout: 60_000,
+}, async () => {
   const child = spawn(process.execPath, [writer], { stdio: 'pipe' });
   const ended = once(child, 'exit');
   const complaints = text(child.stderr);
-  child.stdout.destroy(); // as the end of the process that started it does
+  child.stdout.destroy(); // The end of the parent process would close the pipe like this.
   const open: WriterProcessRequest = {
     kind: 'open',
     path: join(makeFolder(), 'missing', 'instance-1.db'),

@@ -1,6 +1,6 @@
 /**
- * Random transactions of messages and rows by several sessions, some with statements that are answered at once, of which
- * some fail, in groups as they come, against a model that does a transaction as a whole or not at all; with reopening in between.
+ * Random transactions of messages and rows by several sessions, some with queries, some of which fail, in groups and with reopening in
+ * between, against a model that does each transaction as a whole or not at all.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -10,17 +10,17 @@ import { isTorture } from '../random.ts';
 import { rowsOf } from './application.ts';
 
 interface Transaction {
-  /** Looks at each row before it changes it, and rolls back what cannot be. */
-  asks: boolean;
+  /** Queries each row before it changes the row, and rolls back instead of violating the constraint. */
+  usesQueries: boolean;
   puts: number;
   takes: number;
-  /** Added to the stock of rows; the sum of a row may not be below 0, and then the transaction fails. */
+  /** Amounts added to the stock of rows. The transaction fails if a sum is below 0. */
   changes: { row: number; by: number }[];
 }
 
 interface Model {
   stock: Map<number, number>;
-  /** Messages that are there; the payload is the identity. */
+  /** The numbers that are the payloads of stored messages. */
   live: Set<number>;
   next: number;
 }
@@ -28,7 +28,7 @@ interface Model {
 const rows = [0, 1, 2];
 
 const transaction: fc.Arbitrary<Transaction> = fc.record({
-  asks: fc.boolean(),
+  usesQueries: fc.boolean(),
   puts: fc.nat(3),
   takes: fc.nat(2),
   changes: fc.array(fc.record({ row: fc.constantFrom(...rows), by: fc.integer({ min: -3, max: 3 }) }), {
@@ -36,7 +36,7 @@ const transaction: fc.Arbitrary<Transaction> = fc.record({
   }),
 });
 
-/** Commits of a round share a group, in this order. */
+/** The transactions of a round commit in one group, in this order. */
 const round = fc.array(transaction, { minLength: 1, maxLength: 5 });
 
 function apply(model: Model, { changes }: Transaction): boolean {
@@ -50,8 +50,8 @@ function apply(model: Model, { changes }: Transaction): boolean {
   return true;
 }
 
-/** Whether it committed. */
-async function ask(session: Session, { changes }: Transaction): Promise<boolean> {
+/** Resolves with whether the transaction committed. */
+async function commitWithQueries(session: Session, { changes }: Transaction): Promise<boolean> {
   for (const { row, by } of changes) {
     const { rows: found } = await session.query('SELECT amount FROM stock WHERE row = ?', [row]);
     const sum = Number(found[0]!.amount) + by;
@@ -65,9 +65,9 @@ async function ask(session: Session, { changes }: Transaction): Promise<boolean>
   return true;
 }
 
-/** What comes to the writer first is done first, however long it takes. */
+/** Ends the transaction; resolves with whether it committed. Transactions take effect in the order of these calls. */
 async function finish(session: Session, each: Transaction): Promise<boolean> {
-  if (each.asks) return await ask(session, each);
+  if (each.usesQueries) return await commitWithQueries(session, each);
   for (const { row, by } of each.changes) {
     session.execute('UPDATE stock SET amount = amount + ? WHERE row = ?', [by, row]);
   }
@@ -77,7 +77,11 @@ async function finish(session: Session, each: Transaction): Promise<boolean> {
   );
 }
 
-async function play(instance: Instance, model: Model, transactions: readonly Transaction[]): Promise<void> {
+async function commitRound(
+  instance: Instance,
+  model: Model,
+  transactions: readonly Transaction[],
+): Promise<void> {
   const played = [];
   for (const each of transactions) {
     const session = instance.openSession();
@@ -133,7 +137,7 @@ it('a transaction is there as a whole or not at all, across reopening', { timeou
               await session.commit();
             }
             await check(instance, model);
-            for (const transactions of rounds) await play(instance, model, transactions);
+            for (const transactions of rounds) await commitRound(instance, model, transactions);
             await check(instance, model);
           } finally {
             await instance.close();

@@ -1,4 +1,4 @@
-/** Statements that are answered at once: what they see, how they end, and how long they may delay other commits. */
+/** Queries, which are answered before the commit: what they see, how their transaction ends, and how long they delay other commits. */
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { Instance, InstanceOptions, Session } from '../../src/index.ts';
@@ -17,7 +17,7 @@ function commitOf(session: Session, payload: string) {
   return session.commit();
 }
 
-const holdsOf = (instance: Instance) =>
+const reservationWaitsOf = (instance: Instance) =>
   instance.waits.snapshot().find(({ event }) => event === 'writer reservation')!.waits;
 
 describe('a transaction with queries', () => {
@@ -52,7 +52,7 @@ describe('a transaction with queries', () => {
     expect(await rowsOf(await openTestInstance({ dir }))).toHaveLength(1);
   });
 
-  it('commits with nonpersistent messages, which write nothing themselves', async () => {
+  it('commits together with nonpersistent messages, which write nothing themselves', async () => {
     const { instance, session } = await open();
     await instance.createQueue({ name: 'fast', durability: 'memory' });
     await session.query(insert, [1, 1]);
@@ -62,7 +62,7 @@ describe('a transaction with queries', () => {
     expect(text(await session.dequeue('fast'))).toEqual(['a']);
   });
 
-  it('leaves nothing when it is rolled back, and releases the writer and its messages', async () => {
+  it('changes nothing when it is rolled back, and releases the writer and its messages', async () => {
     const { instance, session } = await open();
     await commitOf(session, 'a');
     await session.dequeue('q');
@@ -76,7 +76,7 @@ describe('a transaction with queries', () => {
     expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['a']);
   });
 
-  it('continues after a failed statement, which alone is undone', async () => {
+  it('continues after a failed statement, of which only the changes are undone', async () => {
     const { instance, session } = await open();
     await session.query(insert, [1, 1]);
     await expect(session.query('INSERT INTO item (id, stock) VALUES (2, 1), (3, -1)')).rejects.toThrow(
@@ -116,14 +116,14 @@ describe('a transaction with queries', () => {
     await expect(session.query('SELECT 1')).rejects.toThrow(code('SQL_REFUSED'));
   });
 
-  it('keeps to one file', async () => {
+  it('cannot write to another file', async () => {
     const { instance, session } = await open();
     await instance.createQueue({ name: 'jobs', kind: 'unsharded' });
     session.enqueue('jobs', { payload: 'a' });
     await expect(session.query('SELECT 1')).rejects.toThrow(code('TX_SPANS_FILES'));
   });
 
-  it('may not be held for ever', async () => {
+  it('has a bounded time to hold the writer', async () => {
     for (const writerReservationMsMax of [0, 10_001, Number.NaN]) {
       await expect(open({ writerReservationMsMax })).rejects.toThrow(code('OPTIONS_INVALID'));
     }
@@ -137,11 +137,11 @@ describe('a transaction with queries', () => {
 });
 
 describe('while a session has reserved the writer', () => {
-  it('other commits wait, are counted, and share its group', async () => {
+  it('other commits wait, their waits are counted, and they share its group', async () => {
     const { instance, session } = await open();
     const others = [instance.openSession(), instance.openSession()];
     await session.query(insert, [1, 1]);
-    const before = holdsOf(instance);
+    const before = reservationWaitsOf(instance);
     const { groups } = instance.stats();
     const commits = others.map((other, index) => commitOf(other, `${index}`));
     expect(await session.query('SELECT count(*) AS items FROM item')).toMatchObject({ rows: [{ items: 1 }] });
@@ -149,11 +149,11 @@ describe('while a session has reserved the writer', () => {
     await commitOf(session, 'first');
     await Promise.all(commits);
     expect(instance.stats().groups).toBe(groups + 1);
-    expect(holdsOf(instance)).toBe(before + 2);
+    expect(reservationWaitsOf(instance)).toBe(before + 2);
     expect(instance.queue('q').ready).toBe(3);
   });
 
-  it('others reserve it one after the other, in the order of their requests', async () => {
+  it('other sessions wait for it, and reserve it in the order of their requests', async () => {
     const { instance } = await open();
     const order: number[] = [];
     const work = async (index: number) => {
@@ -168,12 +168,12 @@ describe('while a session has reserved the writer', () => {
     expect((await rowsOf(instance)).map(({ stock }) => stock)).toEqual([0, 1, 2]);
   });
 
-  it('an expired reservation is undone, and all sessions continue', async () => {
+  it('an expired reservation is rolled back, and all sessions continue', async () => {
     const { instance, session } = await open({ writerReservationMsMax: 200 });
     await commitOf(session, 'a');
     await session.dequeue('q');
-    await session.query(insert, [1, 1]).catch(() => undefined); // on a busy machine it may run out here
-    await commitOf(instance.openSession(), 'other'); // waits for the end of the reservation
+    await session.query(insert, [1, 1]).catch(() => undefined); // On a busy machine the reservation may expire during this query.
+    await commitOf(instance.openSession(), 'other'); // This commit waits for the end of the reservation.
     await expect(session.query(insert, [2, 1])).rejects.toThrow(
       code('WRITER_RESERVATION_EXPIRED', { msMax: 200 }),
     );
@@ -198,7 +198,7 @@ describe('while a session has reserved the writer', () => {
     expect(await rowsOf(await openTestInstance({ dir }))).toEqual([]);
   });
 
-  it('a failure of storage undoes it, and the session continues', async () => {
+  it('a storage failure rolls it back, and the session continues', async () => {
     const dir = makeFolder();
     const { instance, session } = await open({ dir });
     await whileLocked(dir, async () => {

@@ -1,4 +1,4 @@
-/** Every form of statement that names tables, with every table of the engine in every place that a table can have in it. */
+/** Every form of statement that names tables is tried with each table of the engine in each place of a table. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { refusalReason } from '../../src/storage/application-sql/sql-program.ts'
 import { engineSchemaNames } from '../../src/storage/instance-file/instance-file.ts';
 import type { SqliteFile } from '../../src/storage/sqlite/open-sqlite.ts';
 
-/** `$` stands for a table; all places but one get the application's own. */
+/** `$` stands for a table. One place gets a table of the engine, and the others one of the application. */
 const forms = [
   'SELECT * FROM $',
   'SELECT * FROM main.$ AS other',
@@ -58,7 +58,7 @@ const forms = [
   'CREATE INDEX made ON $ (a)',
 ];
 
-/** As SQLite reads a name. */
+/** Ways to write a name that SQLite accepts. */
 const quotes = [
   (name: string) => name,
   (name: string) => `"${name.toUpperCase()}"`,
@@ -96,7 +96,7 @@ beforeAll(async () => {
   file.exec('CREATE TABLE own (a INTEGER PRIMARY KEY, b)');
 });
 
-/** Runs one statement and leaves nothing of it. */
+/** Runs one statement and rolls it back. */
 function attempt(statement: string): string {
   file.exec('BEGIN');
   try {
@@ -109,26 +109,29 @@ function attempt(statement: string): string {
 }
 
 describe('a statement of the application', () => {
-  it.each(forms)('%s: is refused with a table of the engine in any place, and not with its own', (form) => {
-    const parts = form.split('$');
-    const places = parts.length - 1;
-    const fill = (place: number, table: string) =>
-      parts
-        .map((part, index) => (index === places ? part : part + (index === place ? table : 'own')))
-        .join('');
-    // The schema's own errors come first where columns do not fit; what matters is that nothing is done.
-    for (let place = 0; place < places; place += 1) {
-      for (const table of engineTables) {
-        for (const quote of quotes) {
-          const statement = fill(place, quote(table));
-          expect([statement, attempt(statement)]).not.toEqual([statement, 'done']);
+  it.each(forms)(
+    '%s: is refused with a table of the engine in any place, and accepted with tables of the application',
+    (form) => {
+      const parts = form.split('$');
+      const places = parts.length - 1;
+      const fill = (place: number, table: string) =>
+        parts
+          .map((part, index) => (index === places ? part : part + (index === place ? table : 'own')))
+          .join('');
+      // The error may also be that columns do not fit. What matters is that the statement is not executed.
+      for (let place = 0; place < places; place += 1) {
+        for (const table of engineTables) {
+          for (const quote of quotes) {
+            const statement = fill(place, quote(table));
+            expect([statement, attempt(statement)]).not.toEqual([statement, 'done']);
+          }
         }
       }
-    }
-    expect(attempt(fill(-1, ''))).toBe('done');
-  });
+      expect(attempt(fill(-1, ''))).toBe('done');
+    },
+  );
 
-  it('reaches nothing of a new file', () => {
+  it('can use no table of the engine in a new file', () => {
     const names = engineSchemaNames();
     expect(engineTables.length).toBeGreaterThan(8);
     const schema = new ApplicationSchema(file, names);
@@ -148,12 +151,15 @@ describe('a program', () => {
     expect(refusalReason([{ ...instruction, opcode: 'Tomorrow' }], judged)).toContain('Tomorrow');
   });
 
-  it.each(['OpenRead', 'OpenWrite', 'ReopenIdx'])('may %s a root of the application only', (opcode) => {
-    expect(refusalReason([{ ...instruction, opcode, p2: 7 }], judged)).toBeUndefined();
-    expect(refusalReason([{ ...instruction, opcode, p2: 8 }], judged)).toBeDefined();
-    expect(refusalReason([{ ...instruction, opcode, p2: 7, p3: 1 }], judged)).toBeDefined();
-    expect(refusalReason([{ ...instruction, opcode, p2: 7, p5: 0x10 }], judged) === undefined).toBe(
-      opcode !== 'OpenWrite',
-    );
-  });
+  it.each(['OpenRead', 'OpenWrite', 'ReopenIdx'])(
+    'may use %s only on root pages of the application',
+    (opcode) => {
+      expect(refusalReason([{ ...instruction, opcode, p2: 7 }], judged)).toBeUndefined();
+      expect(refusalReason([{ ...instruction, opcode, p2: 8 }], judged)).toBeDefined();
+      expect(refusalReason([{ ...instruction, opcode, p2: 7, p3: 1 }], judged)).toBeDefined();
+      expect(refusalReason([{ ...instruction, opcode, p2: 7, p5: 0x10 }], judged) === undefined).toBe(
+        opcode !== 'OpenWrite',
+      );
+    },
+  );
 });

@@ -7,7 +7,7 @@ import { makeUnreliableLink } from '../remote/unreliable-link.ts';
 import { code, openApplication, run } from './application.ts';
 
 describe('statements of a remote session', () => {
-  it('commit with its messages, and answer as those of an embedded one', async () => {
+  it('commit with its messages, and return the same results as those of an embedded session', async () => {
     const { instance } = await openApplication();
     const session = (await openTestClient(instance)).openSession();
     session.enqueue('q', { payload: 'a' });
@@ -34,7 +34,7 @@ describe('statements of a remote session', () => {
     expect(text(await session.dequeue('q'))).toEqual(['a']);
   });
 
-  it('fail as those of an embedded one, and leave nothing', async () => {
+  it('fail like those of an embedded session, and change nothing', async () => {
     const { instance } = await openApplication();
     const session = (await openTestClient(instance)).openSession();
     session.enqueue('q', { payload: 'a' });
@@ -46,7 +46,7 @@ describe('statements of a remote session', () => {
     expect(instance.queue('q')).toMatchObject({ enqueued: 0 });
   });
 
-  it('that committed while their answer was lost are done once, and only what they came to is lost', async () => {
+  it('whose commit was answered on a lost connection are executed once, and only their results are lost', async () => {
     const { instance } = await openApplication();
     const link = await makeUnreliableLink((await serve(instance)).path);
     const session = (await connectTo(link.path)).openSession();
@@ -68,7 +68,7 @@ describe('statements of a remote session', () => {
     expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['1']);
   });
 
-  it('leave no outcome where they fail, and their outcome where they succeed', async () => {
+  it('let their session continue whether they fail or succeed', async () => {
     const { instance } = await openApplication();
     const client = await openTestClient(instance);
     const sessions = [1, -1, 2, -1].map((stock) => {
@@ -87,7 +87,7 @@ describe('statements of a remote session', () => {
 });
 
 describe('statements of a session over a cluster', () => {
-  it('go to the SQL instance, which cannot leave', { timeout: 60_000 }, async () => {
+  it('are sent to the SQL instance, which cannot be removed', { timeout: 60_000 }, async () => {
     const dir = makeFolder();
     const cluster = await startCluster({ dir, instances: 2 });
     onTestFinished(() => cluster.close());

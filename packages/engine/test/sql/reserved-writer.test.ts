@@ -33,13 +33,13 @@ const query = (file: InstanceFile, sql: string) => {
 };
 const commit = (file: InstanceFile, group: Partial<Group>) => file.commit({ ...empty, ...group });
 
-it('executed statements are undone with the failed group, and the next transaction starts fresh', () => {
+it('executed statements are undone with the failed group, and not committed by the next one', () => {
   const file = open();
   query(file, 'CREATE TABLE item (id INTEGER)');
   commit(file, { groupNumber: 1 });
   query(file, 'INSERT INTO item VALUES (1)');
   query(file, 'CREATE TABLE other (id INTEGER)');
-  expect(() => commit(file, { groupNumber: 2, consumptionDeltas: [delta, delta] })).toThrow(); // one row twice
+  expect(() => commit(file, { groupNumber: 2, consumptionDeltas: [delta, delta] })).toThrow(); // The group fails because it inserts one row twice.
   expect(query(file, 'SELECT * FROM item')).toEqual([]);
   expect(query(file, 'SELECT * FROM other')).toBe('SQL_INVALID');
   query(file, 'INSERT INTO item VALUES (2)');
@@ -55,7 +55,7 @@ it('relaxed groups before and after a reserved one keep their own sync mode', ()
   commit(file, { groupNumber: 3, sync: 'NORMAL' });
   query(file, 'INSERT INTO item VALUES (1)');
   file.rollBackStatements();
-  file.rollBackStatements(); // nothing to undo
+  file.rollBackStatements(); // There is nothing to roll back.
   commit(file, { groupNumber: 4, sync: 'NORMAL' });
   expect(query(file, 'SELECT * FROM item')).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Takes a message, writes a row about it and stages another message, and stops there, with the writer reserved. */
+/** Dequeues a message, writes a row for it, stages another message, and then waits with the writer reserved. */
 import { openInstance } from '../../src/index.ts';
 
 const instance = await openInstance({ dir: process.argv[2]!, writerReservationMsMax: 10_000 });

@@ -1,4 +1,4 @@
-/** Statements that SQLite would run for hours: they are killed with their process, and the queues go on. */
+/** Statements that SQLite would run for hours are killed with their process, and the queues continue. */
 import { describe, expect, it } from 'vitest';
 import type { Instance, Session } from '../../src/index.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
@@ -6,7 +6,7 @@ import { code, openApplication, rowsOf, run } from './application.ts';
 
 const tables = Array.from({ length: 13 }, (_, index) => `a b${index}`);
 const tensSql = 'WITH a(x) AS (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10))';
-/** 10^14 rows to count, and none to return before. */
+/** Counts 10^14 rows before it returns one. */
 const endlessSql = `${tensSql} SELECT count(*) FROM a, ${tables.join(', ')}`;
 const insertSql = 'INSERT INTO item (id, stock) VALUES (?, ?)';
 
@@ -17,7 +17,7 @@ function commitOf(session: Session, payload: string) {
   return session.commit();
 }
 
-/** The limit is one of elapsed time, so on a busy machine any statement may exceed it. */
+/** Repeats a statement until it is fast enough, since on a busy machine any statement may exceed the limit of elapsed time. */
 async function untilInTime(statement: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
@@ -41,7 +41,7 @@ async function payloadsOf(instance: Instance): Promise<string[]> {
 describe('a statement that does not end', () => {
   it('fails with its transaction, and all others of its group commit exactly once', async () => {
     const dir = makeFolder();
-    // No samples of the engine itself, which are groups too.
+    // Samples of the engine, which are groups too, are turned off.
     const { instance } = await openApplication({ dir, partitionMessagesMax: 4, sampleIntervalMs: 3_600_000 });
     const sessions = Array.from({ length: 11 }, () => instance.openSession());
     for (const [index, session] of sessions.entries()) {
@@ -64,7 +64,7 @@ describe('a statement that does not end', () => {
     expect(again.queue('q')).toMatchObject({ consumed: 10, ready: 0 });
   });
 
-  it('is one of at most two that a group waits for: the others do not run and can be tried again', async () => {
+  it('is one of at most two that a group waits for: others are not run and can be retried', async () => {
     const { instance } = await openApplication();
     const sessions = Array.from({ length: 4 }, () => instance.openSession());
     for (const session of sessions) session.execute(endlessSql);
@@ -81,16 +81,16 @@ describe('a statement that does not end', () => {
     expect(instance.queue('q').ready).toBe(1);
   });
 
-  it('can be the first of the instance, and come again and again', async () => {
+  it('can be the first statement of the instance, and be repeated', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const session = instance.openSession();
     await commitOf(session, '0');
     for (const payload of ['1', '2']) {
-      expect(text(await session.dequeue('q'))).toEqual(['0']); // it goes back with the failed transaction
+      expect(text(await session.dequeue('q'))).toEqual(['0']); // The failed transaction returns the message.
       session.execute(endlessSql);
       const slow = session.commit();
-      const other = commitOf(instance.openSession(), payload); // sent behind it
+      const other = commitOf(instance.openSession(), payload); // This commit is behind the slow one.
       await expect(slow).rejects.toThrow(tooSlow);
       await other;
     }
@@ -127,10 +127,10 @@ describe('a statement that does not end', () => {
     expect(await rowsOf(await openTestInstance({ dir }))).toEqual([]);
   });
 
-  it('takes no more memory than it may', async () => {
+  it('takes no more memory than its limit', async () => {
     const { instance, session } = await openApplication();
     session.execute("SELECT length(zeroblob(500000000) || 'a')");
-    // On a busy machine its time may be over before it has taken too much.
+    // On a busy machine it may exceed its time before its memory.
     const ended = code(expect.stringMatching(/^SQL_TOO_(LARGE|SLOW)$/), { statement: 0 });
     await expect(session.commit()).rejects.toThrow(ended);
     await commitOf(session, 'after');
@@ -139,7 +139,7 @@ describe('a statement that does not end', () => {
 });
 
 describe('a query that does not end', () => {
-  it('ends the transaction and its reservation, and the session and the others continue', async () => {
+  it('ends its transaction and reservation, and all sessions continue', async () => {
     const { instance, session } = await openApplication({ writerReservationMsMax: 10_000 });
     await session.query(insertSql, [1, 1]);
     const other = commitOf(instance.openSession(), 'other');
@@ -153,10 +153,10 @@ describe('a query that does not end', () => {
     expect(await payloadsOf(instance)).toEqual(['other', 'after']);
   });
 
-  it('that returns row after row ends it in the same way', async () => {
+  it('ends its transaction also if it returns rows all the time', async () => {
     const { instance, session } = await openApplication({ writerReservationMsMax: 10_000 });
     await session.query(insertSql, [1, 1]);
-    // A hundred rows with some ten ms for each: its time is checked between them, and nothing is killed.
+    // Each of the hundred rows takes some ten ms. The time is checked between rows, so no process is killed.
     const rows = '(SELECT count(*) FROM a b, a c, a d, a e, a f, a g WHERE b.x + y.x > 0)';
     const slow = session.query(`${tensSql} SELECT ${rows} FROM a y, a z`);
     await expect(slow).rejects.toThrow(tooSlow);
@@ -164,7 +164,7 @@ describe('a query that does not end', () => {
     expect(await rowsOf(instance)).toEqual([]);
   });
 
-  it('does not take a reservation with it that commits in the same group', async () => {
+  it('does not undo a reserved transaction that commits in the same group', async () => {
     const { instance, session } = await openApplication({ writerReservationMsMax: 10_000 });
     await session.query(insertSql, [1, 1]);
     const staged = instance.openSession();

@@ -1,4 +1,4 @@
-/** What one statement answers, what it takes, and where its bounds are. */
+/** The results, parameters and bounds of single statements. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
 import type { SqlValue } from '../../src/index.ts';
@@ -8,7 +8,7 @@ import { code, openApplication, rowsOf, run, shareApplication } from './applicat
 describe('a statement of the application', () => {
   const shared = shareApplication();
 
-  it('answers with its rows, its changes and the last rowid', async () => {
+  it('returns its rows, its number of changes and the last rowid', async () => {
     const { session } = await openApplication();
     session.execute("INSERT INTO item (name, stock) VALUES ('nut', 5), ('bolt', 7)");
     session.execute("INSERT INTO item (name, stock) VALUES ('screw', 1) RETURNING id, name");
@@ -36,7 +36,7 @@ describe('a statement of the application', () => {
     ]);
   });
 
-  it('sees what those before it in its transaction did, and the messages of the same transaction commit with it', async () => {
+  it('sees the changes of earlier statements in its transaction, and commits with the messages of that', async () => {
     const { instance, session } = await openApplication();
     session.enqueue('q', { payload: 'made' });
     session.execute("INSERT INTO item (name) VALUES ('nut')");
@@ -73,7 +73,7 @@ describe('a statement of the application', () => {
     if (typeof value === 'bigint' || Number.isSafeInteger(value)) expect(row!.type).toBe('integer');
   });
 
-  it('keeps bytes as they were when it was staged', async () => {
+  it('uses the bytes that a parameter had when it was staged', async () => {
     const { session } = shared;
     const bytes = Uint8Array.of(1, 2, 3);
     session.execute('SELECT ? AS bytes', [bytes]);
@@ -99,14 +99,14 @@ describe('a statement of the application', () => {
     ['a failure of a function', "SELECT json('{')", [], 'SQL_FAILED'],
     ['a text over the bound', `SELECT '${'x'.repeat(limits.sqlCharactersMax)}'`, [], 'SQL_TOO_LARGE'],
     ['parameters over the bound', 'SELECT 1', Array(limits.sqlParametersMax + 1).fill(1), 'SQL_TOO_LARGE'],
-  ])('is refused for %s, and leaves the session as good as new', async (_, sql, parameters, expected) => {
+  ])('is refused for %s, and the session can be used again', async (_, sql, parameters, expected) => {
     const { session } = shared;
     await expect(async () => run(session, sql, parameters)).rejects.toThrow(code(expected));
     await session.rollback();
     expect(await run(session, 'SELECT 1 AS one')).toMatchObject({ rows: [{ one: 1 }] });
   });
 
-  it('is named by its index where it fails', async () => {
+  it('is named by its index in the error if it fails', async () => {
     const { session } = shared;
     session.execute('SELECT 1');
     session.execute("INSERT INTO item (name, stock) VALUES ('x', -1)");
@@ -115,7 +115,7 @@ describe('a statement of the application', () => {
     );
   });
 
-  it('is refused past so many in a transaction', async () => {
+  it('is refused past the maximum number in a transaction', async () => {
     const { session } = shared;
     for (let index = 0; index < limits.sqlStatementsMax; index += 1) session.execute('SELECT 1');
     expect(() => session.execute('SELECT 1')).toThrow(code('SQL_TOO_LARGE'));
@@ -123,12 +123,12 @@ describe('a statement of the application', () => {
   });
 });
 
-describe('what statements answer', () => {
+describe('the result of statements', () => {
   const shared = shareApplication();
   const digits =
     '(SELECT 0 AS d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)';
 
-  it('is bounded in rows, over all of a transaction', async () => {
+  it('is bounded in rows over the whole transaction', async () => {
     const { session } = shared;
     const thousand = `SELECT 1 FROM ${digits}, ${digits}, ${digits}`;
     for (let count = 0; count < limits.sqlRowsMax; count += 1_000) session.execute(thousand);
@@ -148,7 +148,7 @@ describe('what statements answer', () => {
     );
   });
 
-  it('is bounded in time, checked after each row', () => {
+  it('is bounded in time, which is checked after each row', () => {
     let now = 0;
     const budget = new SqlBudget({ monotonicMs: () => now, epochMs: () => now });
     now = limits.sqlExecutionMsMax;

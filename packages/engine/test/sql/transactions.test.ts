@@ -1,4 +1,4 @@
-/** Rows and messages commit together or not at all, and a transaction that fails leaves its group as it is. */
+/** Rows and messages commit together or not at all, and a failing transaction does not affect others of its group. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -12,21 +12,21 @@ const insert = (session: Session, id: number, stock = 1) =>
 
 const idsOf = async (instance: Instance) => (await rowsOf(instance)).map(({ id }) => id);
 
-/** Commits them in one group: they are ready in the same turn of the event loop. */
+/** Commits all sessions in the same turn of the event loop, and so in one group. */
 const together = (...sessions: Session[]) =>
   Promise.allSettled(sessions.map((session) => session.commit())).then((ended) =>
     ended.map(({ status }) => status),
   );
 
 describe('a group with transactions of which some fail', () => {
-  it('has the rows and messages of the others only, in order, also after a reopen', async () => {
+  it('stores the rows and messages of the others only, in order, also after a reopen', async () => {
     const dir = makeFolder();
     const { instance } = await openApplication({ dir, partitionMessagesMax: 3 });
     const sessions = Array.from({ length: 6 }, () => instance.openSession());
     const { groups } = instance.stats();
     for (const [index, session] of sessions.entries()) {
       session.enqueue('q', { payload: `${index}a` });
-      if (index % 3 > 0) insert(session, index, index % 3 === 1 ? 1 : -1); // 1 and 4 succeed, 2 and 5 fail
+      if (index % 3 > 0) insert(session, index, index % 3 === 1 ? 1 : -1); // 1 and 4 succeed, 2 and 5 fail.
       session.enqueue('q', { payload: `${index}b` });
     }
     expect(await together(...sessions)).toEqual([
@@ -51,7 +51,7 @@ describe('a group with transactions of which some fail', () => {
     expect(await idsOf(again)).toEqual([1, 4]);
   });
 
-  it('returns the messages of a failed transaction, and keeps what others took from the same partition', async () => {
+  it('returns the messages of a failed transaction, and consumes those of others in the same partition', async () => {
     const dir = makeFolder();
     const { instance } = await openApplication({ dir });
     const feeder = instance.openSession();
@@ -72,7 +72,7 @@ describe('a group with transactions of which some fail', () => {
     expect(text(await again.openSession().dequeue('q', { max: 9 }))).toEqual(['c']);
   });
 
-  it('leaves the hold of a receipt running, so that it can be acknowledged again', async () => {
+  it('does not end the hold of a receipt in a failed one, so that it can be acknowledged again', async () => {
     const { instance, session } = await openApplication();
     session.enqueue('q', { payload: 'a' });
     await session.commit();
@@ -87,7 +87,7 @@ describe('a group with transactions of which some fail', () => {
     expect(instance.queue('q')).toMatchObject({ held: 0, consumed: 1 });
   });
 
-  it('keeps no delayed message of a failed one', async () => {
+  it('stores no delayed message of a failed one', async () => {
     const { instance, session } = await openApplication();
     for (const stock of [-1, 1]) {
       session.enqueue('q', { payload: `${stock}`, delayMs: 3_600_000 });
@@ -109,7 +109,7 @@ describe('a group with transactions of which some fail', () => {
     expect(text(await session.dequeue('fast', { max: 9 }))).toEqual(['1']);
   });
 
-  it('is written on its own where none of it succeeds', async () => {
+  it('can consist of failing transactions only', async () => {
     const dir = makeFolder();
     const { instance, session } = await openApplication({ dir });
     for (let index = 0; index < 3; index += 1) {
@@ -126,7 +126,7 @@ describe('a group with transactions of which some fail', () => {
     expect(text(await later.dequeue('q', { max: 9 }))).toEqual(['after']);
   });
 
-  it('undoes what the statements before the failing one did, tables that it made too', async () => {
+  it('undoes the statements before the failing one, including created tables', async () => {
     const { instance, session } = await openApplication();
     insert(session, 1);
     session.execute('CREATE TABLE made (a)');
@@ -139,7 +139,7 @@ describe('a group with transactions of which some fail', () => {
 });
 
 describe('a group that cannot be written', () => {
-  it('does nothing of its transactions with statements, and the next group is checked anew', async () => {
+  it('undoes its transactions with statements, and statements of the next group are checked anew', async () => {
     const dir = makeFolder();
     const { instance, session } = await openApplication({ dir });
     await whileLocked(dir, async () => {
@@ -158,7 +158,7 @@ describe('a group that cannot be written', () => {
 });
 
 describe('a transaction with statements', () => {
-  it('keeps to one file', async () => {
+  it('cannot write to another file', async () => {
     const { instance, session } = await openApplication();
     await instance.createQueue({ name: 'jobs', kind: 'unsharded' });
     session.enqueue('jobs', { payload: 'a' });
@@ -168,7 +168,7 @@ describe('a transaction with statements', () => {
     expect(() => session.enqueue('jobs', { payload: 'a' })).toThrow(code('TX_SPANS_FILES'));
   });
 
-  it('is forgotten by a rollback', async () => {
+  it('is undone by a rollback', async () => {
     const { instance, session } = await openApplication();
     insert(session, 1);
     await session.rollback();

@@ -1,4 +1,4 @@
-/** Makes messages with rows and moves them on, several at a time, one of them asking before it does; tells after each commit how many it has moved. */
+/** Enqueues messages with rows and moves them to another queue, in several sessions, one of which uses queries. Reports the number of moved messages after each commit. */
 import { openInstance } from '../../src/index.ts';
 
 const instance = await openInstance({
@@ -19,7 +19,7 @@ const { results } = await first.commit();
 let last = Number(results[2]!.rows[0]!.last);
 let moved = Number(results[3]!.rows[0]!.count);
 
-async function work(asks: boolean): Promise<void> {
+async function work(usesQueries: boolean): Promise<void> {
   const session = instance.openSession();
   for (;;) {
     last += 1;
@@ -28,7 +28,7 @@ async function work(asks: boolean): Promise<void> {
     await session.commit();
     const [message] = await session.dequeue('todo', { waitMs: 10_000 });
     const item = Number(message!.payload);
-    if (asks) {
+    if (usesQueries) {
       const { rows } = await session.query('SELECT 1 FROM moved WHERE item = ?', [item]);
       if (rows.length === 0) await session.query('INSERT INTO moved VALUES (?)', [item]);
     } else session.execute('INSERT INTO moved VALUES (?)', [item]);

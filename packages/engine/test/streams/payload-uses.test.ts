@@ -1,4 +1,4 @@
-/** Which messages have which payload, against a list of a few lines. */
+/** Which messages use which payload, compared with a simple list. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type PayloadReference, PayloadReferences } from '../../src/model/payload-references.ts';
@@ -10,7 +10,7 @@ const use = fc.record({
   payloadId: fc.integer({ min: 1, max: 4 }),
 });
 
-it('knows which messages have a payload, in order, and when it has none left', () => {
+it('finds the messages that use a payload, in order, and reports when none is left', () => {
   fc.assert(
     fc.property(fc.array(use, { maxLength: 60 }), fc.nat(13), fc.nat(13), (steps, start, end) => {
       const uses = new PayloadReferences();
@@ -42,7 +42,7 @@ it('knows which messages have a payload, in order, and when it has none left', (
   );
 });
 
-it('refuses what cannot be', () => {
+it('refuses impossible changes', () => {
   const uses = new PayloadReferences();
   const one = { queueId: 1, shard: 100, seq: 1, payloadId: 1, bytes: 1 };
   uses.add(one);

@@ -1,4 +1,4 @@
-/** Payloads that are known by a number and need no memory, and what a folder holds of them. */
+/** Payloads that are generated from a number and need no memory, and counts of what a folder stores of them. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -7,7 +7,7 @@ import type { Session } from '../../src/index.ts';
 
 const pieceBytes = 64 * 1024;
 
-/** The same bytes for the same number, and others for another one. */
+/** The bytes of a payload, which its number determines. */
 export async function* bytesOf(seed: number, bytes: number): AsyncGenerator<Buffer> {
   for (let from = 0; from < bytes; from += pieceBytes) {
     const piece = Buffer.alloc(Math.min(pieceBytes, bytes - from), `${seed}.${from};`);
@@ -15,7 +15,7 @@ export async function* bytesOf(seed: number, bytes: number): AsyncGenerator<Buff
   }
 }
 
-/** Reads to the end; only the sum is kept. */
+/** Reads to the end, and keeps only the length and a hash. */
 export async function digest(stream: Readable | AsyncIterable<Uint8Array>) {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -40,7 +40,7 @@ export async function putStream(
   return ids[0]!;
 }
 
-/** Rows of the two tables, and pages of the file, free ones too. */
+/** The number of rows in the two tables, and of pages in the file, including free ones. */
 export function stored(dir: string) {
   const file = new Database(join(dir, 'instance-1.db'), { readonly: true });
   try {

@@ -1,4 +1,4 @@
-/** Processes killed while they stream: what was not committed leaves nothing, what was is whole. And how much memory they take. */
+/** Processes that are killed while they stream leave nothing uncommitted, and lose nothing committed. Also the memory that streams take. */
 import { expect, it, vi } from 'vitest';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { bytesOf, digest, stored } from './payloads.ts';
@@ -13,7 +13,7 @@ it.each([
   ['in the middle of an upload', { seed: 1, bytes: 24 * MiB, hangAfter: 16 * MiB }],
   ['between the last chunk and the commit', { seed: 1, bytes: 16 * MiB }],
 ])(
-  'a process killed %s leaves orphans, which the next opening deletes, and their room is used again',
+  'a process killed %s leaves orphaned chunks, which the next opening deletes, and their space is reused',
   async (_, call) => {
     const dir = makeFolder();
     const killed = new StreamProcess();
@@ -50,11 +50,11 @@ it('a process killed after the commit has lost nothing of the payload', async ()
   expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(3, 5 * MiB)));
 });
 
-it('128 MiB go in and out of a process that grows by far less', { timeout: 120_000 }, async () => {
+it('a process streams 128 MiB in and out and grows by far less', { timeout: 120_000 }, async () => {
   const dir = makeFolder();
   const process = new StreamProcess();
   await process.ask({ do: 'open', dir });
-  // The page caches of SQLite are full after the first one.
+  // The first payload fills the page caches of SQLite.
   await process.ask({ do: 'upload', seed: 1, bytes: 32 * MiB });
   await process.ask({ do: 'commit' });
   const { peakRss: before } = await process.ask<{ peakRss: number }>({ do: 'take' });

@@ -1,4 +1,4 @@
-/** Starts a process that streams payloads, asks it for one thing after the other, and kills it. */
+/** Starts a process that streams payloads, makes one call after the other in it, and kills it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +18,7 @@ export class StreamProcess {
     this.#ended = once(this.#child, 'exit').then(([code, signal]) => {
       throw new Error(`The process ended with ${code ?? signal}`);
     });
-    this.#ended.catch(() => undefined); // it may end when nobody asks
+    this.#ended.catch(() => undefined); // The process may end while no call waits.
     onTestFinished(() => this.kill());
   }
 

@@ -1,10 +1,10 @@
-/** An instance in a process of its own that streams payloads; obeys `stream-process.ts`. */
+/** An instance in a process of its own that streams payloads. `stream-process.ts` makes its calls. */
 import { type Instance, openInstance } from '../../src/index.ts';
 import { bytesOf, digest } from './payloads.ts';
 
 export type StreamCall =
   | { do: 'open'; dir: string }
-  /** Ends only if all of `bytes` come: `hangAfter` bytes have, and then no more. Answered at that moment. */
+  /** With `hangAfter` the source hangs after that many bytes, and the call is answered at that moment. */
   | { do: 'upload'; seed: number; bytes: number; hangAfter?: number }
   | { do: 'commit' }
   | { do: 'take' };
@@ -53,12 +53,12 @@ async function obey(call: StreamCall, answer: (value: unknown) => void): Promise
 
 const sessions: { enqueuer?: ReturnType<Instance['openSession']> } = {};
 
-/** The runtime would keep some 60 MiB of unused buffers before it collects them; here only used memory counts. */
+/** Without this the runtime would keep some 60 MiB of unused buffers, which must not count as used memory. */
 function collectGarbage(came: number): void {
   if (came % (1024 * 1024) === 0) globalThis.gc!();
 }
 
-/** The most that the process ever had, bytes. */
+/** The maximum resident memory of the process so far, bytes. */
 const peakRss = () => process.resourceUsage().maxRSS * 1024;
 
 process.on('message', (call: StreamCall) => {

@@ -1,4 +1,4 @@
-/** Payloads in chunks: in and out, and gone with the last message that has them. */
+/** Streamed payloads, stored in chunks: written, read, and deleted with the last message that uses them. */
 import { Readable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { type Instance, openInstance, type QueueSpec } from '../../src/index.ts';
@@ -20,13 +20,13 @@ async function withQueue(spec: Partial<QueueSpec> = {}): Promise<{ instance: Ins
   return { instance, dir };
 }
 
-/** Unused chunks are deleted after the commits. */
+/** Waits for the number of chunks, since unused ones are deleted after the commits. */
 const untilStored = (dir: string, chunks: number) =>
   vi.waitFor(() => expect(stored(dir)).toMatchObject({ chunks }), { timeout: 20_000, interval: 20 });
 
 describe('a streamed payload', () => {
   it.each([0, 1, chunk - 1, chunk, chunk + 1, 3 * MiB, 5 * chunk])(
-    'of %i bytes comes out as it went in, after a restart too',
+    'of %i bytes is read as it was written, after a restart too',
     async (bytes) => {
       const { instance, dir } = await withQueue();
       const session = instance.openSession();
@@ -44,7 +44,7 @@ describe('a streamed payload', () => {
     },
   );
 
-  it('is not to be had as a whole: its message says how long it is, and that it is streamed', async () => {
+  it('cannot be read as a whole: its message has its length, and is marked as streamed', async () => {
     const { instance } = await withQueue();
     const session = instance.openSession();
     await putStream(session, 'files', { seed: 1, bytes: MiB });
@@ -59,7 +59,7 @@ describe('a streamed payload', () => {
     expect(instance.stats().shards[0]!.cacheBytes).toBeLessThan(100);
   });
 
-  it('is seen by nobody before the commit of its message, which may have others beside it', async () => {
+  it('is invisible before the commit, in a transaction that may have other messages', async () => {
     const { instance } = await withQueue();
     const [session, other] = [instance.openSession(), instance.openSession()];
     session.enqueue('files', { payload: 'before' });
@@ -89,7 +89,7 @@ describe('a streamed payload', () => {
     for (let i = 0; i < 3; i += 1) expect(await round()).toBeLessThan(pages * 1.2);
   });
 
-  it('stays while its message comes back and is held again', async () => {
+  it('is kept while its message is returned and held again', async () => {
     const { instance, dir } = await withQueue();
     const session = instance.openSession();
     await putStream(session, 'files', { seed: 7, bytes: MiB });
@@ -101,7 +101,7 @@ describe('a streamed payload', () => {
     expect(stored(dir)).toMatchObject({ payloads: 1, uses: 1 });
   });
 
-  it('is found by the receipt of its message, as long as that is held', async () => {
+  it('is found by the receipt of its message while that is held', async () => {
     const { instance } = await withQueue();
     const session = instance.openSession();
     await putStream(session, 'files', { seed: 7, bytes: MiB });
@@ -113,7 +113,7 @@ describe('a streamed payload', () => {
     await expect(session.messageOfReceipt('files', received!.receipt)).rejects.toThrow(code('RECEIPT_STALE'));
   });
 
-  it('can be read by who browses', async () => {
+  it('can be read by a browse', async () => {
     const { instance } = await withQueue();
     await putStream(instance.openSession(), 'files', { seed: 3, bytes: MiB });
     const { messages } = await instance.browse('files');
@@ -121,7 +121,7 @@ describe('a streamed payload', () => {
     expect(await digest(messages[0]!.payloadStream())).toEqual(await digest(bytesOf(3, MiB)));
   });
 
-  it('is gone for a reader whose message was consumed meanwhile', async () => {
+  it('cannot be read after its message was consumed', async () => {
     const { instance, dir } = await withQueue();
     const session = instance.openSession();
     await putStream(session, 'files', { seed: 3, bytes: 8 * MiB });
@@ -143,7 +143,7 @@ describe('an upload', () => {
     expect(instance.queue('files')).toMatchObject({ ready: 0, enqueued: 0 });
   });
 
-  it('whose transaction has a statement that fails leaves nothing, and is published with one that does not', async () => {
+  it('leaves nothing if a statement of its transaction fails, and is committed with a statement that succeeds', async () => {
     const { instance, dir } = await withQueue();
     const session = instance.openSession();
     session.execute('CREATE TABLE item (no INTEGER PRIMARY KEY)');
@@ -159,7 +159,7 @@ describe('an upload', () => {
     expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(1, MiB)));
   });
 
-  it('whose source fails leaves nothing, and the transaction as it was', async () => {
+  it('whose source fails leaves nothing, and does not change the transaction', async () => {
     const { instance, dir } = await withQueue();
     const session = instance.openSession();
     session.enqueue('files', { payload: 'stays' });
@@ -175,21 +175,24 @@ describe('an upload', () => {
     expect((await session.commit()).ids).toHaveLength(1);
   });
 
-  it.each([MiB - 1, MiB + 1])('of another length than the %i bytes it said leaves nothing', async (bytes) => {
-    const { instance, dir } = await withQueue();
-    const upload = instance.openSession().enqueueStream('files', { payload: bytesOf(1, MiB), bytes });
-    await expect(upload).rejects.toThrow(code('PAYLOAD_LENGTH_WRONG'));
-    await untilStored(dir, 0);
-  });
+  it.each([MiB - 1, MiB + 1])(
+    'of another length than the announced %i bytes leaves nothing',
+    async (bytes) => {
+      const { instance, dir } = await withQueue();
+      const upload = instance.openSession().enqueueStream('files', { payload: bytesOf(1, MiB), bytes });
+      await expect(upload).rejects.toThrow(code('PAYLOAD_LENGTH_WRONG'));
+      await untilStored(dir, 0);
+    },
+  );
 
-  it('that says it is past the limit is refused before it begins', async () => {
+  it('with an announced length past the limit is refused before it begins', async () => {
     const { instance } = await withQueue();
     const session = instance.openSession();
     const upload = session.enqueueStream('files', { payload: bytesOf(1, 1), bytes: 1024 * MiB + 1 });
     await expect(upload).rejects.toThrow(code('PAYLOAD_TOO_LARGE'));
   });
 
-  it('that goes past the limit is refused there', async () => {
+  it('that exceeds the limit is refused when it does', async () => {
     const written: number[] = [];
     const store = {
       beginUpload: () => 1,
@@ -206,7 +209,7 @@ describe('an upload', () => {
     expect(written.every((bytes) => bytes === chunk)).toBe(true);
   });
 
-  it('is aborted by its signal, by the close of its session, and by that of the instance', async () => {
+  it('is aborted by its signal, by the close of its session, and by the close of the instance', async () => {
     const { instance, dir } = await withQueue();
     const stuck = async function* () {
       yield* bytesOf(1, MiB);
@@ -219,7 +222,7 @@ describe('an upload', () => {
       byClose.enqueueStream('files', { payload: stuck() }),
       byEnd.enqueueStream('files', { payload: stuck() }),
     ].map((upload) => upload.catch((error: unknown) => error));
-    await untilStored(dir, 9); // all but the last chunk of each
+    await untilStored(dir, 9); // All chunks of each upload are stored except the last one.
     await expect(byName.commit()).rejects.toThrow(code('SESSION_BUSY'));
     abort.abort();
     expect(await uploads[0]).toMatchObject({ code: 'PAYLOAD_INCOMPLETE' });
@@ -244,12 +247,12 @@ describe('an upload', () => {
     await untilStored(dir, 0);
   });
 
-  it('is refused beyond as many as may come at once', async () => {
+  it('is refused past the maximum of concurrent uploads', async () => {
     const { instance } = await withQueue();
     const stuck = () =>
       new Readable({
         read() {
-          // never gives anything
+          // This source never gives data.
         },
       });
     const sessions = Array.from({ length: 65 }, () => instance.openSession());
@@ -262,7 +265,7 @@ describe('an upload', () => {
 
   it.each<[string, unknown]>([
     ['a string', 'text'],
-    ['pieces that are no bytes', Readable.from(['text'])],
+    ['pieces that are not bytes', Readable.from(['text'])],
     ['nothing', undefined],
   ])('of %s is refused', async (_, payload) => {
     const { instance } = await withQueue();
@@ -281,7 +284,7 @@ describe('an upload', () => {
 });
 
 describe('the chunks of a payload', () => {
-  it('are there for every subscriber of a topic, once, and go with the last', async () => {
+  it('are stored once for all subscribers of a topic, and deleted with the last', async () => {
     const { instance, dir } = await withQueue({ type: 'topic' });
     for (const name of ['one', 'two', 'left']) await instance.subscribe('files', { name });
     await putStream(instance.openSession(), 'files', { seed: 5, bytes: MiB });
@@ -296,7 +299,7 @@ describe('the chunks of a payload', () => {
     await untilStored(dir, 0);
   });
 
-  it('go at once where no subscriber is, and with the last who passes over what is for others', async () => {
+  it('are deleted at once without subscribers, and when the last one has passed over messages for others', async () => {
     const { instance, dir } = await withQueue({ type: 'topic' });
     const session = instance.openSession();
     await putStream(session, 'files', { seed: 5, bytes: MiB });
@@ -311,7 +314,7 @@ describe('the chunks of a payload', () => {
   });
 
   it.each(['queue', 'topic'] as const)(
-    'go with the last message of a %s, after a restart too',
+    'are deleted with the last consumption in a %s, after a restart too',
     async (type) => {
       const dir = makeFolder();
       const instance = await openInstance({ dir });
@@ -330,7 +333,7 @@ describe('the chunks of a payload', () => {
     },
   );
 
-  it('go with their queue, what is delayed too', async () => {
+  it('are deleted with their queue, those of delayed messages too', async () => {
     const { instance, dir } = await withQueue();
     const session = instance.openSession();
     await putStream(session, 'files', { seed: 1, bytes: MiB });
@@ -341,7 +344,7 @@ describe('the chunks of a payload', () => {
     expect(stored(dir).uses).toBe(0);
   });
 
-  it('follow a delayed message to its shard', async () => {
+  it('are kept when a delayed message moves to its shard', async () => {
     const { instance, dir } = await withQueue();
     const session = instance.openSession();
     await putStream(session, 'files', { seed: 2, bytes: MiB, delayMs: 1 });
@@ -366,7 +369,7 @@ describe('the chunks of a payload', () => {
     expect(stored(dir)).toMatchObject({ chunks: 4, uses: 1 });
   });
 
-  it('follow a message to the exception queue, and are shared while others wait for it', async () => {
+  it('are shared by a message in the exception queue and other subscribers that have not consumed it', async () => {
     const { instance, dir } = await withQueue({ type: 'topic', attemptsMax: 1 });
     for (const name of ['one', 'two']) await instance.subscribe('files', { name });
     const session = instance.openSession();
@@ -384,7 +387,7 @@ describe('the chunks of a payload', () => {
     await untilStored(dir, 0);
   });
 
-  it('outlive the partition of a message that is evacuated', async () => {
+  it('are kept when the partition of an evacuated message is truncated', async () => {
     const dir = makeFolder();
     const small = { dir, partitionMessagesMax: 4 };
     const instance = await openInstance(small);

@@ -1,11 +1,11 @@
-/** Groups that are committed on the writer thread and on the session thread in turn, whatever the disk is like. */
+/** Places groups on the writer thread and the session thread in turn, however long commits take. */
 import type { CommitPlace, CommitPlacement } from '../../src/storage/threads/commit-place.ts';
 
 export class ChangingPlacement implements CommitPlacement {
   place: CommitPlace;
   readonly #isChanged: () => boolean;
 
-  /** Asked after each group. */
+  /** Called after each group; returns whether to change. */
   constructor(isChanged: () => boolean, place: CommitPlace = 'writer thread') {
     this.#isChanged = isChanged;
     this.place = place;

@@ -1,4 +1,4 @@
-/** Changes rows of a catalog behind the back of those who use it, as another process of the cluster could. */
+/** Changes rows of a catalog over a connection of its own, as another process of the cluster could. */
 import { CatalogFile } from '../../src/storage/catalog/catalog-file.ts';
 
 export function editCatalog(dir: string, sql: string, ...values: (number | string)[]): void {

@@ -1,4 +1,4 @@
-/** Ports whose time stands still until the test advances it. Random bytes are the same in every run. */
+/** Ports whose time only moves when the test advances it. Random bytes are the same in every run. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock, Ports, Random, Timer, Timers } from '../../src/model/ports.ts';
 import { random } from '../random.ts';
@@ -13,7 +13,7 @@ export class ManualPorts implements Ports {
   readonly clock: Clock;
   readonly timers: Timers & { deadline: Timers['after'] };
   readonly random: Random;
-  /** In the order in which they were set, so that timers of the same moment fire in that order. */
+  /** Timers in the order in which they were set, so that those of the same moment fire in that order. */
   readonly #pending = new Set<PendingTimer>();
   #nowMs = 0;
 

@@ -1,6 +1,6 @@
 /**
- * What is recorded of a message is a legal walk through the table of its life, for each subscriber, whatever sessions do. All
- * messages of a run are traced.
+ * Whatever sessions do, the recorded events of a message are a legal sequence in the transition table of a message's life, for each
+ * subscriber. All messages of a run are traced.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ const commandOfEvent = new Map(
   Object.entries(eventOfCommand).map(([command, event]) => [event as string, command as MessageCommand]),
 );
 
-/** The state after all events. Throws if one of them is illegal where it stands. */
+/** Returns the state after all events. Throws if one of them is illegal in its state. */
 function walk(events: readonly MessageEvent[]): MessageState {
   let state: MessageState = 'uncommitted';
   let isEvacuated = false;
@@ -27,7 +27,7 @@ function walk(events: readonly MessageEvent[]): MessageState {
   return state;
 }
 
-/** What a message waits for now, as far as the table tells it. */
+/** The whereabouts that a message must have according to its state in the table. */
 const stateOfWhereabouts: Record<string, MessageState[]> = {
   uncommitted: ['uncommitted'],
   ready: ['ready', 'returned'],
@@ -110,7 +110,7 @@ describe('the events of every message', () => {
       }),
       { numRuns: isTorture ? 36 : 5, endOnFailure: true },
     );
-    // A run in which everything happens, so that nothing is left out by chance.
+    // The first run has all commands, so that none is left out by chance.
     const everything: Command[] = [
       [0, 'enqueue', 3],
       [0, 'commit', 1],

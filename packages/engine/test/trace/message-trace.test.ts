@@ -1,4 +1,4 @@
-/** What is recorded of a message on its way, and where it is said to be. */
+/** The recorded events of a message, and its reported whereabouts. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
 import {
@@ -38,7 +38,7 @@ const kinds = ({ events }: MessageTrace) => events.map(({ event }) => event);
 const code = (value: string) => expect.objectContaining({ code: value });
 
 describe('a traced message', () => {
-  it('has each event of its life with its place, session, attempt and group, until its partition is truncated', async () => {
+  it('has each event until the truncation of its partition, with place, session, attempt and group', async () => {
     const instance = await withQueue({}, { partitionMessagesMax: 1 });
     const [id] = await putTraced(instance);
     const session = instance.openSession();
@@ -46,7 +46,7 @@ describe('a traced message', () => {
     await session.rollback();
     await session.dequeue('q');
     await session.commit();
-    await put(instance); // its partition is no longer the last one
+    await put(instance); // Now the partition of the traced message is no longer the last one.
     await expect.poll(async () => kinds(await instance.messageTrace('q', id!))).toContain('truncated');
 
     const trace = await instance.messageTrace('q', id!);
@@ -81,7 +81,7 @@ describe('a traced message', () => {
     expect(trace.whereabouts).toEqual([{ instance: 1, state: 'consumed', partition: 'truncated' }]);
   });
 
-  it('says with how many others it shared its group', async () => {
+  it('shows how many other transactions were in its group', async () => {
     const instance = await withQueue();
     instance.traceNext('q');
     const sessions = Array.from({ length: 5 }, () => instance.openSession());
@@ -91,7 +91,7 @@ describe('a traced message', () => {
     expect(events.find(({ event }) => event === 'committed')).toMatchObject({ others: 4 });
   });
 
-  it('tells when a timed hold began, was extended, ended, and until when', async () => {
+  it('shows when a timed hold began, was extended and ended, and when it expires', async () => {
     const instance = await withQueue();
     const [id] = await putTraced(instance);
     const session = instance.openSession();
@@ -144,7 +144,7 @@ describe('a traced message', () => {
     expect(trace.coverage).toBe('complete');
   });
 
-  it('of a topic has a life for each subscriber', async () => {
+  it('of a topic has separate events for each subscriber', async () => {
     const instance = await withQueue({ type: 'topic' });
     await instance.subscribe('q', { name: 'billing' });
     await instance.subscribe('q', { name: 'audit' });
@@ -163,7 +163,7 @@ describe('a traced message', () => {
     ]);
   });
 
-  it('is followed to another instance, whose events its client sees with those of the first', async () => {
+  it('is traced on the instance to which it is forwarded too', async () => {
     const dir = makeFolder();
     const [owner, other] = await Promise.all(
       [1, 2].map(async (instance) => openInstance({ dir, instance, traceEvery: 128 })),
@@ -175,7 +175,7 @@ describe('a traced message', () => {
     });
     await owner!.createQueue({ name: 'q', shards: 1 });
     await put(owner!, 127);
-    const [id] = await put(owner!); // number 128, which is traced wherever it goes
+    const [id] = await put(owner!); // This is number 128, which every instance traces.
     const session = other!.openSession();
     let taken = 0;
     while (taken < 128) {
@@ -184,13 +184,23 @@ describe('a traced message', () => {
     }
     await expect.poll(async () => kinds(await owner!.messageTrace('q', id!)).at(-1)).toBe('consumed');
     expect(kinds(await owner!.messageTrace('q', id!)).slice(-2)).toEqual(['forwarded', 'consumed']);
-    const there = await other!.messageTrace('q', id!);
-    expect(there).toMatchObject({ coverage: 'partial', whereabouts: [{ instance: 2, state: 'consumed' }] });
-    expect(kinds(there)).toEqual(['received', 'grouped', 'committed', 'cached', 'delivered', 'consumed']);
-    expect(there.events[0]).toMatchObject({ peer: 1 });
+    const onReceiver = await other!.messageTrace('q', id!);
+    expect(onReceiver).toMatchObject({
+      coverage: 'partial',
+      whereabouts: [{ instance: 2, state: 'consumed' }],
+    });
+    expect(kinds(onReceiver)).toEqual([
+      'received',
+      'grouped',
+      'committed',
+      'cached',
+      'delivered',
+      'consumed',
+    ]);
+    expect(onReceiver.events[0]).toMatchObject({ peer: 1 });
   });
 
-  it('is asked for and found over a connection', async () => {
+  it('can be requested and read over a connection', async () => {
     const instance = await withQueue();
     const client = await openTestClient(instance);
     await client.traceNext('q');
@@ -201,7 +211,7 @@ describe('a traced message', () => {
 });
 
 describe('the choice of messages', () => {
-  it('is every 64th message here, at most 2 % of them', async () => {
+  it('is every 64th message at this rate, and at most 2 % of them', async () => {
     const instance = await withQueue({}, { traceEvery: 64 });
     const ids = await put(instance, 640);
     const traced = instance.tracedMessages('q', { limit: 100 }).map(({ id }) => id);
@@ -215,7 +225,7 @@ describe('the choice of messages', () => {
     });
   });
 
-  it('is none at a rate of 0, where only what is asked for is traced', async () => {
+  it('is empty at a rate of 0, where only requested messages are traced', async () => {
     const instance = await withQueue({}, { traceEvery: 0 });
     await put(instance, 300);
     expect(instance.tracedMessages('q')).toEqual([]);
@@ -224,7 +234,7 @@ describe('the choice of messages', () => {
     expect(instance.tracedMessages('q')).toMatchObject([{ id }]);
   });
 
-  it('of a nonpersistent queue with immediate visibility has the events that such a message has', async () => {
+  it('includes messages of nonpersistent queues with immediate visibility, with the events that they have', async () => {
     const instance = await withQueue(
       { durability: 'memory', visibility: 'immediate', messagesMax: 1_000 },
       { traceEvery: 128 },
@@ -240,8 +250,8 @@ describe('the choice of messages', () => {
   });
 });
 
-describe('why a message waits is told whether it is traced or not', () => {
-  it('behind others, in flight, in its retry delay, where dequeue is stopped', async () => {
+describe('the reason why a message waits is reported whether or not it is traced:', () => {
+  it('other messages before it, a holder, its retry delay, or a stopped dequeue', async () => {
     const instance = await withQueue({ retryDelayMs: 60_000 });
     const ids = await put(instance, 3);
     const whereabouts = async (index: number) =>
@@ -260,7 +270,7 @@ describe('why a message waits is told whether it is traced or not', () => {
     ]);
   });
 
-  it('behind more urgent ones of its shard', async () => {
+  it('more urgent messages of its shard', async () => {
     const instance = await withQueue({ priorities: true });
     const session = instance.openSession();
     session.enqueue('q', { payload: 'low' });
@@ -270,7 +280,7 @@ describe('why a message waits is told whether it is traced or not', () => {
     expect(whereabouts).toMatchObject([{ reason: 'behind-others', ahead: 1 }]);
   });
 
-  it('and a consumed one, for which message its partition is kept', async () => {
+  it('for a consumed message, the message for which its partition is kept', async () => {
     const instance = await withQueue({}, { partitionMessagesMax: 2 });
     const ids = await put(instance, 1);
     const [second] = await put(instance, 1);
@@ -284,7 +294,7 @@ describe('why a message waits is told whether it is traced or not', () => {
     ]);
   });
 
-  it('in a branch in doubt', async () => {
+  it('a branch in doubt', async () => {
     const instance = await withQueue();
     const [id] = await put(instance);
     const session = instance.openSession();
@@ -299,7 +309,7 @@ describe('why a message waits is told whether it is traced or not', () => {
     await instance.xa.rollback(xid);
   });
 
-  it('after a restart, of which the trace knows nothing from before', async () => {
+  it('also after a restart, although the trace has no events from before', async () => {
     const dir = makeFolder();
     const first = await withQueue({}, { dir });
     const [id] = await putTraced(first);
@@ -313,8 +323,8 @@ describe('why a message waits is told whether it is traced or not', () => {
   });
 });
 
-describe('a request that makes no sense', () => {
-  it('is refused with its reason', async () => {
+describe('an invalid request', () => {
+  it('is refused with a typed error', async () => {
     const instance = await withQueue();
     await instance.createQueue({ name: 'plain', kind: 'unsharded' });
     await expect(instance.messageTrace('plain', '100.1')).rejects.toEqual(code('FEATURE_UNSUPPORTED'));

@@ -1,4 +1,4 @@
-/** The memory of the trace: bounded, and honest about what it forgot. */
+/** The memory of the trace is bounded, and counts the events that it has overwritten. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
 import { TraceRing } from '../../src/model/trace-ring.ts';
@@ -15,7 +15,7 @@ function ringOf(eventsMax: number, traceEvery = 64) {
 }
 
 describe('the ring of events', () => {
-  it('keeps the last ones, in order, and counts those that it has overwritten', () => {
+  it('keeps the last events in order, and counts those that it has overwritten', () => {
     const { ring, push } = ringOf(4);
     for (let seq = 1; seq <= 6; seq += 1) push(seq);
     expect(ring).toMatchObject({ recorded: 6, overwritten: 2 });
@@ -26,7 +26,7 @@ describe('the ring of events', () => {
     expect(ring.latest(queue + 1, 2)).toEqual([]);
   });
 
-  it('gives every field back as it was recorded, large numbers too', () => {
+  it('returns every field as it was recorded, large numbers too', () => {
     const { ring } = ringOf(2);
     const seq = 5 * 2 ** 32 + 64;
     const details = {
@@ -56,7 +56,7 @@ describe('the ring of events', () => {
     ]);
   });
 
-  it('has none of the details that an event does not have', () => {
+  it('returns no details that an event does not have', () => {
     const { ring, push } = ringOf(2);
     push(1, 'lost');
     expect(ring.latest(queue, 1)).toMatchObject([
@@ -64,7 +64,7 @@ describe('the ring of events', () => {
     ]);
   });
 
-  it('forgets the oldest messages that were asked for', () => {
+  it('forgets the oldest of the requested messages', () => {
     const { ring } = ringOf(2, 0);
     for (let seq = 1; seq <= limits.tracesAskedMax + 1; seq += 1) ring.ask(queue, { logId: 100, seq });
     expect(ring.traces(queue, { logId: 100, seq: 1 })).toBe(false);
@@ -72,7 +72,7 @@ describe('the ring of events', () => {
     expect(ring.traces(queue + 1, { logId: 100, seq: 2 })).toBe(false);
   });
 
-  it('samples by the number alone, and nothing at a rate of 0', () => {
+  it('samples by the sequence number alone, and nothing at a rate of 0', () => {
     const sampled = (every: number) => (seq: number) =>
       ringOf(2, every).ring.traces(queue, { logId: 100, seq });
     expect([63, 64, 65, 128].filter(sampled(64))).toEqual([64, 128]);
