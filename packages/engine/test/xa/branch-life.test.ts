@@ -1,4 +1,4 @@
-/** The life of a branch, pair by pair: what a call means in each state, and the code that refuses it. */
+/** The life of a branch: for each state and call the next state, or the code with which the call is refused. */
 import { describe, expect, it } from 'vitest';
 import { QueueError } from '../../src/api/errors.ts';
 import { Branch } from '../../src/xa/branch.ts';
@@ -6,7 +6,7 @@ import { type BranchCommand, type BranchState, branchLife } from '../../src/xa/b
 
 const xid = { formatId: 1, gtrid: Buffer.from('transfer 1'), bqual: Buffer.from('a') };
 
-/** One way to each state. */
+/** Commands that bring a branch into each state. */
 const waysTo: Record<BranchState, BranchCommand[]> = {
   nonexistent: [],
   active: ['start'],
@@ -47,7 +47,7 @@ describe('a branch', () => {
     expect(branch.state).toBe(state);
   });
 
-  it('that can only be rolled back says why, whatever else is asked of it', () => {
+  it('that can only be rolled back reports why to every other call', () => {
     const branch = branchIn('rollbackOnly');
     branch.rollbackCode = 'XA_RBTIMEOUT';
     for (const command of ['prepare', 'commit', 'commitOnePhase', 'join', 'resume', 'end'] as const)
@@ -56,7 +56,7 @@ describe('a branch', () => {
     expect(branch.state).toBe('nonexistent');
   });
 
-  it('is in doubt only between its prepare and its end: nothing but the transaction manager ends it then', () => {
+  it('is in doubt only between its prepare and its end, when only the transaction manager can end it', () => {
     const leaving = branchLife.commands.filter(
       (command) => branchLife.find('prepared', command) !== undefined,
     );

@@ -15,7 +15,7 @@ async function openWithQueues(options: Partial<InstanceOptions> = {}): Promise<I
 const xid = xidOf('transfer 1');
 
 describe('two phases', () => {
-  it('show nothing of a prepared branch, and all of it once it is committed', async () => {
+  it('show no effect of a prepared branch, and all of them once it is committed', async () => {
     const instance = await openWithQueues();
     await put(instance, 'orders', 'o1', 'o2');
     const session = await endedBranch(instance, xid, 's1', 's2', 's3');
@@ -30,7 +30,7 @@ describe('two phases', () => {
     expect(await xaOf(session).recover()).toEqual([]);
   });
 
-  it('give everything back at a rollback, to be delivered again', async () => {
+  it('return all messages at a rollback, to be delivered again', async () => {
     const instance = await openWithQueues();
     await put(instance, 'orders', 'o1', 'o2');
     const session = await endedBranch(instance, xid, 's1');
@@ -54,7 +54,7 @@ describe('two phases', () => {
     expect(await takeAll(instance, 'shipments')).toEqual(['s1']);
   });
 
-  it('keep delayed messages until the commit, due as they were enqueued', async () => {
+  it('store delayed messages at the commit', async () => {
     const instance = await openWithQueues();
     const session = instance.openSession();
     await xaOf(session).start(xid);
@@ -66,7 +66,7 @@ describe('two phases', () => {
     expect(instance.queue('shipments')).toMatchObject({ delayed: 1, ready: 0 });
   });
 
-  it('settle receipts: a hold ends with the prepare, whatever its time', async () => {
+  it('end the hold of an acknowledged receipt at the prepare, before its time', async () => {
     const instance = await openWithQueues();
     await put(instance, 'orders', 'o1');
     const session = instance.openSession();
@@ -95,7 +95,7 @@ describe('two phases', () => {
 });
 
 describe('a group', () => {
-  it('has prepares and commits of messages of one partition together', async () => {
+  it('can have prepares and commits with messages of the same partition', async () => {
     const dir = makeFolder();
     const instance = await openInstance({ dir });
     await instance.createQueue({ name: 'orders' });
@@ -126,7 +126,7 @@ describe('a branch in doubt', () => {
     await instance.createQueue({ name: 'shipments' });
     await put(instance, 'orders', 'o1', 'o2', 'o3');
     const other = instance.openSession();
-    expect(text(await other.dequeue('orders'))).toEqual(['o1']); // not the branch's
+    expect(text(await other.dequeue('orders'))).toEqual(['o1']); // This message is not part of the branch.
     const session = await endedBranch(instance, xid, 's1', 's2');
     await xaOf(session).prepare(xid);
     await other.rollback();
@@ -134,7 +134,7 @@ describe('a branch in doubt', () => {
     return openTestInstance({ dir });
   }
 
-  it('is found again after a restart, with its messages held and the others not', async () => {
+  it('is found after a restart, with its messages held and the others ready', async () => {
     const instance = await reopenedInDoubt();
     expect(instance.queue('orders')).toMatchObject({ ready: 1, held: 2 });
     expect(await takeAll(instance, 'orders')).toEqual(['o1']);
@@ -148,18 +148,18 @@ describe('a branch in doubt', () => {
     await expect(xa.commit(found!)).rejects.toEqual(code('XAER_NOTA'));
   });
 
-  it('can be rolled back after a restart: its messages come back', async () => {
+  it('can be rolled back after a restart, which returns its messages', async () => {
     const instance = await reopenedInDoubt();
     await xaOf(instance.openSession()).rollback(xid);
     expect(await takeAll(instance, 'orders')).toEqual(['o1', 'o2', 'o3']);
     expect(await takeAll(instance, 'shipments')).toEqual([]);
     const xa = xaOf(instance.openSession());
-    await xa.start(xid); // the name is free
+    await xa.start(xid); // The xid can be used again.
     await xa.end(xid);
     expect(await xa.prepare(xid)).toBe('read-only');
   });
 
-  it('outlives the queues that it names', async () => {
+  it('can be committed after one of its queues was dropped', async () => {
     const instance = await reopenedInDoubt();
     await instance.dropQueue('orders');
     await xaOf(instance.openSession()).commit(xid);
@@ -168,7 +168,7 @@ describe('a branch in doubt', () => {
 });
 
 describe('a read-only answer', () => {
-  it('leaves nothing behind: no write, and no branch', async () => {
+  it('leaves no branch, and needs no write', async () => {
     const instance = await openWithQueues();
     const { groups } = instance.stats();
     const session = await endedBranch(instance, xid);
@@ -177,7 +177,7 @@ describe('a read-only answer', () => {
     await expect(xaOf(session).commit(xid)).rejects.toEqual(code('XAER_NOTA'));
   });
 
-  it('is given by a branch that leaves its work to another one of its transaction: nine calls', async () => {
+  it('is given by a branch whose work another branch of the transaction takes over: nine calls in all', async () => {
     const instance = await openWithQueues();
     await put(instance, 'orders', 'o1');
     const [first, second] = [xidOf('transfer 1', 'a'), xidOf('transfer 1', 'b')];
@@ -199,14 +199,14 @@ describe('a read-only answer', () => {
     expect(await call(xaOf(two).prepare(second))).toBe('ok');
     await call(xaOf(two).commit(second));
     expect(calls).toBe(9);
-    expect(instance.stats().commits - commits).toBe(2); // the prepare and the commit of the second
+    expect(instance.stats().commits - commits).toBe(2); // Only the prepare and the commit of the second branch are commits.
     expect(instance.queue('orders')).toMatchObject({ held: 0, ready: 0 });
     expect(await takeAll(instance, 'shipments')).toEqual(['s1']);
   });
 });
 
 describe('one phase', () => {
-  it('commits what a branch cannot prepare: a change of the schema', async () => {
+  it('can commit a change of the schema, which cannot be prepared', async () => {
     const instance = await openWithQueues();
     const session = instance.openSession();
     await xaOf(session).start(xid);
@@ -217,7 +217,7 @@ describe('one phase', () => {
     expect((await session.query('SELECT count(*) AS items FROM stock')).rows).toEqual([{ items: 1 }]);
   });
 
-  it('is refused for a prepared branch, and two phases for one that is not', async () => {
+  it('is refused for a prepared branch, as are two phases for an unprepared one', async () => {
     const instance = await openWithQueues();
     const session = await endedBranch(instance, xid, 's1');
     await expect(xaOf(session).commit(xid)).rejects.toEqual(code('XAER_PROTO'));
@@ -262,21 +262,21 @@ describe('what cannot be prepared', () => {
     expect(await takeAll(instance, 'shipments')).toEqual([]);
   });
 
-  it('is refused at once where another file is concerned', async () => {
+  it('is refused at once if it is work in another file', async () => {
     const instance = await openWithQueues();
     await instance.createQueue({ name: 'plain', kind: 'unsharded' });
     const session = instance.openSession();
     await xaOf(session).start(xid);
     expect(() => session.enqueue('plain', { payload: 'p' })).toThrow(code('XA_UNSUPPORTED'));
-    session.enqueue('shipments', { payload: 's1' }); // the branch goes on
+    session.enqueue('shipments', { payload: 's1' }); // The branch continues.
     await xaOf(session).end(xid);
     await xaOf(session).commit(xid, { onePhase: true });
     expect(await takeAll(instance, 'shipments')).toEqual(['s1']);
   });
 });
 
-describe('bad use', () => {
-  it('is answered with the code of the specification, and changes nothing', async () => {
+describe('an invalid call', () => {
+  it('is refused with the code of the specification, and changes nothing', async () => {
     const instance = await openWithQueues();
     const [session, other] = [instance.openSession(), instance.openSession()];
     const xa = xaOf(session);
@@ -306,7 +306,7 @@ describe('bad use', () => {
     expect(xaCodes.XAER_PROTO).toBe(-6);
   });
 
-  it('a branch on an instance that has ended is out of reach: XAER_RMFAIL', async () => {
+  it('about a branch on a closed instance is refused with XAER_RMFAIL', async () => {
     const instance = await openWithQueues();
     const session = await endedBranch(instance, xid, 's1');
     await instance.close();
@@ -317,7 +317,7 @@ describe('bad use', () => {
 });
 
 describe('a session', () => {
-  it('suspends a branch and resumes it; only that session may', async () => {
+  it('suspends a branch, which only that session may resume', async () => {
     const instance = await openWithQueues();
     const [session, other] = [instance.openSession(), instance.openSession()];
     const xa = xaOf(session);
@@ -337,7 +337,7 @@ describe('a session', () => {
     expect(await takeAll(instance, 'shipments')).toEqual(['s1', 's2']);
   });
 
-  it('joins a branch that another one has ended', async () => {
+  it('joins a branch that another session has ended', async () => {
     const instance = await openWithQueues();
     const session = await endedBranch(instance, xid, 's1');
     await session.close();
@@ -350,7 +350,7 @@ describe('a session', () => {
     expect(await takeAll(instance, 'shipments')).toEqual(['s1', 's2']);
   });
 
-  it('that closes takes with it the branches that it works in or has suspended, not those that it ended', async () => {
+  it('rolls back its active and suspended branches when it is closed, and not those that it has ended', async () => {
     const instance = await openWithQueues();
     await put(instance, 'orders', 'o1');
     const [ended, suspended, active] = ['ended', 'suspended', 'active'].map((name) => xidOf(name));
@@ -366,7 +366,7 @@ describe('a session', () => {
     expect(await takeAll(instance, 'orders')).toEqual(['o1']);
   });
 
-  it('ends a branch with failure: it can only be rolled back, and its messages are ready at once', async () => {
+  it('can end a branch as failed, which can then only be rolled back, and whose messages are ready at once', async () => {
     const instance = await openWithQueues();
     await put(instance, 'orders', 'o1');
     const session = instance.openSession();
@@ -375,6 +375,6 @@ describe('a session', () => {
     await xaOf(session).end(xid, 'fail');
     expect(await takeAll(instance, 'orders')).toEqual(['o1']);
     await expect(xaOf(session).prepare(xid)).rejects.toEqual(code('XA_RBROLLBACK'));
-    await expect(xaOf(session).prepare(xid)).rejects.toEqual(code('XAER_NOTA')); // told once
+    await expect(xaOf(session).prepare(xid)).rejects.toEqual(code('XAER_NOTA')); // The reason is reported once.
   });
 });

@@ -1,4 +1,4 @@
-/** Participants that never answer: the coordinator gives a call up after `xaCallMsMax`, in simulated time. */
+/** The coordinator gives up a call to a participant that does not answer after `xaCallMsMax`, in simulated time. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
 import type { XaResource } from '../../src/api/xa.ts';
@@ -12,7 +12,7 @@ import { code } from './support.ts';
 type Participant = 'one' | 'two';
 type Call = 'prepare' | 'commit' | 'recover';
 
-/** Two instances with a coordinator of the first one, to which participants answer unless the test says that they do not. */
+/** Two instances with a coordinator on the first one. Participants answer except for calls in `hanging`. */
 function openTwo() {
   const scheduler = new Scheduler();
   const chance = new Chance(1);
@@ -32,7 +32,7 @@ function openTwo() {
     simulated.open();
     return simulated;
   }) as [SimulatedInstance, SimulatedInstance];
-  /** Calls that are not answered. */
+  /** Calls that participants do not answer. */
   const hanging = new Set<`${Participant} ${Call}`>();
   const resourceOf = (name: Participant, { opening }: SimulatedInstance): XaResource => {
     const { branches } = opening!.parts;
@@ -58,7 +58,7 @@ function openTwo() {
     ports,
   });
 
-  /** Lets simulated time pass until the call has ended; returns how it ended, and how long that took. */
+  /** Lets simulated time pass until the call has ended; returns its error or 'done', and how long it took. */
   async function finish(call: Promise<unknown>): Promise<{ how: unknown; tookMs: number }> {
     const startedMs = scheduler.nowMs;
     let ended: { how: unknown } | undefined;
@@ -78,7 +78,7 @@ function openTwo() {
     scheduler.moveTo(untilMs);
   }
 
-  /** Enqueues a message on each instance, and commits. */
+  /** Enqueues a message on each instance and commits. */
   async function transact(): Promise<{ how: unknown; tookMs: number }> {
     const transaction = coordinator.begin();
     for (const [name, instance] of [['one', one] as const, ['two', two] as const]) {
@@ -104,14 +104,14 @@ function openTwo() {
   return { one, two, coordinator, decisions: parts.decisions, hanging, transact, finish, advance, takeAll };
 }
 
-/** That long, and what answers of the disk take besides. */
+/** Expects the limit, plus some time for answers of the disk. */
 function expectGivenUp(tookMs: number): void {
   expect(tookMs).toBeGreaterThanOrEqual(limits.xaCallMsMax);
   expect(tookMs).toBeLessThan(limits.xaCallMsMax + 1_000);
 }
 
 describe('a participant that does not answer within xaCallMsMax', () => {
-  it('to its prepare: the transaction is rolled back everywhere, and its caller told', async () => {
+  it('to its prepare: the transaction is rolled back everywhere, and its caller gets an error', async () => {
     const { one, two, hanging, transact, takeAll, finish, coordinator } = openTwo();
     hanging.add('two prepare');
     const { how, tookMs } = await transact();
@@ -122,7 +122,7 @@ describe('a participant that does not answer within xaCallMsMax', () => {
     expect(await finish(coordinator.resolve())).toMatchObject({ how: 'done' });
   });
 
-  it('to its commit: the transaction is committed, and its branch when it answers again', async () => {
+  it('to its commit: the transaction is committed, and its branch once it answers again', async () => {
     const { one, two, decisions, hanging, transact, takeAll, advance } = openTwo();
     hanging.add('two commit');
     const { how, tookMs } = await transact();
@@ -130,11 +130,11 @@ describe('a participant that does not answer within xaCallMsMax', () => {
     expectGivenUp(tookMs);
     expect([await takeAll(one), await takeAll(two), decisions.all.length]).toEqual([['of one'], [], 1]);
     hanging.clear();
-    await advance(limits.xaResolveMs + 1_000); // it tries again by itself
+    await advance(limits.xaResolveMs + 1_000); // The coordinator retries by itself.
     expect([await takeAll(two), decisions.all]).toEqual([['of two'], []]);
   });
 
-  it('to the question for its branches: those of others are resolved all the same', async () => {
+  it('to the request for its branches in doubt: the branches of other participants are resolved nevertheless', async () => {
     const { one, two, coordinator, decisions, hanging, transact, takeAll, finish } = openTwo();
     hanging.add('one commit').add('two commit');
     await transact();
@@ -144,7 +144,7 @@ describe('a participant that does not answer within xaCallMsMax', () => {
     const { how, tookMs } = await finish(coordinator.resolve());
     expect(how).toBe('done');
     expectGivenUp(tookMs);
-    // The decision stays until it is known that no branch is left.
+    // The decision is kept until it is known that no branch is left.
     expect([await takeAll(one), await takeAll(two), decisions.all.length]).toEqual([['of one'], [], 1]);
   });
 });

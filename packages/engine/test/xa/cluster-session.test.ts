@@ -1,4 +1,4 @@
-/** Branches of a session over a whole cluster: which instance they are on, and how they are found. */
+/** Branches of a session over a whole cluster: on which instance they are, and how they are found. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ describe('a session over a cluster', () => {
   const createQueue = () => client.createQueue({ name: 'orders', forwarding: false });
   const dropQueue = () => client.dropQueue('orders');
 
-  it('works in a branch on one instance, and ends it there', async () => {
+  it('does all work of a branch on one instance', async () => {
     await createQueue();
     onTestFinished(dropQueue);
     const session = client.openSession();
@@ -84,7 +84,7 @@ describe('a session over a cluster', () => {
     expect(await takeAll(instances[1], 'orders')).toEqual(['of 2']);
   });
 
-  it('finds branches of other sessions on whichever instance they are, and joins them', async () => {
+  it('finds and joins branches of other sessions on any instance', async () => {
     await createQueue();
     onTestFinished(dropQueue);
     for (const instance of instances) {
@@ -108,7 +108,7 @@ describe('a session over a cluster', () => {
     expect(await takeAll(instances[1], 'orders')).toEqual(['joined', 'of 2']);
   });
 
-  it('does not say that a branch is done while an instance that may have it does not answer', async () => {
+  it('does not report a branch as unknown while an instance that may have it does not answer', async () => {
     const dir = makeFolder();
     const sessions: RemoteSession[] = [];
     for (const instance of [1, 2]) {
@@ -133,6 +133,6 @@ describe('a session over a cluster', () => {
     await expect(branches.recover()).rejects.toEqual(code('XAER_RMFAIL'));
     await branches.start(xid);
     await branches.end(xid);
-    expect(await branches.prepare(xid)).toBe('read-only'); // one that it has started itself
+    expect(await branches.prepare(xid)).toBe('read-only'); // The instance of a branch that it has started itself is known.
   });
 });

@@ -57,7 +57,7 @@ describe('a transaction on two instances', () => {
     await expect(transaction.commit()).rejects.toEqual(code('XAER_PROTO'));
   });
 
-  it('rolls back in the middle of its work, and the sessions are free', async () => {
+  it('can be rolled back during its work, after which its sessions can be used', async () => {
     const [one, two] = await openTwo();
     await put(one, 'orders', 'o1');
     const { transaction, consumer } = await moveOrder(one, two);
@@ -67,16 +67,16 @@ describe('a transaction on two instances', () => {
     expect(await takeAll(two, 'shipments')).toEqual([]);
   });
 
-  it('costs one prepared branch and no decision if the other one was only read', async () => {
+  it('needs no group on an instance whose branch only read', async () => {
     const [one, two] = await openTwo();
-    const { transaction } = await moveOrder(one, two); // there is no order
+    const { transaction } = await moveOrder(one, two); // The queue has no order.
     const before = one.stats().groups;
     await transaction.commit();
     expect(one.stats().groups).toBe(before);
     expect(await takeAll(two, 'shipments')).toEqual(['shipment of undefined']);
   });
 
-  it('with one branch commits in one phase', async () => {
+  it('commits in one phase if it has one branch', async () => {
     const [one] = await openTwo();
     const transaction = one.coordinator({ one: one.xa }).begin();
     const session = one.openSession();
@@ -87,7 +87,7 @@ describe('a transaction on two instances', () => {
     expect(one.stats().commits).toBe(commits + 1);
   });
 
-  it('is decided although a participant fails before it is told, and is committed there when it is back', async () => {
+  it('is committed even if a participant fails before its commit, and there once it is reopened', async () => {
     const dir = makeFolder();
     const one = await openTestInstance({ dir });
     await one.createQueue({ name: 'orders' });
@@ -98,7 +98,7 @@ describe('a transaction on two instances', () => {
     const participant = {
       prepare: (xid: Parameters<Instance['xa']['prepare']>[0]) => current.xa.prepare(xid),
       commit: async (xid: Parameters<Instance['xa']['commit']>[0]) => {
-        if (current === two) await two.close(); // at the moment when it is to commit
+        if (current === two) await two.close(); // The participant fails when it is to commit.
         return current.xa.commit(xid);
       },
       rollback: (xid: Parameters<Instance['xa']['rollback']>[0]) => current.xa.rollback(xid),
@@ -117,7 +117,7 @@ describe('a transaction on two instances', () => {
 });
 
 describe('two coordinators of one instance', () => {
-  it('leave the transactions of each other alone, and give no name twice', async () => {
+  it('do not resolve each other’s transactions, and never use the same xid', async () => {
     const [one, two] = await openTwo();
     await put(one, 'orders', 'o1');
     let prepared: () => void = () => undefined;
@@ -152,8 +152,8 @@ describe('two coordinators of one instance', () => {
   });
 });
 
-describe('a coordinator that begins', () => {
-  /** Two branches are prepared, and then the process of the coordinator's instance ends. */
+describe('a new coordinator', () => {
+  /** Prepares two branches, and reopens the coordinator's instance before the decision. */
   async function inDoubt(): Promise<[Instance, Instance]> {
     const dir = makeFolder();
     const one = await openInstance({ dir });
@@ -171,7 +171,7 @@ describe('a coordinator that begins', () => {
     await one.close();
     return [await openTestInstance({ dir }), two];
 
-    /** It prepares, and its answer is lost. */
+    /** Prepares the branch, but never answers. */
     async function endless(xid: Parameters<Instance['xa']['prepare']>[0]): Promise<never> {
       await two.xa.prepare(xid);
       return new Promise<never>(() => undefined);
@@ -185,7 +185,7 @@ describe('a coordinator that begins', () => {
     forget: instance.xa.forget.bind(instance.xa),
   });
 
-  it('rolls back what was not decided: abort is presumed', async () => {
+  it('rolls back branches without a decision: abort is presumed', async () => {
     const [one, two] = await inDoubt();
     const resolved = await coordinate(one, two).resolve();
     expect(resolved.map(({ participant, outcome }) => [participant, outcome]).sort()).toEqual([
@@ -196,7 +196,7 @@ describe('a coordinator that begins', () => {
     expect(await takeAll(two, 'shipments')).toEqual([]);
   });
 
-  it('leaves the branches of other transaction managers alone, and those of another instance', async () => {
+  it('does not resolve branches of other transaction managers or of a coordinator on another instance', async () => {
     const [one, two] = await inDoubt();
     const session = two.openSession();
     await xaOf(session).start(xidOf('foreign'));
@@ -212,7 +212,7 @@ describe('a coordinator that begins', () => {
 });
 
 describe('a transaction of branches of one participant', () => {
-  it('takes nine calls: the first branch leaves its work to the second', async () => {
+  it('takes nine calls, as the second branch takes over the work of the first', async () => {
     const [one] = await openTwo();
     await put(one, 'orders', 'o1');
     const counted = countCalls(one);
@@ -230,7 +230,7 @@ describe('a transaction of branches of one participant', () => {
     expect(one.queue('orders')).toMatchObject({ held: 0, ready: 0 });
   });
 
-  it('takes ten on two instances, each with work in its own file', async () => {
+  it('takes ten calls on two instances, each with work in its own file', async () => {
     const [one, two] = await openTwo();
     await put(one, 'orders', 'o1');
     const [first, second] = [countCalls(one), countCalls(two)];

@@ -1,13 +1,13 @@
 /**
- * Every point of a distributed transaction × who crashes × a second crash in the recovery: the instances agree in all. The
- * points are all events of the transaction, so between any two steps of anyone.
+ * Every point of a distributed transaction × every set of crashing instances × a second crash in the recovery: the instances always
+ * agree. The points are all events of the transaction, and so between any two steps.
  */
 import { describe, expect, it } from 'vitest';
 import { drawnSeed, isCheck, isTorture } from '../random.ts';
 import type { PlantedBug } from './crash-node.ts';
 import { CrashRun, type CrashRunOptions, type Role } from './crash-run.ts';
 
-/** Points that must have been met, or the matrix has a hole. */
+/** Points that the runs must reach, since otherwise the matrix has a hole. */
 const points = [
   'after one start',
   'after both starts',
@@ -24,7 +24,7 @@ const points = [
   'before the forget',
 ];
 
-/** The same where the second branch has shipped its work to the first one's instance, which is the home of both. */
+/** The same if the second branch ships its work to the instance of the first one, which is the home instance. */
 const pointsOfShipped = [
   'after one start',
   'after both starts',
@@ -60,19 +60,19 @@ async function run(options: CrashRunOptions) {
 
 const none = Number.POSITIVE_INFINITY;
 const seedCount = isTorture ? 20 : 2;
-/** Seeds draw other delays of the disks, and so other orders of the same steps. */
+/** Each seed draws other delays of the disks, and so another order of the same steps. */
 const seeds = Array.from({ length: seedCount }, (_, index) => drawnSeed * 100 + index);
-/** For what differs from other runs by a step or two. */
+/** Seeds of runs that differ from others only by a step or two. */
 const fewSeeds = isTorture ? seeds : seeds.slice(-1);
 
-/** Of the events of a recovery one in so many is tried, another for each point of the first crash. */
+/** One in so many events of a recovery is tried, other ones for each point of the first crash. */
 const recoveryStride = isTorture ? 3 : isCheck ? 24 : 16;
 
 describe.each([
   ['with decisions of an instance of its own', false],
   ['with decisions of a participant', true],
 ])('a coordinator %s', (_where, shared) => {
-  it('commits where nothing crashes', async () => {
+  it('commits if nothing crashes', async () => {
     for (const seed of seeds)
       expect(await run({ seed, shared, roles: [], crashAt: none })).toMatchObject({ committed: true });
   });
@@ -82,7 +82,7 @@ describe.each([
     async (_who, roles) => {
       const met = await crashEverywhere({ shared, roles });
       for (const point of points) expect([...met.keys()], point).toContain(point);
-      // A decision that is on disk is never undone, and one that is not was none.
+      // A decision counts exactly if it is on disk.
       expect([...(met.get('between the commits') ?? [])]).toEqual([true]);
       expect([...(met.get('before the forget') ?? [])]).toEqual([true]);
       expect([...(met.get('after the work of out 1') ?? [])]).toEqual([false]);
@@ -91,8 +91,8 @@ describe.each([
 });
 
 /**
- * Crashes at each event of the transaction, and again at some events of the recovery, others for each point. Returns the
- * points that were met, with the outcomes.
+ * Crashes at each event of the transaction, and again at some events of the recovery, other ones for each point. Returns the reached
+ * points with the outcomes.
  */
 async function crashEverywhere(
   options: Omit<CrashRunOptions, 'seed' | 'crashAt'>,
@@ -116,7 +116,7 @@ async function crashEverywhere(
 }
 
 describe('tightly coupled branches', () => {
-  it('commit where nothing crashes', async () => {
+  it('commit if nothing crashes', async () => {
     for (const seed of seeds)
       for (const shippable of [true, false])
         expect(await run({ seed, tight: true, shippable, roles: [], crashAt: none })).toMatchObject({
@@ -127,7 +127,7 @@ describe('tightly coupled branches', () => {
   it.each(everyone)(
     'of which one ships its work, and a crash of %s at any point: all or nothing',
     async (_who, roles) => {
-      // More seeds: the second branch asks who commits its work before the home instance has prepared it, and afterwards.
+      // With these seeds the second branch asks which branch commits its work both before and after the prepare at the home instance.
       const bothOrders = seeds.flatMap((seed) => [seed, seed + 50]);
       const met = await crashEverywhere({ tight: true, shippable: true, roles }, bothOrders);
       for (const point of pointsOfShipped) expect([...met.keys()], point).toContain(point);
@@ -161,9 +161,9 @@ describe('tightly coupled branches', () => {
     ['the home instance leaves out what was shipped', true],
     ['shipped work counts as taken and is dropped', false],
     ['shipped work counts as taken and is dropped', true],
-    // Statements that both keep cannot run twice: the other instance has no tables, and refuses them.
+    // This bug does not show with statements: the other instance has no tables and refuses them.
     ['shipped work is kept by both instances', false],
-  ])('that have a bug are found out: %s, with statements: %s', async (bug, shipsRows) => {
+  ])('with a planted bug are noticed: %s, with statements: %s', async (bug, shipsRows) => {
     const failures: string[] = [];
     for (let seed = 0; seed < 20; seed += 1)
       await run({ seed, roles: [], crashAt: none, bug, tight: true, shippable: true, shipsRows }).catch(
@@ -173,7 +173,7 @@ describe('tightly coupled branches', () => {
   });
 });
 
-describe('branches that are prepared and committed over the other instance, which passes the calls on', () => {
+describe('branches that are prepared and committed by calls to the other instance, which passes them on,', () => {
   it.each(everyone)('and a crash of %s at any point: all or nothing', async (_who, roles) => {
     const met = await crashEverywhere({ passedOn: true, roles }, fewSeeds);
     for (const point of points) expect([...met.keys()], point).toContain(point);
@@ -194,7 +194,7 @@ describe('branches that are prepared and committed over the other instance, whic
   it.each<PlantedBug>([
     'a prepare that is passed on is answered before it is carried out',
     'a commit that is passed on is not carried out',
-  ])('that have a bug are found out: %s', async (bug) => {
+  ])('with a planted bug are noticed: %s', async (bug) => {
     const failures: string[] = [];
     for (let crashAt = 0; crashAt < 60 && failures.length === 0; crashAt += 1)
       await run({ seed: seeds[0]!, roles: ['second'], crashAt, bug, passedOn: true }).catch((error: Error) =>

@@ -1,10 +1,10 @@
-/** One instance of a crash run, as it is reached from outside: calls fail or hang at a crash, and bugs can be planted. */
+/** One instance of a crash run, called from outside: its calls fail or hang at a crash, and bugs can be planted. */
 import { QueueError } from '../../src/api/errors.ts';
 import type { Session } from '../../src/api/session.ts';
 import type { XaBranchPlace, XaCommitOptions, XaResource, XaStartOptions, Xid } from '../../src/api/xa.ts';
 import type { Opening, SimulatedInstance } from '../simulator/simulated-instance.ts';
 
-/** To see that the checks find what they should. */
+/** Bugs with which tests show that the checks work. */
 export type PlantedBug =
   | 'the decision is not written'
   | 'a branch says that it is prepared before it is on disk'
@@ -24,8 +24,8 @@ export interface Application {
 }
 
 /**
- * The branches of a node, as the application reaches them: at the node itself, or `through` another one, which passes the calls on.
- * The calls of a process that has ended are not made.
+ * The branches of a node for the application, which calls the node itself, or `through` another one that passes the calls on. Calls of
+ * an application whose process has ended are not made.
  */
 export function resourceOf(node: Node, application: Application, through = node): XaResource {
   const call = <T>(make: () => Promise<T>): Promise<T> =>
@@ -41,7 +41,7 @@ export function resourceOf(node: Node, application: Application, through = node)
   };
 }
 
-/** One instance, and the sessions and calls of those that reach it from outside. */
+/** One instance with its sessions and calls from outside. */
 export class Node {
   readonly simulated: SimulatedInstance;
   #onKilled: ((error: QueueError) => void)[] = [];
@@ -51,8 +51,8 @@ export class Node {
   readonly #onTheWay: () => Promise<void>;
 
   /**
-   * `hangs`: whether a call that is under way at a crash is never answered, instead of failing with the connection. `onTheWay`: while a
-   * prepare is on its way to the instance, so that prepares arrive in any order.
+   * `hangs` draws whether a call that is under way at a crash is never answered, instead of failing with the connection. `onTheWay`
+   * delays a prepare on its way to the instance, so that prepares arrive in any order.
    */
   constructor(
     simulated: SimulatedInstance,
@@ -89,7 +89,7 @@ export class Node {
     if (this.#bug === 'shipped work is kept by both instances') shipped.prepareShipped = () => 'not taken';
   }
 
-  /** A call that ends with the opening that it was made in. */
+  /** A call that ends when its opening of the instance ends. */
   reach<T>(call: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (!this.#hangs()) this.#onKilled.push(reject);

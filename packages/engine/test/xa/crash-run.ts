@@ -1,7 +1,7 @@
 /**
- * One distributed transaction over simulated instances, with a crash at one event of it and a second one at an event of the
- * recovery. The transaction consumes a message, enqueues one and changes a row on each of two instances, or ships what it enqueues on
- * the second one to the first; afterwards either all of that has happened or nothing, and no row is locked.
+ * One distributed transaction over simulated instances, with a crash at one of its events and a second one at an event of the recovery.
+ * The transaction consumes a message, enqueues one and changes a row on each of two instances, or ships what it enqueues on the second
+ * one to the first. Afterwards all of it has happened or nothing, and no row is locked.
  */
 import { QueueError } from '../../src/api/errors.ts';
 import type { Session } from '../../src/api/session.ts';
@@ -16,42 +16,42 @@ import { simulatedQueues } from '../simulator/simulated-queues.ts';
 import { expectThat } from '../simulator/simulation-failure.ts';
 import { type Application, Node, type PlantedBug, resourceOf } from './crash-node.ts';
 
-/** The instances, by what they are in the transaction. */
+/** The roles of instances in the transaction. */
 export type Role = 'coordinator' | 'first' | 'second';
 
 export interface CrashRunOptions {
   bug?: PlantedBug;
   seed: number;
-  /** Whose instances crash. */
+  /** The roles of the instances that crash. */
   roles: readonly Role[];
-  /** Before the event of this number since the transaction began; past the last one there is no crash. */
+  /** The crash comes before the event of this number since the transaction began, and not at all if there are fewer. */
   crashAt: number;
-  /** The same since the recovery began. */
+  /** The number of the event of the recovery before which the second crash comes. */
   crashAgainAt?: number;
-  /** The coordinator's decisions are stored with the first participant. */
+  /** Whether the coordinator stores its decisions in the file of the first participant. */
   shared?: boolean;
-  /** The branches are tightly coupled, and the first one's instance is their home. */
+  /** Whether the branches are tightly coupled, with the instance of the first one as home instance. */
   tight?: boolean;
-  /** Each branch is prepared and committed by a call to the other one's instance, which passes it on. */
+  /** Whether each branch is prepared and committed by calls to the instance of the other one, which passes them on. */
   passedOn?: boolean;
-  /** The second branch only enqueues, so that it can ship its work. */
+  /** Whether the second branch only enqueues, so that it can ship its work. */
   shippable?: boolean;
-  /** It changes a row too, of the first one's tables: the instances are of one folder. */
+  /** Whether the second branch also changes a row in the tables of the first instance, as in one folder. */
   shipsRows?: boolean;
 }
 
 export interface CrashRunResult {
-  /** Where the transaction was when it crashed: see `pointOf`. */
+  /** The point that the transaction had reached at the crash: see `pointOf`. */
   point: string;
   committed: boolean;
-  /** Events of the transaction, and of the recovery. */
+  /** Numbers of events of the transaction and of the recovery. */
   events: number;
   recoveryEvents: number;
 }
 
-/** More than the time that a branch has until it is prepared. */
+/** Longer than the time limit of an unprepared branch. */
 const expiredMs = 130_000;
-/** More than the time after which a coordinator gives a call up. */
+/** Longer than the time after which a coordinator gives up a call. */
 const settledMs = 25_000;
 
 export class CrashRun {
@@ -79,7 +79,7 @@ export class CrashRun {
     const chance = this.#chance;
     const simulated = new SimulatedInstance({
       instance,
-      instances: [instance], // nothing is forwarded
+      instances: [instance], // With one instance nothing is forwarded.
       scheduler: this.#scheduler,
       chance,
       network: this.#network,
@@ -117,7 +117,7 @@ export class CrashRun {
       },
     );
 
-    void Promise.allSettled(this.#sessions.map((session) => session.close())); // the connections of whoever has crashed
+    void Promise.allSettled(this.#sessions.map((session) => session.close())); // The connections of the crashed application end.
     const { coordinator } = this.#nodes;
     this.#application.isAlive = false;
     const recovery = this.#newCoordinator(coordinator);
@@ -135,7 +135,7 @@ export class CrashRun {
       () => isResolved,
       () => this.#crash(),
     );
-    await this.#advance(expiredMs); // branches that were never prepared
+    await this.#advance(expiredMs); // Branches that were never prepared expire.
     await this.#finish(this.#newCoordinator(coordinator).resolve());
     return { point, committed: await this.#verify(), events, recoveryEvents };
   }
@@ -162,7 +162,7 @@ export class CrashRun {
   async #transact(): Promise<void> {
     const { first, second, coordinator } = this.#nodes;
     const { ports } = coordinator.opening;
-    // The application runs in the coordinator's process, and ends with it.
+    // The application runs in the process of the coordinator and ends with it.
     const roundTrip = () => new Promise<void>((resolve) => void ports.after(1, resolve));
     const coupling = this.#options.tight === true ? 'tight' : 'loose';
     const application = this.#application;
@@ -194,7 +194,7 @@ export class CrashRun {
       this.#told = 'committed';
     } catch (error) {
       this.#told = isUnknown(error) ? 'unknown' : 'rolled back';
-      // The application gives up; what it may not do any more is refused.
+      // The application gives up. Its rollback is refused if it comes too late.
       await this.#transaction.rollback().catch(() => undefined);
     }
   }
@@ -203,7 +203,7 @@ export class CrashRun {
     return this.#told !== undefined;
   }
 
-  /** Runs events until all is over; `at` is called before the event of number `atEvent`. Returns how many events ran. */
+  /** Runs events until `isOver`, and calls `at` before the event of number `atEvent`. Returns the number of events. */
   async #runEvents(atEvent: number, isOver: () => boolean, at: () => void): Promise<number> {
     const untilMs = this.#scheduler.nowMs + settledMs;
     let events = 0;
@@ -213,7 +213,7 @@ export class CrashRun {
         at();
         await drainPromises();
       }
-      if (!this.#scheduler.runNext(untilMs)) break; // its coordinator has crashed
+      if (!this.#scheduler.runNext(untilMs)) break; // The transaction never ends if its coordinator has crashed.
       await drainPromises();
     }
     return events;
@@ -242,7 +242,7 @@ export class CrashRun {
     return result;
   }
 
-  /** Where the transaction is, by what its files have: written, or synced. */
+  /** The point that the transaction has reached, from the written and the synced content of the files. */
   #pointOf(): string {
     if (this.#progress !== 'ended') return this.#progress;
     if (this.#options.shippable === true) return this.#pointOfShipped();
@@ -269,7 +269,7 @@ export class CrashRun {
 
   #wasDecided = false;
 
-  /** The same where one branch has the work of both. */
+  /** The same if one branch has the work of both. */
   #pointOfShipped(): string {
     const { file, opening } = this.#nodes.first.simulated;
     const isWritten = file.tables.preparedBranches.size > 0;
@@ -284,7 +284,7 @@ export class CrashRun {
     return branches.size > 0 ? 'after the shipping' : 'after the read-only answer, before the prepare';
   }
 
-  /** Whether the transaction was committed. Throws a `SimulationFailure` if that is not the same everywhere. */
+  /** Returns whether the transaction was committed. Throws a `SimulationFailure` if the instances do not agree. */
   async #verify(): Promise<boolean> {
     const left = [await this.#takeAll(this.#nodes.first), await this.#takeAll(this.#nodes.second)];
     const seen = JSON.stringify(left);
@@ -337,7 +337,7 @@ export class CrashRun {
       }
     }
     await this.#finish(session.commit());
-    await this.#finish(addTo(node, 0)); // nothing of it is locked
+    await this.#finish(addTo(node, 0)); // This waits for ever if a row is locked.
     return [...payloads.sort(), String(node.simulated.file.tables.balances.get(1))];
   }
 }

@@ -1,4 +1,4 @@
-/** The home instance of a tightly coupled transaction in a process that is stopped, resumed, killed and replaced. */
+/** The process of the home instance of tightly coupled transactions is stopped, resumed, killed and replaced. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
@@ -20,7 +20,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-it('a home instance that hangs, is killed or is replaced hangs nobody', { timeout: 60_000 }, async () => {
+it('no call hangs when the home instance hangs, is killed or is replaced', { timeout: 60_000 }, async () => {
   const dir = makeFolder();
   const two = await openTestInstance({ dir, instance: 2 });
   await two.createQueue({ name: 'shipments', forwarding: false });
@@ -49,7 +49,7 @@ it('a home instance that hangs, is killed or is replaced hangs nobody', { timeou
   await expect(xaOf(session).start(xidOf('t5'), tight)).rejects.toEqual(code('XAER_RMFAIL'));
   await startHome(dir);
   await expect.poll(() => endedBranch('t5').catch(String)).toBeUndefined();
-  expect(await two.xa.prepare(xidOf('t5'))).toBe('ok'); // its home has no branch of the transaction
+  expect(await two.xa.prepare(xidOf('t5'))).toBe('ok'); // The home instance has no branch of this transaction.
   await two.xa.commit(xidOf('t5'));
   await put(two, 'shipments', 'local');
   expect(await takeAll(two, 'shipments')).toEqual(['local', 't5']);

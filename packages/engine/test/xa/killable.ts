@@ -13,7 +13,7 @@ export class Killable {
   readonly #reached: 'own' | 'other';
   #child: ChildProcess | undefined;
 
-  /** `reached`: where a coordinator calls a branch, at its own instance or the other one, which passes the calls on. */
+  /** `reached` tells whether a coordinator calls the instance of a branch or the other one, which passes the calls on. */
   constructor(dir: string, role: Role, reached: 'own' | 'other') {
     this.#dir = dir;
     this.#role = role;
@@ -24,7 +24,7 @@ export class Killable {
     return this.launch([]).serving;
   }
 
-  /** Starts it to stop at the first of these points that it reaches: while it opens and recovers, or later. */
+  /** Starts the process, which stops at the first of these points that it reaches, in its recovery or later. */
   launch(points: readonly Point[]): { serving: Promise<unknown>; stopped: Promise<unknown> } {
     const args = [this.#dir, String(numberOf[this.#role]), this.#reached, ...points];
     const child = fork(new URL('./point-process.ts', import.meta.url), args, {
@@ -35,7 +35,7 @@ export class Killable {
     return { serving: this.#receive('serving'), stopped: once(this.#channel, 'data') };
   }
 
-  /** Rejects if the process ends first. */
+  /** Resolves with the next message of the type. Rejects if the process ends before. */
   #receive<T extends FromPointProcess['type']>(type: T): Promise<FromPointProcess & { type: T }> {
     const child = this.#child!;
     return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ export class Killable {
     return this.#child!.stdio[4] as Duplex;
   }
 
-  /** Resolves once it will stop at the first of these points that it reaches, with a promise for when it has. */
+  /** Lets the process stop at the first of these points that it reaches. Resolves once it is armed, with a promise for the stop. */
   async arm(points: readonly Point[]): Promise<{ stopped: Promise<unknown> }> {
     const stopped = once(this.#channel, 'data');
     const armed = this.#receive('armed');
@@ -77,7 +77,7 @@ export class Killable {
     expect((await ended)[1]).toBe('SIGKILL');
   }
 
-  /** The coordinator runs a transaction. Resolves with what its application is told; `unknown` if it is killed before. */
+  /** Lets the coordinator run a transaction. Resolves with the outcome that its application gets, or `unknown` if it is killed before. */
   async transact(work: TransactionWork): Promise<string> {
     const told = this.#receive('told').then(
       ({ how }) => how,

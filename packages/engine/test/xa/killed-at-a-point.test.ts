@@ -1,9 +1,9 @@
 /**
- * Processes of a distributed transaction are killed at each labelled point of it: its coordinator, the instances of its branches,
- * and several at once; then any one of them once more in the recovery, where it ends a branch. Branches are tightly coupled, with
- * messages or with statements too that are shipped to the home instance, or both have work of their own. Afterwards all of it has
- * happened or nothing, and that is what the application was told, which runs in the coordinator's process. A process that dies loses no
- * write, synced or not: what a lost sync does is for the simulator (`crash-matrix.test.ts`).
+ * The processes of a distributed transaction are killed at each of its labelled points: the coordinator, the instances of its branches,
+ * and several at once. Then any one of them is killed again in the recovery, when it ends a branch. The branches are tightly coupled and
+ * ship messages, or also statements, to the home instance, or both have work of their own. Afterwards all of it has happened or nothing,
+ * as the application was told, which runs in the process of the coordinator. A killed process loses no write, synced or not. Lost
+ * writes are tried in simulations (`crash-matrix.test.ts`).
  */
 import { expect, it, onTestFinished } from 'vitest';
 import { connect } from '../../src/index.ts';
@@ -28,7 +28,7 @@ interface Cluster {
   clients: TransactionPlace['clients'];
 }
 
-/** `reached`: where the coordinator calls a branch, at its own instance or the other one, which passes the calls on. */
+/** `reached` tells whether the coordinator calls the instance of a branch or the other one, which passes the calls on. */
 async function openCluster(reached: 'own' | 'other'): Promise<Cluster> {
   const dir = makeFolder();
   const third = await openTestInstance({ dir, instance: numberOf.coordinator });
@@ -52,7 +52,7 @@ async function openCluster(reached: 'own' | 'other'): Promise<Cluster> {
   return { processes, clients };
 }
 
-/** Whether the transaction was committed. Throws if that is not so everywhere. */
+/** Resolves with whether the transaction was committed. Throws if the instances do not agree. */
 async function verify({ clients }: Cluster, { name, insertsAt }: TransactionWork): Promise<boolean> {
   const { home, shipping } = clients;
   const inDoubt = async () => [...(await home.xa.recover()), ...(await shipping.xa.recover())];
@@ -61,7 +61,7 @@ async function verify({ clients }: Cluster, { name, insertsAt }: TransactionWork
   const shipments = [...(await takeAll(home, 'shipments')), ...(await takeAll(shipping, 'shipments'))];
   const inserted = await rows(home, 'SELECT name FROM shipped');
   const committed = shipments.length === 1;
-  // What an unprepared branch held comes back when its session has ended, or its time is over.
+  // Messages of an unprepared branch are returned when its session has ended or its time limit is over.
   const [order] = await consumer.dequeue('orders', { waitMs: committed ? 0 : 10_000 });
   await consumer.commit();
   await consumer.close();
@@ -76,12 +76,12 @@ async function verify({ clients }: Cluster, { name, insertsAt }: TransactionWork
 
 interface Killing {
   killed: readonly Role[];
-  /** Killed in the recovery, where it ends a branch, whether or not it was killed before; undefined: none is. */
+  /** The role that is killed in the recovery when it ends a branch, whether or not it was killed before; undefined for none. */
   again: Role | undefined;
   work: Omit<TransactionWork, 'name'>;
 }
 
-/** Returns whether a process was killed in the recovery: none is if no branch was in doubt. */
+/** Resolves with whether a process was killed in the recovery, which does not happen if no branch was in doubt. */
 async function killAt(cluster: Cluster, { role, point }: PointOf, { killed, again, work }: Killing) {
   const inWords = again === undefined ? '' : `, then ${again} in the recovery`;
   const name = `${role} ${point}, ${killed.join(' and ')} killed${inWords}, row at ${work.insertsAt}`;
@@ -94,7 +94,7 @@ async function killAt(cluster: Cluster, { role, point }: PointOf, { killed, agai
     throw new Error(`${name}: ${how} without having been there`);
   });
   await Promise.race([stopped, tooEarly]);
-  tooEarly.catch(() => undefined); // it is told later
+  tooEarly.catch(() => undefined); // From now on the transaction may end.
   await Promise.all(killed.map((each) => processes[each].kill()));
   if (!killed.includes(role)) processes[role].resume();
   const participants = killed.filter((each) => each !== 'coordinator');
@@ -106,14 +106,14 @@ async function killAt(cluster: Cluster, { role, point }: PointOf, { killed, agai
       : await processes[again].arm(pointsOfRecovery[again]);
   const restarted = isRestarted ? restartCoordinator(processes.coordinator, again) : undefined;
   const verified = Promise.all([told, restarted]).then(() => verify(cluster, whole));
-  verified.catch(() => undefined); // until it is awaited
+  verified.catch(() => undefined); // It is awaited only later.
   let isKilledAgain = false;
   if (armed !== undefined) {
     isKilledAgain = await Promise.race([armed.stopped.then(() => true), verified.then(() => false)]);
     if (isKilledAgain) {
       await processes[again!].kill();
       await processes[again!].start();
-    } else await processes[again!].arm([]); // nothing was in doubt: it is not to stop later
+    } else await processes[again!].arm([]); // No branch was in doubt, so the process must not stop later.
   }
   const committed = await verified;
   const outcome = await told;
@@ -122,14 +122,14 @@ async function killAt(cluster: Cluster, { role, point }: PointOf, { killed, agai
   return isKilledAgain || (await restarted) === true;
 }
 
-/** It resolves what is in doubt as it starts, and is killed in this if it is its turn. Returns whether it was. */
+/** Starts the coordinator, which resolves branches in doubt, and kills it in that if `again` says so. Resolves with whether it was killed. */
 async function restartCoordinator(coordinator: Killable, again: Role | undefined): Promise<boolean> {
   const { serving, stopped } = coordinator.launch(
     again === 'coordinator' ? pointsOfRecovery.coordinator : [],
   );
   const isStopped = await Promise.race([stopped.then(() => true), serving.then(() => false)]);
   if (isStopped) {
-    serving.catch(() => undefined); // it never will be
+    serving.catch(() => undefined); // The killed process never serves.
     await coordinator.kill();
     await coordinator.start();
   } else await coordinator.arm([]);
@@ -137,8 +137,8 @@ async function restartCoordinator(coordinator: Killable, again: Role | undefined
 }
 
 /**
- * `npm run torture` has a third of all pairs, another one with the next seed; `npm test` one way to kill at each point, of shipped and
- * passed-on work at every other point.
+ * Pairs of points and ways to kill. `npm run torture` tries a third of all, and other ones with the next seed. `npm test` tries one way
+ * at each point, or at every other point for shipped and passed-on work.
  */
 function casesOf(
   all: readonly PointOf[],
@@ -164,7 +164,7 @@ const crashing: Role[][] = [
   ['coordinator', 'home', 'shipping'],
 ];
 
-/** All that may be killed at a point × all that may be killed in the recovery, with each work in turn. */
+/** All sets of roles to kill at a point × all roles to kill in the recovery, with each work in turn. */
 const waysOf = (works: readonly Killing['work'][]): Killing[] =>
   crashing
     .flatMap((killed) => [undefined, 'home', 'shipping', 'coordinator'].map((again) => ({ killed, again })))
@@ -180,7 +180,7 @@ const shippedWork: Killing['work'][] = [
 ];
 const ownWork: Killing['work'][] = [{ coupling: 'loose', insertsAt: 'home' }];
 
-/** Who ends a branch in the recovery. A branch that ships its work is never in doubt: its prepare is read-only. */
+/** Roles that end a branch in the recovery. A branch that ships its work is never in doubt, as its prepare is read-only. */
 const ofShipped = ['coordinator', 'home'];
 const ofDecided = ['coordinator', 'home', 'shipping'];
 
@@ -189,7 +189,7 @@ it.each([
   ['of calls that one instance passes on to the other', 'other', pointsOfPassedOn, shippedWork, ofShipped],
   ['of a transaction with a decision', 'own', pointsOfDecided, ownWork, ofDecided],
 ] as const)(
-  'at each point %s its processes may be killed, and again in the recovery: all or nothing',
+  'processes are killed at each point %s, and again in the recovery: all or nothing',
   { timeout: isTorture ? 1_800_000 : 120_000 },
   async (_, reached, all, works, recovering) => {
     const cluster = await openCluster(reached);

@@ -1,6 +1,6 @@
 /**
- * Processes of two instances and of a coordinator are killed again and again while tokens move between the instances, each in a
- * distributed transaction. No token is lost or doubled, none is behind a hop that was acknowledged, and the rows that count hops
+ * The processes of two instances and of a coordinator are killed again and again while distributed transactions move tokens between the
+ * instances. No token is lost or duplicated, each has at least the number of hops that was acknowledged, and the rows that count hops
  * agree with the messages.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -25,7 +25,7 @@ const rounds: Role[][] = [
 ];
 const tokens = Array.from({ length: 24 }, (_, index) => `t${index}`);
 
-it('transfers are all or nothing, whoever is killed', { timeout: 120_000 }, async () => {
+it('transfers are all or nothing, whichever process is killed', { timeout: 120_000 }, async () => {
   const dir = makeFolder();
   const first = await openInstance({ dir });
   await first.createQueue({ name: 'tokens', forwarding: false });

@@ -1,7 +1,7 @@
-/** Which messages must be live, and which of them somebody holds. */
+/** A model of which messages must be live, and which of them are held. */
 import { expectThat } from '../simulator/simulation-failure.ts';
 
-/** What a transaction does if it commits. */
+/** The messages that a transaction enqueues and consumes if it commits. */
 export interface Work {
   enqueued: Set<string>;
   consumed: Set<string>;
@@ -12,7 +12,7 @@ export const newWork = (): Work => ({ enqueued: new Set(), consumed: new Set() }
 export class KnownMessages {
   readonly #live = new Set<string>();
   readonly #held = new Set<string>();
-  /** Messages of commits that were sent and not answered. */
+  /** Messages enqueued by commits that are not answered yet. */
   readonly #maybeLive = new Set<string>();
 
   deliver(name: string): void {
@@ -26,7 +26,7 @@ export class KnownMessages {
     for (const name of enqueued) this.#maybeLive.add(name);
   }
 
-  /** The commit did nothing, and what it was to consume is held as before. */
+  /** The commit was refused, and the messages that it was to consume are held as before. */
   refuseCommit({ enqueued }: Work): void {
     for (const name of enqueued) this.#maybeLive.delete(name);
   }
@@ -52,23 +52,23 @@ export class KnownMessages {
     for (const name of consumed) this.#held.delete(name);
   }
 
-  /** Nothing of it was done. */
+  /** Nothing of the transaction was done. */
   forget(work: Work): void {
     this.release(work);
     this.refuseCommit(work);
   }
 
-  /** The instance was killed. */
+  /** The instance was killed, which ended all holds. */
   releaseAll(): void {
     this.#held.clear();
   }
 
-  /** Of each commit that was under way it is known now whether it was done. */
+  /** The outcome of each commit that was under way is known by now. */
   decideAll(): void {
     this.#maybeLive.clear();
   }
 
-  /** `stored`: the live messages of the file, in order. */
+  /** Compares with the live messages of the file, which are given in order. */
   assertLive(stored: readonly string[]): void {
     const live = [...this.#live].sort();
     const unknown = stored.filter((name) => !this.#live.has(name));

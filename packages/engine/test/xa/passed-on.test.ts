@@ -1,4 +1,4 @@
-/** Branches that are prepared, committed or rolled back by a call to another instance, which passes it on. */
+/** Branches that are prepared, committed or rolled back by calls to another instance, which passes them on. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Instance, type Session, serveInstance, type Xid } from '../../src/index.ts';
 import { xidKey } from '../../src/model/xid.ts';
@@ -26,7 +26,7 @@ const waitsOf = ({ waits }: Instance) =>
 
 describe('a branch of another instance', () => {
   it.each(['embedded', 'remote'] as const)(
-    'is prepared and committed by %s sessions: nothing of it is here',
+    'is prepared and committed by %s sessions, without any write on the called instance',
     async (kind) => {
       const { one, two, clients } = await openTwo();
       await put(one, 'orders', 'o1');
@@ -45,7 +45,7 @@ describe('a branch of another instance', () => {
     },
   );
 
-  it('is committed in one phase, and rolled back prepared or not', async () => {
+  it('can be committed in one phase, and rolled back whether or not it is prepared', async () => {
     const { one, two } = await openTwo();
     const session = two.openSession();
     await endedBranch(one, a, 's1');
@@ -59,7 +59,7 @@ describe('a branch of another instance', () => {
     expect(await one.xa.recover()).toEqual([]);
   });
 
-  it('named as its own is not passed on', async () => {
+  it('is not meant if the called instance itself is named: the call is not passed on', async () => {
     const { one } = await openTwo();
     await endedBranch(one, a, 's1');
     expect(await one.xa.prepare(a, atOne)).toBe('ok');
@@ -67,7 +67,7 @@ describe('a branch of another instance', () => {
     expect([passedOn(one), waitsOf(one)]).toEqual([0, 0]);
   });
 
-  it('that answers an error gives that error', async () => {
+  it('makes the call fail with the error that it answers', async () => {
     const { one, two } = await openTwo();
     await expect(two.xa.prepare(a, atOne)).rejects.toEqual(code('XAER_NOTA'));
     const session = one.openSession();
@@ -79,7 +79,7 @@ describe('a branch of another instance', () => {
     expect(passedOn(two)).toBe(0);
   });
 
-  it('is not looked for: without the name of its instance it is unknown', async () => {
+  it('is unknown if the call does not name its instance', async () => {
     const { one, two } = await openTwo();
     await endedBranch(one, a, 's1');
     await expect(two.xa.prepare(a)).rejects.toEqual(code('XAER_NOTA'));
@@ -95,7 +95,7 @@ describe('a branch of another instance', () => {
 });
 
 describe('a call is answered with XAER_RMFAIL', () => {
-  it('if nobody serves the instance of the branch, which stays in doubt', async () => {
+  it('if the instance of the branch is not served, and the branch stays in doubt', async () => {
     const dir = makeFolder();
     const openOne = async () => {
       const instance = await openTestInstance({ dir });
@@ -119,7 +119,7 @@ describe('a call is answered with XAER_RMFAIL', () => {
     expect(await takeAll(again, 'shipments')).toEqual(['s1']);
   });
 
-  it('if the called instance is not served itself', async () => {
+  it('if the called instance itself is not served', async () => {
     const two = await openTestInstance({ instance: 2 });
     await expect(two.xa.prepare(a, atOne)).rejects.toEqual(code('XAER_RMFAIL'));
   });

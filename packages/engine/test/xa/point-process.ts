@@ -1,12 +1,12 @@
 /**
- * Serves an instance, or coordinates transactions over two that are served, and stops where its parent says: right before or after one
- * step of a distributed transaction, until the parent kills it or lets it go on. The steps are methods of the engine, wrapped as
- * the process starts.
+ * Serves an instance, or coordinates transactions over two served ones. It stops right before or after a step of a distributed
+ * transaction that its parent names, until the parent kills it or lets it continue. The steps are methods of the engine, which are
+ * wrapped when the process starts.
  *
  *     point-process.ts <folder> <instance> <own | other> [<point> …]
  *
- * own: the coordinator calls each branch's own instance; other: the other one, which passes the calls on. At the points it
- * stops from its start on.
+ * own: the coordinator calls the instance of each branch; other: it calls the other instance, which passes the calls on. The points are
+ * those at which the process stops from its start on.
  */
 import { readSync, writeSync } from 'node:fs';
 import {
@@ -32,10 +32,10 @@ export type ToPointProcess =
 export type FromPointProcess =
   | { type: 'serving' }
   | { type: 'armed' }
-  /** What the application of a transaction is told. */
+  /** The outcome that the application of a transaction gets. */
   | { type: 'told'; how: string };
 
-/** To the parent: it tells over it that it has stopped, and waits on it to go on. */
+/** A pipe to the parent, on which the process reports that it has stopped, and blocks until it may continue. */
 const channel = 4;
 const [dir, number, reached, ...points] = process.argv.slice(2) as [string, string, 'own' | 'other'];
 let armed: readonly string[] = points;
@@ -47,7 +47,7 @@ function reach(point: string): void {
   readSync(channel, Buffer.alloc(1));
 }
 
-/** Does a step of a transaction between two points. */
+/** Does a step of a transaction, with a point before and one after it. */
 function stopAround<T>(step: string, run: () => T | Promise<T>): T | Promise<T> {
   reach(`before ${step}`);
   const result = run();
@@ -61,7 +61,7 @@ function stopAround<T>(step: string, run: () => T | Promise<T>): T | Promise<T> 
   });
 }
 
-/** Wraps a method of all objects of a class. `stepOf`: what it is called in the names of points. */
+/** Wraps a method of all objects of a class. `stepOf` returns the name of the step in points. */
 function watch<Name extends string>(
   { prototype }: { prototype: { [name in Name]: (...args: never[]) => unknown } },
   name: Name,
@@ -100,7 +100,7 @@ process.on('message', (message: ToPointProcess) => {
 });
 tell({ type: 'serving' });
 
-/** Ends what was left in doubt, now and while participants come back. Returns what runs a transaction. */
+/** Starts a coordinator, which resolves branches in doubt now and when participants are back. Returns a function that runs a transaction. */
 async function coordinate(own: Instance): Promise<(work: TransactionWork) => Promise<void>> {
   const connectTo = (role: 'home' | 'shipping') =>
     connect({ dir, instance: numberOf[role], connectMs: 20_000 });
@@ -116,7 +116,7 @@ async function coordinate(own: Instance): Promise<(work: TransactionWork) => Pro
   };
 }
 
-/** The branches of an instance as their transaction manager reaches them: at it, or over another one, which passes the calls on. */
+/** The branches of an instance for their transaction manager, called at that instance or at another one, which passes the calls on. */
 function branchesOf(own: RemoteInstance, { xa }: RemoteInstance, instance: number): XaResource {
   const tellOutcome = async (call: () => Promise<void>) => stopAround('telling a branch its outcome', call);
   return {

@@ -1,12 +1,12 @@
-/** Where a process of a distributed transaction stops to be killed: right before or after a step of it. */
+/** Points at which a process of a distributed transaction stops to be killed: right before or after a step. */
 export type Role = 'home' | 'shipping' | 'coordinator';
 
-/** Of their instances. */
+/** The numbers of the instances by role. */
 export const numberOf: Readonly<Record<Role, number>> = { home: 1, shipping: 2, coordinator: 3 };
 
 type Steps = Partial<Record<Role, readonly string[]>>;
 
-/** Of work that the shipping instance gives to the home instance. */
+/** Steps if the shipping instance ships its work to the home instance. */
 const shipped = {
   shipping: ['shipping', 'asking who commits'],
   home: [
@@ -19,14 +19,14 @@ const shipped = {
   coordinator: ['telling a branch its outcome'],
 } as const satisfies Steps;
 
-/** Of branches that are prepared and committed over the other one's instance. */
+/** Steps if branches are prepared and committed by calls to the other instance. */
 const passedOn = {
   shipping: ['passing on the prepare', 'passing on the commit'],
   home: ['answering the prepare that was passed on', 'answering the commit that was passed on'],
   coordinator: ['telling a branch its outcome'],
 } as const satisfies Steps;
 
-/** Of branches that both have work, so that the coordinator stores a decision. */
+/** Steps if both branches have work, so that the coordinator stores a decision. */
 const decided = {
   home: ['writing the prepared branch', 'writing the commit'],
   shipping: ['writing the prepared branch', 'writing the commit'],
@@ -56,7 +56,7 @@ export const pointsOfShipped: readonly PointOf[] = pointsOf(shipped);
 export const pointsOfPassedOn: readonly PointOf[] = pointsOf(passedOn);
 export const pointsOfDecided: readonly PointOf[] = pointsOf(decided);
 
-/** Where a branch that was in doubt ends in a recovery: at its instance, and between that and the next for the coordinator. */
+/** Points at which a recovery ends a branch that was in doubt: at its instance, and for the coordinator between two branches. */
 const atBranch: readonly Point[] = ['before writing the commit', 'before writing the rollback'];
 export const pointsOfRecovery: Readonly<Record<Role, readonly Point[]>> = {
   home: atBranch,

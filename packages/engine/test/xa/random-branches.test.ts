@@ -1,4 +1,4 @@
-/** Random branches and local transactions over power cuts and full disks: nothing is lost, doubled, torn, or held by two. */
+/** Random branches and local transactions with power cuts and full disks: no message is lost, duplicated or held twice, and none is torn. */
 import { expect, it } from 'vitest';
 import { drawnSeed } from '../random.ts';
 import { RandomBranches } from './random-branches.ts';
@@ -16,6 +16,6 @@ it(`random branches break nothing with ${seeds} seeds`, async () => {
       throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
     }
   }
-  // Each of them happened often enough to mean something.
+  // Each outcome occurred often enough to be tested.
   for (const [name, count] of Object.entries(total)) expect(count, name).toBeGreaterThan(seeds / 2);
 });

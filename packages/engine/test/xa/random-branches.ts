@@ -1,6 +1,6 @@
 /**
- * Random work of sessions on one simulated instance: local transactions and branches, ended in every way, with full disks and
- * power cuts at any event. A model knows which messages must be live and who holds them.
+ * Random work of sessions on one simulated instance: local transactions and branches that end in every way, with full disks and
+ * power cuts at any event. A model knows which messages must be live and which are held.
  */
 import { QueueError } from '../../src/api/errors.ts';
 import type { Xid } from '../../src/api/xa.ts';
@@ -20,17 +20,17 @@ interface KnownBranch {
   xid: Xid;
   work: Work;
   state: BranchState;
-  /** What a call under way may have made of it. */
+  /** The call under way, which may already have taken effect. */
   underWay: 'prepare' | 'commit' | 'rollback' | undefined;
 }
 
 interface Actor {
   session: InstanceSession;
-  /** Of the open local transaction, or of the branch. */
+  /** The work of the open local transaction or of the branch. */
   work: Work;
   branch: KnownBranch | undefined;
   busy: boolean;
-  /** A local commit is under way. */
+  /** Whether a local commit is under way. */
   isCommitting: boolean;
 }
 
@@ -121,7 +121,7 @@ export class RandomBranches {
     };
   }
 
-  /** Runs a call; what fails for another reason than storage or the end of the instance is a failure of the run. */
+  /** Runs a call. The run fails if the call fails for another reason than storage or the end of the instance. */
   #call<T>(
     actor: Actor | undefined,
     call: Promise<T>,
@@ -221,7 +221,7 @@ export class RandomBranches {
     });
   }
 
-  /** Prepares, commits or rolls back a branch that nobody works in. */
+  /** Prepares, commits or rolls back a branch in which no session works. */
   #endBranch(): void {
     const { branches } = this.#instance.opening!.parts;
     const candidates = this.#branches.filter(
@@ -266,7 +266,7 @@ export class RandomBranches {
       (code) => {
         branch.underWay = undefined;
         this.#messages.refuseCommit(branch.work);
-        if (code === 'XA_RETRY') return; // it is prepared as before
+        if (code === 'XA_RETRY') return; // The branch stays prepared.
         this.#end(branch);
         this.#messages.forget(branch.work);
       },
@@ -295,7 +295,7 @@ export class RandomBranches {
     branch.state = 'gone';
   }
 
-  /** A power cut. What was under way has happened or not: the file tells, and it must be all or nothing. */
+  /** A power cut. The file shows whether calls under way took effect, each as a whole or not at all. */
   async #crash(): Promise<void> {
     this.#result.crashes += 1;
     const actors = this.#actors;
@@ -310,7 +310,7 @@ export class RandomBranches {
     for (const branch of this.#branches) this.#recoverBranch(branch, inDoubt.has(xidKey(branch.xid)), live);
     expectThat(
       inDoubt.size === this.#branches.filter(({ state }) => state === 'prepared').length,
-      () => 'a branch is in doubt that nobody knows',
+      () => 'an unknown branch is in doubt',
     );
     this.#messages.decideAll();
     this.#verifyTables();
@@ -320,7 +320,7 @@ export class RandomBranches {
     const { state, underWay, work } = branch;
     branch.underWay = undefined;
     if (isInDoubt) {
-      // A rollback is not synced, so it may be undone; nothing else brings a branch back.
+      // A rollback is not synced, so a crash may undo it. No other ended branch may be back.
       const wasPrepared = state === 'prepared' || underWay === 'prepare' || state === 'gone';
       expectThat(wasPrepared, () => `a branch that was ${state} is in doubt`);
       this.#result.inDoubtAfterCrash += 1;
@@ -342,7 +342,7 @@ export class RandomBranches {
     if (done > 0) this.#messages.apply({ enqueued, consumed });
   }
 
-  /** Ends all that is open, and lets time pass until nothing is under way. */
+  /** Ends all branches, and lets time pass until no call is under way. */
   async #settle(): Promise<void> {
     for (let round = 0; round < 1_000; round += 1) {
       this.#instance.faults.next = undefined;

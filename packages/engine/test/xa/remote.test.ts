@@ -27,7 +27,7 @@ describe('a remote session', () => {
     await expect(session.rollback()).rejects.toEqual(code('XAER_PROTO'));
     await xaOf(session).end(xid);
     expect(await xaOf(session).prepare(xid)).toBe('ok');
-    session.enqueue('orders', { payload: 'local' }); // its own again
+    session.enqueue('orders', { payload: 'local' }); // This is local work of the session again.
     await session.commit();
     expect((await client.xa.recover()).map(({ gtrid }) => Buffer.from(gtrid).toString())).toEqual([
       'transfer 1',
@@ -38,7 +38,7 @@ describe('a remote session', () => {
     expect(await takeAll(instance, 'orders')).toEqual(['local']);
   });
 
-  it('changes rows in a branch, and waits for those that another has locked', async () => {
+  it('changes rows in a branch, and waits for rows that another branch has locked', async () => {
     const { instance, client } = await openServed();
     await run(
       instance,
@@ -57,7 +57,7 @@ describe('a remote session', () => {
     expect(await rows(instance, 'SELECT * FROM stock')).toEqual([{ item: 'a', count: 3 }]);
   });
 
-  it('suspends and resumes, joins, fails and commits in one phase as an embedded one', async () => {
+  it('suspends, resumes, joins and fails branches and commits in one phase like an embedded session', async () => {
     const { instance, client } = await openServed();
     const [session, other] = [client.openSession(), client.openSession()];
     await xaOf(session).start(xid);
@@ -78,7 +78,7 @@ describe('a remote session', () => {
     await expect(client.xa.prepare(xid)).rejects.toEqual(code('XA_RBROLLBACK'));
   });
 
-  it('cannot start a branch with work of its own, and learns what is wrong with its work at the end', async () => {
+  it('cannot start a branch while it has local work, and gets the errors of a branch’s work at its end', async () => {
     const { instance, client } = await openServed();
     const session = client.openSession();
     session.enqueue('shipments', { payload: 'local' });
@@ -93,7 +93,7 @@ describe('a remote session', () => {
     expect(await takeAll(instance, 'shipments')).toEqual(['local']);
   });
 
-  it('stays in its branch when it ends a suspended one, or asks about one that there is not', async () => {
+  it('stays in its branch when it ends a suspended one or names an unknown one', async () => {
     const { instance, client } = await openServed();
     const session = client.openSession();
     await xaOf(session).start(xidOf('suspended'));
@@ -108,7 +108,7 @@ describe('a remote session', () => {
     expect(await takeAll(instance, 'shipments')).toEqual(['s1']);
   });
 
-  it('learns what is wrong with its work when it flushes it, and has left the branch then', async () => {
+  it('gets the errors of its work at a flush, and has then left the branch', async () => {
     const { instance, client } = await openServed();
     const session = client.openSession();
     await xaOf(session).start(xid);
@@ -151,7 +151,7 @@ describe('a remote session', () => {
     await again.close();
   });
 
-  it('is answered XAER_RMFAIL by an instance that nobody serves', async () => {
+  it('gets XAER_RMFAIL if the instance is not served', async () => {
     const instance = await openTestInstance();
     const served = await serveInstance(instance);
     const client = await connect({ path: served.path, connectMs: 50 });
@@ -163,7 +163,7 @@ describe('a remote session', () => {
 });
 
 describe('a coordinator', () => {
-  it('moves rows and messages between two folders, over clients, and leaves nothing where one refuses', async () => {
+  it('moves rows and messages between two folders over clients, and changes nothing if one instance refuses', async () => {
     const [one, two] = [await openServed(), await openServed()];
     for (const { instance } of [one, two]) {
       await run(instance, 'CREATE TABLE account (id INTEGER PRIMARY KEY, balance CHECK (balance >= 0))');
@@ -191,7 +191,7 @@ describe('a coordinator', () => {
     coordinator.close();
   });
 
-  it('commits over clients of two instances: ten round trips, five to each', async () => {
+  it('commits over clients of two instances', async () => {
     const dir = makeFolder();
     const one = await openTestInstance({ dir });
     await one.createQueue({ name: 'orders' });

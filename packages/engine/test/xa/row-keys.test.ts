@@ -1,4 +1,4 @@
-/** Which rows and tables a branch in doubt locks, by the keys that their tables have. */
+/** The rows and tables that a branch in doubt locks depend on the keys of the tables. */
 import { describe, expect, it } from 'vitest';
 import { prepared, rows, run, type Statement, shareInstance } from './rows-support.ts';
 import { code, xaOf } from './support.ts';
@@ -10,9 +10,9 @@ const xid = xidOf('transfer 1');
 interface Case {
   tables: Statement[];
   branch: Statement[];
-  /** Each is refused while the branch is in doubt. */
+  /** Statements that are refused while the branch is in doubt. */
   locked: string[];
-  /** Each commits meanwhile. */
+  /** Statements that commit while the branch is in doubt. */
   free: string[];
   found: [sql: string, rows: object[]];
 }
@@ -184,11 +184,11 @@ describe('a branch in doubt locks', () => {
   it.each([
     "SELECT shardlab_touch('t', 'inserted', 1)",
     "CREATE TABLE t (a DEFAULT (Shardlab_Touch('t', 'inserted', 1)))",
-  ])('nothing by name: the function of its triggers is not for the application (%s)', async (statement) => {
+  ])('by a function that the application cannot call (%s)', async (statement) => {
     await expect(run(shared.current, statement)).rejects.toEqual(code('SQL_REFUSED'));
   });
 
-  it('and is refused where its rows cannot be written again in one go', async () => {
+  it('and is refused if its rows cannot be written again in any order', async () => {
     const instance = shared.current;
     await run(
       instance,

@@ -1,4 +1,4 @@
-/** Waits for rows that a branch in doubt has locked, over time that the test advances. */
+/** Waits for rows that a branch in doubt has locked, with time that the test advances. */
 import { expect, it } from 'vitest';
 import { QueueError } from '../../src/api/errors.ts';
 import { limits } from '../../src/api/limits.ts';
@@ -30,7 +30,7 @@ function newWaits() {
   return { ports, waits, held, locks, attempt, release, attempts: () => attempts };
 }
 
-/** How a call ended, once it has. */
+/** Watches a call: `ended` is its result or error code once it has ended. */
 function endOf(call: Promise<string>): { ended: string | undefined } {
   const seen: { ended: string | undefined } = { ended: undefined };
   call.then(
@@ -44,7 +44,7 @@ function endOf(call: Promise<string>): { ended: string | undefined } {
   return seen;
 }
 
-it('sends a transaction again when the branch has ended, and records the wait', async () => {
+it('a waiting transaction is repeated when the branch has ended, and its wait is recorded', async () => {
   const { ports, waits, locks, attempt, release, attempts } = newWaits();
   const end = endOf(locks.run(attempt, { time: undefined }));
   await ports.advance(500);
@@ -56,7 +56,7 @@ it('sends a transaction again when the branch has ended, and records the wait', 
   expect(event).toMatchObject({ waits: 1, totalMs: 500, class: 'concurrency' });
 });
 
-it('tells which branch has the rows, and which sessions wait', async () => {
+it('samples show which branch has the rows, and which sessions wait', async () => {
   const { ports, waits, locks, attempt, release } = newWaits();
   const endSamples = waits.sampleHolders({ inMs: 0 });
   const end = endOf(locks.run(attempt, { time: waits.openSession(4) }));
@@ -71,7 +71,7 @@ it('tells which branch has the rows, and which sessions wait', async () => {
   ]);
 });
 
-it('does not wait for a branch that ended before the answer was read', async () => {
+it('a transaction does not wait for a branch that ended before its answer was read', async () => {
   const { ports, held, locks } = newWaits();
   let attempts = 0;
   const end = endOf(
@@ -94,7 +94,7 @@ it.each([
   ['a branch of a later transaction', 'n', lockMsMax, 'XA_RBTIMEOUT'],
   ['a branch of an earlier one, which may be waited for', 'a', limits.xaDeadlockMs, 'XA_RBDEADLOCK'],
   ['another branch of the same one', 'm', limits.xaDeadlockMs, 'XA_RBDEADLOCK'],
-])('bounds the wait of %s', async (_who, name, msMax, code) => {
+])('the wait of %s is bounded', async (_who, name, msMax, code) => {
   const { ports, locks, attempt } = newWaits();
   const waiter = name === undefined ? {} : { transaction: transactionKey(xidOf(name)) };
   const end = endOf(locks.run(attempt, { time: undefined, ...waiter }));
@@ -104,7 +104,7 @@ it.each([
   expect(end.ended).toBe(code);
 });
 
-it('counts the time over all branches that a transaction meets', async () => {
+it('the time limit of a wait covers all branches for which a transaction waits', async () => {
   const { ports, locks, held } = newWaits();
   const other = xidKey(xidOf('z'));
   held.add(other);
@@ -121,7 +121,7 @@ it('counts the time over all branches that a transaction meets', async () => {
   expect(end.ended).toBe('SQL_LOCK_TIMEOUT');
 });
 
-it('ends with the instance, and other failures are no locks', async () => {
+it('a wait ends with the instance, and other failures do not make a transaction wait', async () => {
   const { ports, locks, attempt } = newWaits();
   const end = endOf(locks.run(attempt, { time: undefined }));
   const failed = endOf(locks.run(() => Promise.reject(new QueueError('SQL_FAILED')), { time: undefined }));

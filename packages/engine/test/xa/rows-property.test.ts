@@ -1,7 +1,7 @@
 /**
- * Money moves between accounts, which are rows, and as messages, within and between two instances, in transactions of one
- * instance and in distributed ones that are committed, rolled back or left in doubt over restarts. A model in memory says how each
- * call ends and what each account has; nothing is ever lost or made.
+ * Money is moved between accounts, which are rows, and paid out as messages, within and between two instances, in transactions of one
+ * instance and in distributed ones that are committed, rolled back or left in doubt over restarts. A model in memory predicts how each
+ * call ends and the balance of each account. No money is ever lost or created.
  */
 import { expect, it } from 'vitest';
 import { type Instance, openInstance, type QueueError, type Session, type Xid } from '../../src/index.ts';
@@ -14,7 +14,7 @@ import { xidOf } from './xid-of.ts';
 const accountsPerBank = 4;
 const startBalance = 50;
 
-/** Changes of balances, in their order, and cash that is paid out as a message. */
+/** Changes of balances in their order, and cash that is paid out as a message. */
 interface Work {
   changes: { account: number; amount: number }[];
   cash: number;
@@ -94,7 +94,7 @@ class Banks {
     if (cash > 0) session.enqueue('cash', { payload: String(cash) });
   }
 
-  /** How the statements end: the first that meets a lock or breaks the constraint decides. */
+  /** Predicts how the statements end: the first one that needs a locked row or violates the constraint decides. */
   #verdict({ balances, locked }: Bank, { changes }: Work): 'ok' | 'locked' | 'refused' {
     const after = [...balances];
     for (const { account, amount } of changes) {
@@ -210,7 +210,7 @@ class Banks {
   }
 }
 
-it('money is neither lost nor made, and every call ends as the model says', {
+it('money is neither lost nor created, and every call ends as the model predicts', {
   timeout: 120_000,
 }, async () => {
   const banks = new Banks(drawnSeed);

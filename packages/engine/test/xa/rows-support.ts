@@ -49,7 +49,7 @@ export async function rows(instance: Pick<Instance, 'openSession'>, sql: string)
   return (await run(instance, sql))[0]!.rows;
 }
 
-/** A session whose branch has staged the statements; it has ended. */
+/** Opens a session and ends a branch with the statements. Resolves with the session. */
 export async function branchWith(
   instance: Pick<Instance, 'openSession'>,
   xid: Xid,
@@ -62,7 +62,7 @@ export async function branchWith(
   return session;
 }
 
-/** Prepares a branch that changes rows. */
+/** Prepares a branch that changes rows. Resolves with the session. */
 export async function prepared(
   instance: Pick<Instance, 'openSession'>,
   xid: Xid,
@@ -73,7 +73,7 @@ export async function prepared(
   return session;
 }
 
-/** Whether a promise is settled by the time that others of the instance have committed. */
+/** Whether a call is still unanswered after a few other transactions of the instance have committed. */
 export async function isWaiting(instance: Instance, call: Promise<unknown>): Promise<boolean> {
   let settled = false;
   const note = () => {
@@ -89,7 +89,7 @@ export async function isWaiting(instance: Instance, call: Promise<unknown>): Pro
   return !settled;
 }
 
-/** One instance for all tests of a group, which end their branches. */
+/** One instance for all tests of a group, which must end their branches. */
 export function shareInstance(options: Partial<InstanceOptions> = {}): { readonly current: Instance } {
   const dir = mkdtempSync(join(tmpdir(), 'shardlab-test-'));
   let instance: Instance;

@@ -18,7 +18,7 @@ const pay = (id: number, amount: number) =>
   ['UPDATE account SET balance = balance - ? WHERE id = ?', [amount, id]] as const;
 
 describe('a prepared branch with rows', () => {
-  it('shows them with its messages once it is committed, and not before', async () => {
+  it('shows rows and messages once it is committed, and not before', async () => {
     const instance = await openWithTables(accounts);
     await put(instance, 'orders', 'o1');
     const session = instance.openSession();
@@ -40,10 +40,10 @@ describe('a prepared branch with rows', () => {
     ]);
     expect(await takeAll(instance, 'shipments')).toEqual(['s1']);
     expect(await takeAll(instance, 'orders')).toEqual([]);
-    await run(instance, pay(1, 1)); // nothing is locked any more
+    await run(instance, pay(1, 1)); // No row is locked any more.
   });
 
-  it('leaves rows as they were at a rollback, free for others', async () => {
+  it('leaves rows unchanged and unlocked at a rollback', async () => {
     const instance = await openWithTables(accounts);
     const session = await prepared(instance, xid, pay(1, 30), "INSERT INTO account VALUES (4, 'dan', 30)");
     await xaOf(session).rollback(xid);
@@ -51,7 +51,7 @@ describe('a prepared branch with rows', () => {
     expect((await rows(instance, balances)).map(({ balance }) => balance)).toEqual([99, 100, 100, 1]);
   });
 
-  it('writes the values that its statements had at the prepare', async () => {
+  it('writes the values that its statements computed at the prepare', async () => {
     const instance = await openWithTables([
       'CREATE TABLE log (id INTEGER PRIMARY KEY, at TEXT, draw INTEGER)',
     ]);
@@ -67,7 +67,7 @@ describe('a prepared branch with rows', () => {
     expect(row).toEqual({ same: 1, drawn: 1 });
   });
 
-  it('is read-only if its statements change no row, and keeps nothing', async () => {
+  it('is read-only if its statements change no row in the end, and locks nothing', async () => {
     const instance = await openWithTables(accounts);
     const session = await branchWith(
       instance,
@@ -82,7 +82,7 @@ describe('a prepared branch with rows', () => {
     await run(instance, "INSERT INTO account VALUES (5, 'eve', 1)");
   });
 
-  it('is refused at the prepare with what fails: nothing of it is left', async () => {
+  it('is refused at the prepare if a statement fails, and undone as a whole', async () => {
     const instance = await openWithTables(accounts);
     await put(instance, 'orders', 'o1');
     const session = instance.openSession();
@@ -99,7 +99,7 @@ describe('a prepared branch with rows', () => {
     expect(await takeAll(instance, 'orders')).toEqual(['o1']);
   });
 
-  it('waits in doubt over restarts with its locks, and is ended by another opening', async () => {
+  it('stays in doubt with its locks over a restart, and can be ended after it', async () => {
     const dir = makeFolder();
     const first = await openInstance({ dir });
     await first.createQueue({ name: 'orders' });
@@ -119,7 +119,7 @@ describe('a prepared branch with rows', () => {
   it.each<[string, string]>([
     ['changed', `UPDATE xa_branch SET rows = replace(rows, 'i70', 'i99')`],
     ['gone', 'DELETE FROM xa_branch'],
-  ])('is known to be damaged when its row is %s', async (_how, damage) => {
+  ])('is reported as damaged if its stored row is %s', async (_how, damage) => {
     const dir = makeFolder();
     const instance = await openInstance({ dir });
     await run(instance, ...accounts);
@@ -135,7 +135,7 @@ describe('a prepared branch with rows', () => {
     await expect(openInstance({ dir })).rejects.toEqual(code('STORAGE_CORRUPT'));
   });
 
-  it('takes over the statements of another branch of its transaction', async () => {
+  it('can take over the statements of another branch of its transaction', async () => {
     const instance = await openWithTables(accounts);
     const [one, two] = [xidOf('pair', 'one'), xidOf('pair', 'two')];
     const first = await branchWith(instance, one, pay(1, 10));
@@ -146,7 +146,7 @@ describe('a prepared branch with rows', () => {
     expect((await rows(instance, balances)).map(({ balance }) => balance)).toEqual([90, 80, 100]);
   });
 
-  it('keeps its locks when the process that writes is killed by a statement', {
+  it('keeps its locks when the writer process is killed because of a slow statement', {
     timeout: 30_000,
   }, async () => {
     const instance = await openWithTables(accounts, { sqlLockMsMax: 20 });
@@ -173,7 +173,7 @@ describe('the values of a prepared branch', () => {
     ['null', null],
     ['an integer of 64 bits', -(2n ** 63n)],
     ['a real', 0.1],
-    ['a real that is whole', 1e300],
+    ['a real without a fraction', 1e300],
     ['an infinite real', Number.POSITIVE_INFINITY],
     ['text', 'ünï\u0000cödé 𝄞'],
     ['bytes', Uint8Array.of(0, 255, 128)],
@@ -192,7 +192,7 @@ describe('the values of a prepared branch', () => {
     expect(row).toEqual({ same: 1 });
   });
 
-  it('stores a text that is not UTF-8 as it is', async () => {
+  it('stores text that is not UTF-8 unchanged', async () => {
     const instance = shared.current;
     await run(instance, 'DELETE FROM any');
     const session = await prepared(instance, xid, "INSERT INTO any VALUES (1, CAST(x'ff41' AS TEXT))");
@@ -203,7 +203,7 @@ describe('the values of a prepared branch', () => {
 });
 
 describe('rows that a branch in doubt has locked', () => {
-  it('are read as they were, and a commit that writes to one waits until the branch ends', async () => {
+  it('are read unchanged, and a commit that writes to one waits until the branch ends', async () => {
     const instance = await openWithTables(accounts);
     const session = await prepared(instance, xid, pay(1, 30));
     const waits = run(instance, pay(1, 5));
@@ -222,7 +222,7 @@ describe('rows that a branch in doubt has locked', () => {
     expect(event).toMatchObject({ waits: 1, emulated: false });
   });
 
-  it('refuse a query at once, which must not keep the writer waiting', async () => {
+  it('make a query fail at once, since it must not keep the writer waiting', async () => {
     const instance = await openWithTables(accounts);
     const session = await prepared(instance, xid, pay(1, 30));
     const other = instance.openSession();
@@ -233,7 +233,7 @@ describe('rows that a branch in doubt has locked', () => {
     expect((await rows(instance, balances)).map(({ balance }) => balance)).toEqual([70, 99, 100]);
   });
 
-  it('end the waits with the instance', async () => {
+  it('are no longer waited for when the instance is closed', async () => {
     const dir = makeFolder();
     const instance = await openInstance({ dir });
     await instance.createQueue({ name: 'orders' });
@@ -246,7 +246,7 @@ describe('rows that a branch in doubt has locked', () => {
     await Promise.all([expect(waits).rejects.toEqual(code('INSTANCE_CLOSED')), instance.close()]);
   });
 
-  it('let messages of the transaction that waited keep their order, with gaps for its attempts', async () => {
+  it('do not change the order of the messages of a transaction that waited', async () => {
     const instance = await openWithTables(accounts);
     const session = await prepared(instance, xid, pay(1, 30));
     const other = instance.openSession();
@@ -267,8 +267,8 @@ describe('what a branch in doubt has locked', () => {
   it.each<[string, string, string]>([
     ['an update that violates a constraint', 'UPDATE account SET balance = -1 WHERE id = 1', "owner = 'bob'"],
     ['an update of the same row', 'UPDATE account SET balance = 1 WHERE id = 1', "owner = 'bob'"],
-    ['a deletion of it', 'DELETE FROM account WHERE id = 1', 'id = 2'],
-    ['a deletion of all', 'DELETE FROM account', 'id = 2'],
+    ['a deletion of the row', 'DELETE FROM account WHERE id = 1', 'id = 2'],
+    ['a deletion of all rows', 'DELETE FROM account', 'id = 2'],
     ['a replacement', "REPLACE INTO account VALUES (1, 'x', 0)", 'id = 2'],
     ['an update or replacement', 'UPDATE OR REPLACE account SET id = 1 WHERE id = 2', 'id = 2'],
     [
@@ -276,17 +276,13 @@ describe('what a branch in doubt has locked', () => {
       "INSERT INTO account VALUES (1, 'x', 0) ON CONFLICT (id) DO UPDATE SET balance = 0",
       'id = 2',
     ],
-    ['a row of the key of a new one', "INSERT INTO account VALUES (7, 'x', 0)", 'id = 2'],
-    ['a row of the unique value of a new one', "INSERT INTO account VALUES (8, 'new', 0)", 'id = 2'],
-    [
-      'a row of the unique value that it takes away',
-      "UPDATE account SET owner = 'ann' WHERE id = 2",
-      'id = 2',
-    ],
-    ['a row of the key of one that it deletes', "INSERT INTO account VALUES (3, 'x', 0)", 'id = 2'],
-    ['a column more', 'ALTER TABLE account ADD COLUMN city', 'id = 2'],
+    ['a row with the key of a new row', "INSERT INTO account VALUES (7, 'x', 0)", 'id = 2'],
+    ['a row with the unique value of a new row', "INSERT INTO account VALUES (8, 'new', 0)", 'id = 2'],
+    ['a row with a unique value that it frees', "UPDATE account SET owner = 'ann' WHERE id = 2", 'id = 2'],
+    ['a row with the key of a row that it deletes', "INSERT INTO account VALUES (3, 'x', 0)", 'id = 2'],
+    ['an added column', 'ALTER TABLE account ADD COLUMN city', 'id = 2'],
     ['another table', 'CREATE TABLE other (x)', 'id = 2'],
-    ['no table any more', 'DROP TABLE account', 'id = 2'],
+    ['a dropped table', 'DROP TABLE account', 'id = 2'],
   ])('is kept from %s', async (_what, statement, others) => {
     const instance = shared.current;
     await run(instance, 'DROP TABLE IF EXISTS account', 'DROP TABLE IF EXISTS other', ...accounts);
@@ -311,7 +307,7 @@ describe('what a branch in doubt has locked', () => {
 });
 
 describe('a branch that waits for another', () => {
-  it('is prepared when that one ends', async () => {
+  it('is prepared when the other branch ends', async () => {
     const instance = await openWithTables(accounts);
     const first = await prepared(instance, xidOf('a'), pay(1, 30));
     const second = await branchWith(instance, xidOf('b'), pay(1, 5));
@@ -323,15 +319,15 @@ describe('a branch that waits for another', () => {
     expect((await rows(instance, balances))[0]).toEqual({ id: 1, balance: 65 });
   });
 
-  it('is rolled back after a while: one that waits for an earlier transaction with XA_RBTIMEOUT', async () => {
+  it('is rolled back with XA_RBTIMEOUT after a while if the other transaction is earlier', async () => {
     const instance = await openWithTables(accounts, { sqlLockMsMax: 20 });
     await prepared(instance, xidOf('a'), pay(1, 30));
     const later = await branchWith(instance, xidOf('b'), pay(2, 1), pay(1, 5));
     await expect(xaOf(later).prepare(xidOf('b'))).rejects.toEqual(code('XA_RBTIMEOUT'));
-    await run(instance, pay(2, 1)); // nothing of it is locked
+    await run(instance, pay(2, 1)); // The rolled back branch has locked no row.
   });
 
-  it('and one of two that wait for each other on two instances with XA_RBDEADLOCK', async () => {
+  it('is rolled back with XA_RBDEADLOCK if the two wait for each other on two instances', async () => {
     const [one, two] = [await openWithTables(accounts), await openWithTables(accounts)];
     await prepared(one, xidOf('a'), pay(1, 30));
     await prepared(two, xidOf('b'), pay(1, 30));
@@ -339,7 +335,7 @@ describe('a branch that waits for another', () => {
     const b = await branchWith(one, xidOf('b', 'one'), pay(1, 1));
     const waits = xaOf(b).prepare(xidOf('b', 'one'));
     await expect(xaOf(a).prepare(xidOf('a', 'two'))).rejects.toEqual(code('XA_RBDEADLOCK'));
-    await one.xa.rollback(xidOf('a')); // its transaction manager rolls back all of it
+    await one.xa.rollback(xidOf('a')); // Its transaction manager rolls back the whole transaction.
     expect(await waits).toBe('ok');
   });
 });

@@ -1,4 +1,4 @@
-/** What tests of branches share. */
+/** Calls that tests of branches share. */
 import { expect } from 'vitest';
 import type { Instance, Session, XaSession, Xid } from '../../src/index.ts';
 import { text } from '../folder.ts';
@@ -23,7 +23,7 @@ export async function put(
 export async function takeAll(instance: Pick<Instance, 'openSession'>, queue: string): Promise<string[]> {
   const session = instance.openSession();
   const payloads: string[] = [];
-  // Returned messages come first, and alone: the others may have to be read.
+  // A dequeue gives returned messages first and alone, since the others may have to be read from the file.
   for (;;) {
     const messages = await session.dequeue(queue, { max: 1_000 });
     if (messages.length === 0) break;
@@ -34,7 +34,7 @@ export async function takeAll(instance: Pick<Instance, 'openSession'>, queue: st
   return payloads.sort();
 }
 
-/** A session whose branch consumes what is ready in `orders` and enqueues `payloads` to `shipments`; it has ended. */
+/** Ends a branch that consumes the ready messages of `orders` and enqueues `payloads` to `shipments`. Resolves with its session. */
 export async function endedBranch(instance: Instance, xid: Xid, ...payloads: string[]): Promise<Session> {
   const session = instance.openSession();
   await xaOf(session).start(xid);

@@ -1,4 +1,4 @@
-/** Tightly coupled branches over two served instances: what is shipped where, and in how many round trips. */
+/** Tightly coupled branches on two served instances: which work is shipped, to where, and in how many round trips. */
 import { describe, expect, it } from 'vitest';
 import { text } from '../folder.ts';
 import { code, put, takeAll, xaOf } from './support.ts';
@@ -6,7 +6,7 @@ import { a, b, openTwo, ship, tight } from './tight-support.ts';
 import { xidOf } from './xid-of.ts';
 
 describe('two tightly coupled branches on two instances', () => {
-  it('take nine round trips: the second prepare is read-only, and its messages are at the home instance', async () => {
+  it('take nine round trips: the second prepare is read-only, as its messages were shipped to the home instance', async () => {
     const { one, two, clients } = await openTwo();
     const [first, second] = [clients.one.openSession(), clients.two.openSession()];
     await xaOf(first).start(a, tight);
@@ -20,17 +20,17 @@ describe('two tightly coupled branches on two instances', () => {
     expect(await xaOf(first).prepare(a)).toBe('ok');
     const { groups } = two.stats();
     expect(await xaOf(second).prepare(b)).toBe('read-only');
-    expect(two.stats().groups).toBe(groups); // nothing was written
+    expect(two.stats().groups).toBe(groups); // The prepare wrote nothing.
     await xaOf(first).commit(a);
     expect(first.roundTrips! + second.roundTrips!).toBe(9);
-    // Start, flush, end and prepare, each a message to the home instance and back.
+    // Start, flush, end and prepare each need a round trip to the home instance.
     expect(two.waits.snapshot().find(({ event }) => event === 'global transaction lock')!.waits).toBe(4);
     expect(await takeAll(one, 'shipments')).toEqual(['s1', 's2']);
     expect(await takeAll(two, 'shipments')).toEqual([]);
     expect([await one.xa.recover(), await two.xa.recover()]).toEqual([[], []]);
   });
 
-  it('take nine in the other order of prepares too', async () => {
+  it('take nine round trips in the other order of prepares too', async () => {
     const { one, clients } = await openTwo();
     const [first, second] = [clients.one.openSession(), clients.two.openSession()];
     await ship(first, a, 's1');
@@ -42,7 +42,7 @@ describe('two tightly coupled branches on two instances', () => {
     expect(await takeAll(one, 'shipments')).toEqual(['s1', 's2']);
   });
 
-  it('of embedded sessions are counted as the same calls', async () => {
+  it('take nine calls of embedded sessions too', async () => {
     const { one, two } = await openTwo();
     const [first, second] = [one.openSession(), two.openSession()];
     await ship(first, a, 's1');
@@ -56,27 +56,30 @@ describe('two tightly coupled branches on two instances', () => {
   it.each([
     ['on two instances', 'two'],
     ['on one instance', 'one'],
-  ] as const)('%s that are prepared at the same time take nine', async (_, ofSecond) => {
-    const opened = await openTwo();
-    const [first, second] = [opened.one.openSession(), opened[ofSecond].openSession()];
-    const rounds = 5;
-    for (let each = 0; each < rounds; each += 1) {
-      const [x, y] = [xidOf(`transfer ${each}`, 'a'), xidOf(`transfer ${each}`, 'b')];
-      await ship(first, x, `first ${each}`);
-      await ship(second, y, `second ${each}`);
-      // The one that asks first has the lock at once if it is at the home instance; the order differs.
-      const asked = each % 2 === 0 ? ([second, first] as const) : ([first, second] as const);
-      const xids = each % 2 === 0 ? [y, x] : [x, y];
-      const votes = await Promise.all(asked.map((session, index) => xaOf(session).prepare(xids[index]!)));
-      expect(votes.toSorted()).toEqual(['ok', 'read-only']);
-      const prepared = votes.indexOf('ok');
-      await xaOf(asked[prepared]!).commit(xids[prepared]!);
-    }
-    expect(first.roundTrips! + second.roundTrips!).toBe(9 * rounds);
-    expect(await takeAll(opened.one, 'shipments')).toHaveLength(2 * rounds);
-  });
+  ] as const)(
+    'take nine round trips too if they are %s and prepared at the same time',
+    async (_, ofSecond) => {
+      const opened = await openTwo();
+      const [first, second] = [opened.one.openSession(), opened[ofSecond].openSession()];
+      const rounds = 5;
+      for (let each = 0; each < rounds; each += 1) {
+        const [x, y] = [xidOf(`transfer ${each}`, 'a'), xidOf(`transfer ${each}`, 'b')];
+        await ship(first, x, `first ${each}`);
+        await ship(second, y, `second ${each}`);
+        // The order of the prepares alternates: a first one at the home instance has the lock at once.
+        const asked = each % 2 === 0 ? ([second, first] as const) : ([first, second] as const);
+        const xids = each % 2 === 0 ? [y, x] : [x, y];
+        const votes = await Promise.all(asked.map((session, index) => xaOf(session).prepare(xids[index]!)));
+        expect(votes.toSorted()).toEqual(['ok', 'read-only']);
+        const prepared = votes.indexOf('ok');
+        await xaOf(asked[prepared]!).commit(xids[prepared]!);
+      }
+      expect(first.roundTrips! + second.roundTrips!).toBe(9 * rounds);
+      expect(await takeAll(opened.one, 'shipments')).toHaveLength(2 * rounds);
+    },
+  );
 
-  it('take ten where the second one consumes messages of its own instance: nothing of it is shipped', async () => {
+  it('take ten round trips if the second one consumes messages of its own instance, and so ships nothing', async () => {
     const { one, two, clients } = await openTwo();
     await put(two, 'orders', 'o1');
     const [first, second] = [clients.one.openSession(), clients.two.openSession()];
@@ -94,7 +97,7 @@ describe('two tightly coupled branches on two instances', () => {
     expect(await takeAll(two, 'orders')).toEqual([]);
   });
 
-  it('of a coordinator have the instance of the first as their home', async () => {
+  it('of a coordinator have the instance of the first branch as their home instance', async () => {
     const { one, two, clients, coordinator } = await openTwo();
     const transaction = coordinator.begin({ coupling: 'tight' });
     const [first, second] = [clients.two.openSession(), clients.one.openSession()];
@@ -122,7 +125,7 @@ describe('two tightly coupled branches on two instances', () => {
     expect([...(await takeAll(one, 'shipments')), ...(await takeAll(two, 'shipments'))]).toEqual([]);
   });
 
-  it('keep the routing of what is shipped, and the order in which a session ships', async () => {
+  it('keep priorities, group keys and the order of a session’s shipped messages', async () => {
     const { one, two } = await openTwo();
     await one.createQueue({ name: 'urgent', priorities: true, forwarding: false });
     const [first, second] = [one.openSession(), two.openSession()];
@@ -153,7 +156,7 @@ describe('two tightly coupled branches on two instances', () => {
 });
 
 describe('shipped work', () => {
-  it('goes back to its own branch if the home instance has no branch: what answers ok is durable there', async () => {
+  it('is returned to its own branch, which then prepares it, if the home instance has no branch', async () => {
     const { one, two } = await openTwo();
     const session = two.openSession();
     await ship(session, b, 's2');
@@ -175,7 +178,7 @@ describe('shipped work', () => {
     expect(await takeAll(one, 'shipments')).toEqual([]);
   });
 
-  it('comes back when the branch is joined, and is shipped again with the rest', async () => {
+  it('is returned when its branch is joined, and shipped again with the rest', async () => {
     const { one, two } = await openTwo();
     await ship(one.openSession(), a, 's1');
     await ship(two.openSession(), b, 's2');
@@ -188,23 +191,23 @@ describe('shipped work', () => {
     expect(await takeAll(one, 'shipments')).toEqual(['s1', 's2', 's3']);
   });
 
-  it('cannot come back once a prepared branch has it', async () => {
+  it('cannot be returned once a prepared branch has it', async () => {
     const { one, two } = await openTwo();
     await ship(one.openSession(), a, 's1');
     await ship(two.openSession(), b, 's2');
     await one.xa.prepare(a);
     await expect(xaOf(two.openSession()).start(b, { flag: 'join' })).rejects.toEqual(code('XAER_PROTO'));
-    expect(await two.xa.prepare(b)).toBe('read-only'); // nothing has changed
+    expect(await two.xa.prepare(b)).toBe('read-only'); // The refused join has changed nothing.
     await one.xa.commit(a);
     expect(await takeAll(one, 'shipments')).toEqual(['s1', 's2']);
   });
 
-  it('is committed with its own branch in one phase, if that is all that its transaction has', async () => {
+  it('is committed with its own branch in one phase if that is the only branch', async () => {
     const { one, two } = await openTwo();
     await ship(two.openSession(), b, 's2');
     await two.xa.commit(b, { onePhase: true });
     expect(await takeAll(two, 'shipments')).toEqual(['s2']);
-    await ship(one.openSession(), a, 's1'); // the same transaction again: nothing is left of the shipped copy
+    await ship(one.openSession(), a, 's1'); // The same transaction is used again, as nothing is left of the shipped copy.
     await one.xa.commit(a, { onePhase: true });
     expect(await takeAll(one, 'shipments')).toEqual(['s1']);
   });
@@ -220,7 +223,7 @@ describe('shipped work', () => {
     expect(await takeAll(again, 'shipments')).toEqual(['s1', 's2']);
   });
 
-  it('that the home instance has lost is rolled back, whoever still asks for it', async () => {
+  it('that the home instance has lost is rolled back, even if its branch still asks for it', async () => {
     const { two, restartOne } = await openTwo();
     await ship(two.openSession(), b, 's2');
     const again = await restartOne();
@@ -231,7 +234,7 @@ describe('shipped work', () => {
     expect([...(await takeAll(again, 'shipments')), ...(await takeAll(two, 'shipments'))]).toEqual([]);
   });
 
-  it('stays where it is if it is large, delayed, or acknowledges a receipt', async () => {
+  it('is kept on its own instance if it is large, delayed or acknowledges a receipt', async () => {
     const { one, two } = await openTwo();
     await put(two, 'orders', 'o1');
     const session = two.openSession();

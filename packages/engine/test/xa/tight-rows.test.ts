@@ -1,4 +1,4 @@
-/** Statements of tightly coupled branches over two served instances: shipped to the home instance if it has the tables. */
+/** Statements of tightly coupled branches on two served instances are shipped to the home instance if that has the tables. */
 import { describe, expect, it } from 'vitest';
 import type { Session, XaResource, Xid } from '../../src/index.ts';
 import { rows, run } from './rows-support.ts';
@@ -28,7 +28,7 @@ describe('rows of the application in tightly coupled branches', () => {
     await insertAndEnqueue(second, b, 's2');
     const { groups } = two.stats();
     expect([await xaOf(first).prepare(a), await xaOf(second).prepare(b)]).toEqual(['ok', 'read-only']);
-    expect(two.stats().groups).toBe(groups); // nothing was written
+    expect(two.stats().groups).toBe(groups); // The prepare wrote nothing.
     expect(await rows(one, all)).toEqual([]);
     await xaOf(first).commit(a);
     expect(first.roundTrips! + second.roundTrips!).toBe(9);
@@ -68,7 +68,7 @@ describe('rows of the application in tightly coupled branches', () => {
     expect(await takeAll(again, 'shipments')).toEqual(['s1', 's2']);
   });
 
-  it('that violate a constraint of the home instance fail the prepare there, and both branches', async () => {
+  it('that violate a constraint make the prepare at the home instance fail, and with it both branches', async () => {
     const { one, two } = await openTwo();
     await run(one, table);
     await insertAndEnqueue(one.openSession(), a, 'same');
@@ -79,7 +79,7 @@ describe('rows of the application in tightly coupled branches', () => {
     expect([...(await takeAll(one, 'shipments')), ...(await takeAll(two, 'shipments'))]).toEqual([]);
   });
 
-  it('stay where their tables are: the home instance refuses what it cannot run', async () => {
+  it('are kept by their own branch if its instance has the tables and the home instance does not', async () => {
     const { one, two } = await openTwo();
     await run(two, table);
     await ship(one.openSession(), a, 's1');
@@ -92,7 +92,7 @@ describe('rows of the application in tightly coupled branches', () => {
   it.each([
     ['is prepared without a branch of the home instance', (xa: XaResource) => xa.prepare(b)],
     ['is committed in one phase', (xa: XaResource) => xa.commit(b, { onePhase: true })],
-  ])('are refused elsewhere if their branch %s', async (_, end) => {
+  ])('are refused on an instance without the tables if their branch %s', async (_, end) => {
     const { one, two } = await openTwo();
     await run(one, table);
     await insertAndEnqueue(two.openSession(), b, 's2');

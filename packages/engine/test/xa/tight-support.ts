@@ -22,7 +22,7 @@ export interface Two {
   coordinator: TransactionCoordinator;
 }
 
-/** Both have the queues `orders` and `shipments`. */
+/** Opens and serves two instances with the queues `orders` and `shipments`. */
 export async function openTwo(): Promise<Two> {
   const dir = makeFolder();
   const one = await openTestInstance({ dir });

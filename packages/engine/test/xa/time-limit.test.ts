@@ -1,4 +1,4 @@
-/** The time that a branch has until it is prepared, on simulated time. */
+/** The time limit of an unprepared branch, in simulated time. */
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../src/api/session.ts';
 import { Chance, drainPromises, Scheduler } from '../simulator/scheduler.ts';
@@ -26,7 +26,7 @@ function openSimulated() {
     consumerIdleMs: 500,
   });
   instance.open();
-  /** Advances time by so much and lets all calls proceed. */
+  /** Advances time and lets all calls proceed. */
   const advance = async (ms: number) => {
     const untilMs = scheduler.nowMs + ms;
     await drainPromises();
@@ -50,7 +50,7 @@ async function holdOne({ instance, finish }: ReturnType<typeof openSimulated>): 
 }
 
 describe('a branch whose time is over', () => {
-  it('is rolled back, though a session works in it, which is told at its end', async () => {
+  it('is rolled back even if a session works in it, which gets the reason at its end', async () => {
     const simulated = openSimulated();
     const session = await holdOne(simulated);
     await simulated.advance(5_000);
@@ -60,7 +60,7 @@ describe('a branch whose time is over', () => {
     await expect(xaOf(session).prepare(xid)).rejects.toEqual(code('XAER_NOTA'));
   });
 
-  it('is rolled back after its end too, and the prepare is told', async () => {
+  it('is rolled back after its end too, and its prepare gets the reason', async () => {
     const simulated = openSimulated();
     const session = await holdOne(simulated);
     await xaOf(session).end(xid);
@@ -70,7 +70,7 @@ describe('a branch whose time is over', () => {
     await expect(xaOf(session).prepare(xid)).rejects.toEqual(code('XA_RBTIMEOUT'));
   });
 
-  it('is forgotten if nobody asks for as long again', async () => {
+  it('is forgotten if no call asks for it for as long again', async () => {
     const simulated = openSimulated();
     const session = await holdOne(simulated);
     await xaOf(session).end(xid);
@@ -78,7 +78,7 @@ describe('a branch whose time is over', () => {
     await expect(xaOf(session).prepare(xid)).rejects.toEqual(code('XAER_NOTA'));
   });
 
-  it('stays for ever once it is prepared', async () => {
+  it('is kept for ever if it was prepared before', async () => {
     const simulated = openSimulated();
     const session = await holdOne(simulated);
     await xaOf(session).end(xid);

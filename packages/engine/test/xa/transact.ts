@@ -1,4 +1,4 @@
-/** The transaction of tests that kill its processes: a message is consumed on one instance and enqueued on another. */
+/** A transaction whose processes tests kill: it consumes a message on one instance and enqueues one on another. */
 import type { RemoteInstance, TransactionCoordinator } from '../../src/index.ts';
 
 export interface TransactionPlace {
@@ -7,14 +7,14 @@ export interface TransactionPlace {
 }
 
 export interface TransactionWork {
-  /** Payload of the order that is consumed on the home instance, and of the shipment that the other one enqueues. */
+  /** Payload of the order that is consumed on the home instance, and of the shipment that is enqueued on the other one. */
   name: string;
   coupling: 'loose' | 'tight';
-  /** Whose branch inserts a row of this name, which is in the file of the home instance; undefined: none. */
+  /** The role whose branch inserts a row with this name into a table of the home instance; undefined for none. */
   insertsAt: 'home' | 'shipping' | undefined;
 }
 
-/** Returns what the application is told: `committed`, `rolled back` or `unknown`. */
+/** Resolves with the outcome that the application gets: `committed`, `rolled back` or `unknown`. */
 export async function transact(
   { clients, coordinator }: TransactionPlace,
   { name, coupling, insertsAt }: TransactionWork,
@@ -32,7 +32,7 @@ export async function transact(
     await transaction.commit();
     return 'committed';
   } catch (error) {
-    await transaction.rollback().catch(() => undefined); // its commit has ended it
+    await transaction.rollback().catch(() => undefined); // A failed commit has already ended it.
     return (error as { code?: string }).code === 'COMMIT_OUTCOME_UNKNOWN' ? 'unknown' : 'rolled back';
   } finally {
     await Promise.allSettled([sessions.home.close(), sessions.shipping.close()]);

@@ -1,4 +1,4 @@
-/** The lock of a tightly coupled transaction at its home instance, on simulated time and a simulated interconnect. */
+/** The lock of a tightly coupled transaction at its home instance, with simulated time and interconnect. */
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../src/api/session.ts';
 import { Chance, drainPromises, Scheduler } from '../simulator/scheduler.ts';
@@ -15,7 +15,7 @@ function openSimulated() {
   const open = (instance: number) => {
     const simulated = new SimulatedInstance({
       instance,
-      instances: [instance], // nothing is forwarded
+      instances: [instance], // With one instance nothing is forwarded.
       scheduler,
       chance,
       network,
@@ -48,8 +48,8 @@ const b = xidOf('t1', 'b');
 const lockWaits = ({ opening }: SimulatedInstance) =>
   opening!.waits.snapshot().find(({ event }) => event === 'global transaction lock')!;
 
-/** A session that waits for a message in a branch, and so has the lock of its transaction. */
-async function inDequeue(
+/** Opens a session that waits for a message in a branch, and so holds the lock of its transaction. */
+async function openWaitingInBranch(
   simulated: ReturnType<typeof openSimulated>,
   waitMs: number,
 ): Promise<{ session: Session; dequeue: Promise<unknown> }> {
@@ -61,12 +61,12 @@ async function inDequeue(
 }
 
 describe('the lock of a tightly coupled transaction', () => {
-  it('lets one branch at a time have a call under way, on whichever instance', async () => {
+  it('lets one branch at a time have a call under way, over all instances', async () => {
     const simulated = openSimulated();
     const { other, advance, finish } = simulated;
     const session = other.openSession();
     await finish(xaOf(session).start(b, tight));
-    const { dequeue } = await inDequeue(simulated, 2_000);
+    const { dequeue } = await openWaitingInBranch(simulated, 2_000);
     let hasEnded = false;
     const end = xaOf(session)
       .end(b)
@@ -78,18 +78,18 @@ describe('the lock of a tightly coupled transaction', () => {
     await advance(500);
     await dequeue;
     await end;
-    expect(lockWaits(other).waits).toBe(2); // the start and the end
+    expect(lockWaits(other).waits).toBe(2); // The start and the end each waited.
     expect(lockWaits(other).totalMs).toBeGreaterThan(1_900);
-    expect(lockWaits(simulated.home).waits).toBe(0); // it was free
+    expect(lockWaits(simulated.home).waits).toBe(0); // The lock was free at once.
   });
 
-  it('is not waited for longer than the branch says: XA_RBTIMEOUT, and it can only be rolled back', async () => {
+  it('is not waited for longer than `lockWaitMs`: the branch gets XA_RBTIMEOUT and can only be rolled back', async () => {
     const simulated = openSimulated();
     const { other, finish, advance } = simulated;
     const session = other.openSession();
     await finish(xaOf(session).start(b, { ...tight, lockWaitMs: 100 }));
     session.enqueue('orders', { payload: 'o1' });
-    const { dequeue } = await inDequeue(simulated, 5_000);
+    const { dequeue } = await openWaitingInBranch(simulated, 5_000);
     await expect(finish(session.dequeue('orders'))).rejects.toEqual(code('XA_RBTIMEOUT'));
     await expect(finish(xaOf(session).end(b))).rejects.toEqual(code('XA_RBTIMEOUT'));
     await expect(finish(xaOf(session).prepare(b))).rejects.toEqual(code('XA_RBTIMEOUT'));
@@ -98,28 +98,28 @@ describe('the lock of a tightly coupled transaction', () => {
     await dequeue;
   });
 
-  it('refuses a start that waited too long, and nothing of the branch is left', async () => {
+  it('makes a start that waits too long fail, and no branch is left', async () => {
     const simulated = openSimulated();
     const { other, home, finish, advance } = simulated;
-    const { dequeue } = await inDequeue(simulated, 5_000);
+    const { dequeue } = await openWaitingInBranch(simulated, 5_000);
     for (const session of [other.openSession(), home.openSession()]) {
       const start = xaOf(session).start(b, { ...tight, lockWaitMs: 100 });
       await expect(finish(start)).rejects.toEqual(code('XA_RBTIMEOUT'));
       await expect(finish(xaOf(session).end(b))).rejects.toEqual(code('XAER_NOTA'));
-      session.enqueue('alerts', { payload: 'local' }); // its own again
+      session.enqueue('alerts', { payload: 'local' }); // This is local work of the session again.
       await finish(session.commit());
     }
     await advance(5_000);
     await dequeue;
   });
 
-  it('makes a flush that waits too long roll the branch back, and the session is free', async () => {
+  it('makes a flush that waits too long roll the branch back, after which the session can be used', async () => {
     const simulated = openSimulated();
     const { other, finish, advance } = simulated;
     const session = other.openSession();
     await finish(xaOf(session).start(b, { ...tight, lockWaitMs: 100 }));
     session.enqueue('orders', { payload: 'o1' });
-    const { dequeue } = await inDequeue(simulated, 5_000);
+    const { dequeue } = await openWaitingInBranch(simulated, 5_000);
     await expect(finish(xaOf(session).flush(b))).rejects.toEqual(code('XA_RBTIMEOUT'));
     session.enqueue('alerts', { payload: 'local' });
     await finish(session.commit());
@@ -137,7 +137,7 @@ describe('the lock of a tightly coupled transaction', () => {
     await finish(xaOf(ended).start(c, { ...tight, lockWaitMs: 100 }));
     ended.enqueue('orders', { payload: 'o1' });
     await finish(xaOf(ended).end(c));
-    const { dequeue } = await inDequeue(simulated, 5_000);
+    const { dequeue } = await openWaitingInBranch(simulated, 5_000);
     await expect(finish(xaOf(ending).end(b))).rejects.toEqual(code('XA_RBTIMEOUT'));
     await expect(finish(xaOf(ended).prepare(c))).rejects.toEqual(code('XA_RBTIMEOUT'));
     await expect(finish(xaOf(ending).rollback(b))).resolves.toBeUndefined();
@@ -146,7 +146,7 @@ describe('the lock of a tightly coupled transaction', () => {
     await dequeue;
   });
 
-  it('is free again when the instance of its holder, or the connection to it, is gone', async () => {
+  it('is released when the instance of its holder, or the connection to that, is lost', async () => {
     for (const lose of ['instance', 'connection'] as const) {
       const { home, other, network, finish, advance } = openSimulated();
       const holder = other.openSession();
@@ -165,7 +165,7 @@ describe('the lock of a tightly coupled transaction', () => {
     }
   });
 
-  it('kept by a branch from its start to its end, is not had by another even between the calls', async () => {
+  it('is held between calls too if a branch keeps it from its start to its end', async () => {
     const { home, other, finish } = openSimulated();
     const holder = other.openSession();
     await finish(xaOf(holder).start(b, { ...tight, lock: 'branch' }));
@@ -177,11 +177,11 @@ describe('the lock of a tightly coupled transaction', () => {
     await finish(xaOf(session).start(a, { ...tight, lockWaitMs: 100 }));
   });
 
-  it('kept by a hanging instance is taken away after the time of its branch', async () => {
+  it('is taken from a hanging instance after the time limit of its branch', async () => {
     const { home, other, network, finish, advance } = openSimulated();
     const holder = other.openSession();
     await finish(xaOf(holder).start(b, { ...tight, lock: 'branch', timeoutMs: 1_000 }));
-    network.cutAll(0); // so that its own rollback after that time is not what gives it up
+    network.cutAll(0); // Without a connection the instance cannot release the lock itself.
     const session = home.openSession();
     await advance(2_000);
     await finish(xaOf(session).start(a, { ...tight, lockWaitMs: 100 }));
@@ -189,11 +189,11 @@ describe('the lock of a tightly coupled transaction', () => {
 });
 
 describe('two sessions that keep locks', () => {
-  it('never wait for each other: one gets XA_RBDEADLOCK at once, and the other goes on', async () => {
+  it('never wait for each other: one gets XA_RBDEADLOCK at once, and the other continues', async () => {
     const { home, other, finish } = openSimulated();
     const [one, two] = [home.openSession(), other.openSession()];
     const keep = { coupling: 'tight', lock: 'branch' } as const;
-    // The transactions have different homes: neither instance sees the cycle.
+    // The transactions have different home instances, so neither instance sees the cycle.
     const [t1, t2] = [
       { ...keep, home: 1 },
       { ...keep, home: 2 },
@@ -212,7 +212,7 @@ describe('two sessions that keep locks', () => {
     await finish(xaOf(one).end(xidOf('t1', 'a')));
   });
 
-  it('may have a lock that is free whatever its order', async () => {
+  it('may acquire free locks in any order', async () => {
     const { home, finish } = openSimulated();
     const session = home.openSession();
     const keep = { coupling: 'tight', lock: 'branch' } as const;
@@ -222,11 +222,11 @@ describe('two sessions that keep locks', () => {
     }
     await session.close();
     const other = home.openSession();
-    await finish(xaOf(other).start(xidOf('t1', 'b'), { ...keep, lockWaitMs: 10 })); // closing gave it up
+    await finish(xaOf(other).start(xidOf('t1', 'b'), { ...keep, lockWaitMs: 10 })); // The close has released the lock.
   });
 });
 
-describe('a home instance that is gone', () => {
+describe('a home instance that was killed', () => {
   it('refuses a start with XAER_RMFAIL, and makes other calls roll the branch back', async () => {
     const { home, other, finish } = openSimulated();
     const [working, ended] = [other.openSession(), other.openSession()];
@@ -245,7 +245,7 @@ describe('a home instance that is gone', () => {
     expect(await finish(xaOf(ended).recover())).toEqual([]);
   });
 
-  it('that comes back knows nothing of the locks and the work before', async () => {
+  it('has lost the locks and the shipped work when it is reopened', async () => {
     const { home, other, finish } = openSimulated();
     const [keeping, ended] = [other.openSession(), other.openSession()];
     await finish(xaOf(ended).start(b, tight));
@@ -280,7 +280,7 @@ describe('options of a tightly coupled branch', () => {
 });
 
 describe('a branch that is joined or resumed', () => {
-  it('is rolled back if it waits too long for the lock, and its session is free', async () => {
+  it('is rolled back if it waits too long for the lock, after which its session can be used', async () => {
     const simulated = openSimulated();
     const { other, finish, advance } = simulated;
     const c = xidOf('t1', 'c');
@@ -289,7 +289,7 @@ describe('a branch that is joined or resumed', () => {
     await finish(xaOf(joining).end(b));
     await finish(xaOf(resuming).start(c, { ...tight, lockWaitMs: 100 }));
     await finish(xaOf(resuming).end(c, 'suspend'));
-    const { dequeue } = await inDequeue(simulated, 5_000);
+    const { dequeue } = await openWaitingInBranch(simulated, 5_000);
     await expect(finish(xaOf(joining).start(b, { flag: 'join' }))).rejects.toEqual(code('XA_RBTIMEOUT'));
     await expect(finish(xaOf(resuming).start(c, { flag: 'resume' }))).rejects.toEqual(code('XA_RBTIMEOUT'));
     for (const [session, xid] of [

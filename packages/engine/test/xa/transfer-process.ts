@@ -1,7 +1,7 @@
 /**
- * A process of a test that kills it. As a participant it serves an instance; as the coordinator it moves tokens between the
- * instances, each time with one more hop, which a row on the first one counts too, and tells of each transfer that it was told is
- * committed. Every other transfer is tightly coupled: its token is shipped back to the instance that it comes from.
+ * A process that its test kills. As a participant it serves an instance. As the coordinator it moves tokens between the instances, each
+ * time with one more hop, which a row on the first instance counts too, and reports each transfer whose commit was acknowledged. Every
+ * other transfer is tightly coupled, so that its token is shipped back to the instance from which it comes.
  */
 import { connect, openInstance, QueueError, type Session, serveInstance } from '../../src/index.ts';
 
@@ -29,13 +29,13 @@ async function coordinate(): Promise<void> {
         const hop = await transfer(consumer, producer, from, to);
         if (hop !== undefined) process.send!(hop);
       } catch (error) {
-        if (!(error instanceof QueueError)) throw error; // a participant was killed
+        if (!(error instanceof QueueError)) throw error; // Other errors occur when a participant is killed.
       }
       await Promise.allSettled([consumer.close(), producer.close()]);
     }
   }
 
-  /** Undefined if there was nothing to move. */
+  /** Resolves with the token and its hops, or undefined if there was nothing to move. */
   async function transfer(
     consumer: Session,
     producer: Session,
@@ -61,7 +61,7 @@ async function coordinate(): Promise<void> {
       await transaction.commit();
       return hop;
     } catch (error) {
-      await transaction.rollback().catch(() => undefined); // it has ended already, unless its work failed
+      await transaction.rollback().catch(() => undefined); // The transaction has already ended, unless its work failed.
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-/** What a session waits for in a distributed transaction is in its own time. */
+/** The waits of a session in a distributed transaction are in its own time book. */
 import { expect, it } from 'vitest';
 import { openTestInstance } from '../folder.ts';
 import { xidOf } from './xid-of.ts';

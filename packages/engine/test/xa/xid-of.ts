@@ -1,4 +1,4 @@
-/** Names of branches. */
+/** Xids for tests. */
 import type { Xid } from '../../src/api/xa.ts';
 
 export const xidOf = (transaction: string, branch = 'a'): Xid => ({
