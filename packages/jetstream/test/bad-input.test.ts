@@ -1,4 +1,4 @@
-/** Servers, streams and requests that are not as they should be: a typed error each, and nothing lost. */
+/** Invalid servers, streams and requests are refused with a typed error each, and nothing is lost. */
 import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -16,14 +16,14 @@ const oldServer = '/usr/sbin/nats-server';
 describeOnServers('one server', { servers: 1 }, (servers) => {
   const options = () => ({ servers: [...servers.cluster.urls] });
 
-  it('that nobody runs, or an option out of its range', async () => {
+  it('is refused if it does not run, as is an option out of its range', async () => {
     await expect(openJetStream({ servers: 'nats://127.0.0.1:1', callMs: 300 })).rejects.toThrow(
       code('INSTANCE_UNREACHABLE'),
     );
     await expect(openJetStream({ ...options(), outcomeMs: 60_000 })).rejects.toThrow(code('OPTIONS_INVALID'));
   });
 
-  it('a stream of the same name that is not ours is left alone', async () => {
+  it('has streams that the store did not create and does not change', async () => {
     const connection = await connect(options());
     const manager = await jetstreamManager(connection);
     await manager.streams.add({ name: 'SHARDLAB_theirs', subjects: ['theirs'] });
@@ -40,7 +40,7 @@ describeOnServers('one server', { servers: 1 }, (servers) => {
     await connection.close();
   });
 
-  it('refuses what it cannot do before anything is done', async () => {
+  it('refuses unsupported calls and invalid queues before anything is done', async () => {
     const store = await servers.open();
     await store.createQueue({ name: 'orders' });
     await store.createQueue({ name: 'mails' });
@@ -99,7 +99,7 @@ describeOnServers('one server', { servers: 1 }, (servers) => {
     await store.close();
   });
 
-  it('refuses messages that are too large or that a full queue has no room for', async () => {
+  it('refuses messages that are too large, or past the bytes of a queue', async () => {
     const store = await servers.open();
     await store.createQueue({ name: 'full', bytesMax: 10_000 });
     const session = store.openSession();
@@ -121,7 +121,7 @@ describeOnServers('one server', { servers: 1 }, (servers) => {
     await store.close();
   });
 
-  it('tells a dropped queue from an empty one', async () => {
+  it('reports a dropped queue, which is not taken for an empty one', async () => {
     const store = await servers.open();
     await store.createQueue({ name: 'gone' });
     const session = store.openSession();
@@ -140,29 +140,32 @@ describeOnServers('one server', { servers: 1 }, (servers) => {
     await other.close();
   });
 
-  it.for([1, 3])('learns the outcome of a commit of %i messages whose answer was lost', async (count) => {
-    const proxy = await openLossyProxy(servers.cluster.urls[0]!);
-    const store = await openJetStream({ servers: proxy.url });
-    const queue = `answer-lost-${count}`;
-    await store.createQueue({ name: queue });
-    const session = store.openSession();
-    for (let part = 0; part < count; part += 1) session.enqueue(queue, { payload: String(part) });
-    const direct = await servers.open();
-    await store.queue(queue);
-    proxy.swallowAnswers();
-    const committing = session.commit();
-    await vi.waitFor(async () => expect((await direct.browse(queue)).messages).toHaveLength(count), {
-      timeout: 20_000,
-    });
-    proxy.cut();
-    expect((await committing).ids).toHaveLength(count);
-    expect((await direct.browse(queue)).messages).toHaveLength(count);
-    await direct.close();
-    await store.close();
-    await proxy.close();
-  });
+  it.for([1, 3])(
+    'lets a session learn the outcome of a commit of %i messages whose answer was lost',
+    async (count) => {
+      const proxy = await openLossyProxy(servers.cluster.urls[0]!);
+      const store = await openJetStream({ servers: proxy.url });
+      const queue = `answer-lost-${count}`;
+      await store.createQueue({ name: queue });
+      const session = store.openSession();
+      for (let part = 0; part < count; part += 1) session.enqueue(queue, { payload: String(part) });
+      const direct = await servers.open();
+      await store.queue(queue);
+      proxy.swallowAnswers();
+      const committing = session.commit();
+      await vi.waitFor(async () => expect((await direct.browse(queue)).messages).toHaveLength(count), {
+        timeout: 20_000,
+      });
+      proxy.cut();
+      expect((await committing).ids).toHaveLength(count);
+      expect((await direct.browse(queue)).messages).toHaveLength(count);
+      await direct.close();
+      await store.close();
+      await proxy.close();
+    },
+  );
 
-  it('says that the outcome is unknown if it cannot be learned, of an enqueue and of a consumption', async () => {
+  it('lets an enqueue and a consumption fail with an unknown outcome if it cannot be learned', async () => {
     const proxy = await openLossyProxy(servers.cluster.urls[0]!);
     const [store, direct] = [
       await openJetStream({ servers: proxy.url, outcomeMs: 1_000 }),

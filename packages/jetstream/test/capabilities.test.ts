@@ -1,4 +1,4 @@
-/** The table of promises in the documentation is the record that the code has. */
+/** The table of promises in the documentation is equal to the record in the code. */
 import { readFileSync } from 'node:fs';
 import { type Capability, localCapabilities, type StoreFeature, storeFeatures } from '@shardlab/engine';
 import { expect, it } from 'vitest';
@@ -19,7 +19,7 @@ it('the table in docs/distributed.md shows what both stores promise', () => {
   expect(table).toEqual(lines);
 });
 
-it('what a store was not opened for is refused, and everything else is as the table says', () => {
+it('a store supports only those optional promises for which it was opened, and otherwise what the table says', () => {
   const supports = (options: Parameters<typeof capabilitiesOf>[0]) => {
     const { syncedAcknowledgement, consumeAndEnqueue } = capabilitiesOf(options);
     return [syncedAcknowledgement.support, consumeAndEnqueue.support];

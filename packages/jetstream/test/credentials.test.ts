@@ -1,4 +1,4 @@
-/** Servers that want TLS, a user, a right or a signed identity, or give an account so much room: tried with real ones. */
+/** Real servers that require TLS, a user, permissions or a signed identity, or limit the storage of an account. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const fixture = (name: string) =>
   fileURLToPath(new URL(`../../../apps/server/test/fixtures/${name}`, import.meta.url));
 const caFile = fixture('localhost-cert.pem');
 
-/** A message through a queue and a topic of the store, which need all rights that sessions need. */
+/** Sends a message through a queue and through a topic of the store, which needs all permissions of sessions. */
 async function use(store: JetStreamStore): Promise<void> {
   await store.createQueue({ name: 'orders', attemptsMax: 2 });
   await store.createQueue({ name: 'news', type: 'topic' });
@@ -33,7 +33,7 @@ async function use(store: JetStreamStore): Promise<void> {
   }
 }
 
-/** As docs/distributed.md shows it. */
+/** The permissions that docs/distributed.md shows. */
 const permissions = '{ publish: ["shardlab.>", "$JS.API.>", "$JS.ACK.>"], subscribe: "_INBOX.>" }';
 
 describeOnServers(
@@ -50,7 +50,7 @@ describeOnServers(
   (servers) => {
     const own = { user: 'shardlab', password: 'right', tls: { caFile } };
 
-    it('is used with the rights that the documentation names', async () => {
+    it('can be used with the permissions that the documentation names', async () => {
       const store = await servers.open(own);
       await use(store);
       await store.close();
@@ -60,7 +60,7 @@ describeOnServers(
       await queue.close();
     });
 
-    it('is refused with a wrong password, without the right, and if its certificate is not trusted', async () => {
+    it('cannot be used with a wrong password, without permissions, or without trust in its certificate', async () => {
       for (const wrong of [{ password: 'wrong' }, { user: 'nobody' }, { user: 'reader' }]) {
         await expect(servers.open({ ...own, ...wrong })).rejects.toThrow(code('STORE_UNAUTHORIZED'));
       }
@@ -74,10 +74,10 @@ describeOnServers(
 const identity = signedIdentity();
 
 describeOnServers(
-  'a server that wants a signed identity',
+  'a server that requires a signed identity',
   { servers: 1, configuration: identity.configuration },
   (servers) => {
-    it('is used with credentials, as text or as a file, and refuses those of others', async () => {
+    it('can be used with credentials, as text or as a file, and refuses credentials of other operators', async () => {
       const dir = mkdtempSync(join(tmpdir(), 'shardlab-creds-'));
       onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
       const credentialsFile = join(dir, 'user.creds');
@@ -105,7 +105,7 @@ describeOnServers(
       'accounts { A { jetstream { max_file: 100KB, max_mem: 0 }, users: [{ user: "ann", password: "a" }] } }',
   },
   (servers) => {
-    it('refuses what it has no room for, and keeps what it has', async () => {
+    it('refuses messages past its quota, and keeps the ones it has', async () => {
       const store = await servers.open({ user: 'ann', password: 'a' });
       await store.createQueue({ name: 'full' });
       const session = store.openSession();

@@ -1,4 +1,4 @@
-/** Answers of servers that do not lead what they are asked about, and have less than was acknowledged. */
+/** Answers of servers that are not the leader of a stream, and may not have all acknowledged messages. */
 import { type ClusterInfo, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { describe, expect, it, vi } from 'vitest';
@@ -14,15 +14,15 @@ const streamWith = (replicas: number, cluster?: Partial<ClusterInfo>) =>
 describe('an answer about a stream', () => {
   it.each([
     ['is of the leader', { leader: 'a', replicas: replicasOf('b', 'c') }, true],
-    ['is of a member that knows of no leader', { replicas: replicasOf('a', 'b', 'c') }, false],
+    ['is of a member that does not know the leader', { replicas: replicasOf('a', 'b', 'c') }, false],
     ['is of a member that has just started', { leader: 'a', replicas: replicasOf('a', 'c') }, false],
-    ['is of a member that has not joined the others yet', { leader: 'b' }, false],
-    ['says nothing of servers', undefined, false],
+    ['is of a member that has not joined the cluster yet', { leader: 'b' }, false],
+    ['has no information about servers', undefined, false],
   ])('%s', (_, cluster, expected) => {
     expect(isOfLeader(streamWith(3, cluster))).toBe(expected);
   });
 
-  it('is of the leader if nobody else has the stream', () => {
+  it('is of the leader if no other server has the stream', () => {
     expect(isOfLeader(streamWith(1, { leader: 'a' }))).toBe(true);
     expect(isOfLeader(streamWith(1))).toBe(true);
   });
@@ -32,18 +32,23 @@ describe('the leader of a consumer', () => {
   const [single, clustered] = [{ server_id: 'S' }, { server_id: 'S', cluster: 'queues' }];
 
   it.each([
-    ['has a beginning', { leader: 'a', leader_since: 'noon', raft_group: 'g' }, clustered, 'a since noon'],
-    ['without replicas is its server', { leader: 'a' }, clustered, 'server S'],
-    ['on a single server is that', undefined, single, 'server S'],
-    ['is not known while there is none', { raft_group: 'g' }, clustered, undefined],
-    ['is not known to a server that has just started', undefined, clustered, undefined],
+    [
+      'has a name and the time of its election',
+      { leader: 'a', leader_since: 'noon', raft_group: 'g' },
+      clustered,
+      'a since noon',
+    ],
+    ['is the answering server if there are no replicas', { leader: 'a' }, clustered, 'server S'],
+    ['is the server if there is only one', undefined, single, 'server S'],
+    ['is unknown while there is none', { raft_group: 'g' }, clustered, undefined],
+    ['is unknown to a server that has just started', undefined, clustered, undefined],
   ])('%s', (_, cluster, server, expected) => {
     expect(leaderOf(cluster as ClusterInfo | undefined, server)).toBe(expected);
   });
 });
 
 describeOnServers('a server that is cut off', { servers: 3 }, (servers) => {
-  it('has less than was acknowledged, and is not believed', { timeout: 120_000 }, async () => {
+  it('lacks acknowledged messages, and its answers are not used', { timeout: 120_000 }, async () => {
     const { cluster } = servers;
     const [url, ...others] = cluster.urls as [string, ...string[]];
     const patient = { replicas: 3, callMs: 60_000, outcomeMs: 50_000 } as const;
@@ -59,7 +64,7 @@ describeOnServers('a server that is cut off', { servers: 3 }, (servers) => {
     const connection = await connect({ servers: url });
     const manager = await jetstreamManager(connection, { checkAPI: false });
     const ask = () => manager.streams.info(streamOf('counted'));
-    // It knows of the others until it misses them, and until then it leaves the answer to them.
+    // Until it notices the loss of the others, the server leaves the answer to them.
     await vi.waitFor(async () => expect((await ask()).cluster?.leader).toBeUndefined(), { timeout: 60_000 });
     const counted = cutOff.queue('counted');
     expect((await ask()).state.messages).toBe(0);

@@ -1,4 +1,4 @@
-/** Disks that forget at a power cut what was not synced: what is in memory, and the same through the kernel. */
+/** Disks that lose unsynced content at a power cut: their content in memory, and the same mounted through the kernel. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ const step = fc.oneof(
 );
 
 describe('the content of a file', () => {
-  it('is that of an array of bytes, and after a power cut that of the last sync', () => {
+  it('behaves like an array of bytes, and after a power cut is that of the last sync', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         const file = new FileContent();
@@ -56,7 +56,7 @@ describe('the content of a file', () => {
 });
 
 describe('a disk', () => {
-  it('keeps names at a power cut, and of contents what was synced', () => {
+  it('keeps names and synced contents at a power cut', () => {
     const disk = new DiskContents();
     const folder = disk.createFolder(1, 'folder', 0o755);
     const file = disk.createFile(folder.id, 'old', 0o644);
@@ -71,7 +71,7 @@ describe('a disk', () => {
     expect([...disk.folder(folder.id).entries.keys()]).toEqual([]);
   });
 
-  it('refuses what a file system refuses', () => {
+  it('refuses the calls that a file system refuses', () => {
     const disk = new DiskContents();
     const folder = disk.createFolder(1, 'folder', 0o755);
     disk.createFile(folder.id, 'file', 0o644);
@@ -94,7 +94,7 @@ describe('a disk', () => {
 const lacking = missingForLossyDisks();
 
 describe.skipIf(lacking !== null)(`a mounted disk${lacking === null ? '' : ` (${lacking})`}`, () => {
-  it('is seen by one program, outlives it, and forgets what that did not sync', async () => {
+  it('is visible to one program, outlives it, and loses what that did not sync', async () => {
     const parent = mkdtempSync(join(tmpdir(), 'shardlab-disk-'));
     const folder = join(parent, 'data');
     mkdirSync(folder);
@@ -146,7 +146,7 @@ describe.skipIf(lacking !== null)(`a mounted disk${lacking === null ? '' : ` (${
     }
   });
 
-  it('forgets nothing that several writers have synced, whenever they are killed', async () => {
+  it('loses nothing that several writers have synced before they are killed', async () => {
     const parent = mkdtempSync(join(tmpdir(), 'shardlab-disk-'));
     const folder = join(parent, 'data');
     mkdirSync(folder);
@@ -155,7 +155,7 @@ describe.skipIf(lacking !== null)(`a mounted disk${lacking === null ? '' : ` (${
       const { command, args, device } = disk.mountFor(folder, process.execPath, ['-e', script, folder]);
       return spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit', device] });
     };
-    // As a server does: a log that is synced after each record, and a small file that is replaced by a synced one.
+    // The writers work like a server: a log is synced after each record, and a small file is replaced by a synced one.
     const writers = `
       const { writeSync } = require('node:fs');
       const { open, rename } = require('node:fs/promises');
@@ -216,7 +216,7 @@ describe.skipIf(lacking !== null)(`a mounted disk${lacking === null ? '' : ` (${
     }
   });
 
-  it('ends with a program that could not be started', async () => {
+  it('ends if its program cannot be started', async () => {
     const disk = new LossyDisk();
     const { command, args, device } = disk.mountFor('/nowhere/at/all', process.execPath, []);
     const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'ignore', device] });

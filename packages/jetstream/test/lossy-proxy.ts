@@ -1,11 +1,11 @@
-/** A TCP proxy that can swallow what the server answers: to the client the server is silent, and yet does what it is told. */
+/** A TCP proxy that can drop the server's answers: to the client the server seems silent, although it executes the requests. */
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface LossyProxy {
   url: string;
-  /** From now on no answer comes through. */
+  /** Drops all answers on present connections from now on. */
   swallowAnswers(): void;
-  /** Ends the connections; new ones work, unless `forGood`. */
+  /** Ends the connections. New ones work unless `forGood`. */
   cut(options?: { forGood: boolean }): void;
   close(): Promise<void>;
 }

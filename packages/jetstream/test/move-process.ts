@@ -1,5 +1,5 @@
 /**
- * Moves a queue and kills itself at a given point, or at none: `move-process.ts <to-jetstream or to-local> <folder> <url>
+ * Moves a queue, and kills itself at the given point if there is one: `move-process.ts <to-jetstream or to-local> <folder> <url>
  * <queue> <step, page or none>`.
  */
 import { openInstance, type Session } from '@shardlab/engine';

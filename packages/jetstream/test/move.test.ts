@@ -1,4 +1,4 @@
-/** A queue that moves from the local engine to servers, or back, by processes that are killed at each step. */
+/** Moves of a queue from the local engine to servers and back, by processes that are killed at each step. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Message, openInstance } from '@shardlab/engine';
@@ -19,7 +19,7 @@ function runMove(...args: string[]): Promise<NodeJS.Signals | number | null> {
 }
 
 describeOnServers('a move to one server', { servers: 1 }, (servers) => {
-  it('killed at each step loses and doubles nothing, and keeps the order of each key', {
+  it('loses and duplicates nothing if it is killed at each step, and keeps the order of each key', {
     timeout: 180_000,
   }, async () => {
     const dir = makeFolder();
@@ -76,7 +76,7 @@ describeOnServers('a move to one server', { servers: 1 }, (servers) => {
     await emptied.close();
   });
 
-  it('of a queue that comes back, killed at each step, loses and doubles nothing, and keeps the order of each key', {
+  it('and back loses and duplicates nothing if it is killed at each step, and keeps the order of each key', {
     timeout: 180_000,
   }, async () => {
     const dir = makeFolder();
@@ -132,7 +132,7 @@ describeOnServers('a move to one server', { servers: 1 }, (servers) => {
     await local.close();
   });
 
-  it('back waits for holders, and takes what others returned or died with', async () => {
+  it('and back waits for holders, and moves ready and returned messages', async () => {
     const local = await openInstance({ dir: makeFolder() });
     const store = await servers.open({ ackWaitMs: 3_000 });
     await store.createQueue({ name: 'busy' });
@@ -161,7 +161,7 @@ describeOnServers('a move to one server', { servers: 1 }, (servers) => {
     await local.close();
   });
 
-  it('refuses what the servers cannot keep, and a queue that is held or of the same name', async () => {
+  it('is refused for a queue that the servers cannot keep, that has held messages, or whose name is taken', async () => {
     const local = await openInstance({ dir: makeFolder() });
     const store = await servers.open();
     const move = (queue: string) =>
@@ -185,7 +185,7 @@ describeOnServers('a move to one server', { servers: 1 }, (servers) => {
     await expect(move('held')).rejects.toThrow(code('QUEUE_EXISTS'));
     await store.dropQueue('held');
     await move('held');
-    // One that was created since is another queue: it is neither copied nor dropped.
+    // A queue that was created after the move is another one, and is neither copied nor dropped.
     await local.createQueue({ name: 'held', durability: 'relaxed' });
     session.enqueue('held', { payload: 'new' });
     await session.commit();

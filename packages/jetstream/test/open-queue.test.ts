@@ -1,10 +1,10 @@
-/** The engine's own entries for a queue on servers: `openQueue` and `connectCluster`. */
+/** The engine's own entry points to a queue on servers: `openQueue` and `connectCluster`. */
 import { connectCluster, openQueue } from '@shardlab/engine';
 import { expect, it } from 'vitest';
 import { openNatsStore } from '../../engine/src/runtime/open-nats-store.ts';
 import { describeOnServers } from './servers.ts';
 
-it('says which package is missing if the store is not installed', async () => {
+it('the error names the missing package if the store is not installed', async () => {
   await expect(openNatsStore({ nats: 'nats://127.0.0.1:1' }, '@shardlab/not-installed')).rejects.toThrow(
     expect.objectContaining({
       code: 'STORE_NOT_INSTALLED',
@@ -15,7 +15,7 @@ it('says which package is missing if the store is not installed', async () => {
 });
 
 describeOnServers('a queue opened by the engine', { servers: 1 }, (servers) => {
-  it('has the calls of a local one, and more messages than one transaction of the servers takes', async () => {
+  it('has the calls of a local queue, and takes more messages than fit into one transaction of the servers', async () => {
     const nats = [...servers.cluster.urls];
     const open = () => openQueue({ nats, name: 'opened', shards: 1 });
     const [queue, other] = await Promise.all([open(), open()]);
@@ -37,7 +37,7 @@ describeOnServers('a queue opened by the engine', { servers: 1 }, (servers) => {
     await Promise.all([queue.close(), other.close()]);
   });
 
-  it('is reached by a client of all queues', async () => {
+  it('can be created and listed by a client of all queues', async () => {
     const store = await connectCluster({ nats: [...servers.cluster.urls] });
     await store.createQueue({ name: 'of-client' });
     expect(store.capabilities.sqlRows).toEqual({ support: 'no' });

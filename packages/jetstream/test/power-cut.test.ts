@@ -1,4 +1,4 @@
-/** A power cut of a server: what it had acknowledged and not synced is gone, and what it had synced is there. */
+/** A power cut of a server loses acknowledged messages that are not synced, and keeps synced ones. */
 import { describe, expect, it } from 'vitest';
 import { text } from '../../engine/test/folder.ts';
 import { openJetStream } from '../src/index.ts';
@@ -22,7 +22,7 @@ describe.skipIf(lacking !== null)(`a power cut${lacking === null ? '' : ` (${lac
       session.enqueue('orders', { payload: 'old' });
       await session.commit();
       cluster.writeBack();
-      // The next commit is written after that.
+      // The next commit comes after that write-back.
       session.enqueue('orders', { payload: 'new' });
       await session.commit();
       expect(text((await store.browse('orders')).messages)).toEqual(['old', 'new']);

@@ -55,7 +55,7 @@ for (const [count, runs] of [
             await real.store.createQueue({ name: queue, shards: 2, replicas: count });
             await fc.asyncModelRun(() => ({ model: new Model(), real }), [...run, ...atTheEnd]);
           } finally {
-            await real.store.dropQueue(queue).catch(() => undefined); // the failure before is the one to report
+            await real.store.dropQueue(queue).catch(() => undefined); // An earlier failure is the one to report.
             await real.close();
           }
         }),

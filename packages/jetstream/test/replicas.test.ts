@@ -1,10 +1,10 @@
-/** As many servers as a queue can have. */
+/** A queue with the maximum number of replicas. */
 import { expect, it } from 'vitest';
 import { text } from '../../engine/test/folder.ts';
 import { describeOnServers } from './servers.ts';
 
 describeOnServers('a queue on five servers', { servers: 5 }, (servers) => {
-  it('goes on while two of them are dead, with all that was committed', { timeout: 120_000 }, async () => {
+  it('continues while two of them are dead, with all committed messages', { timeout: 120_000 }, async () => {
     const store = await servers.open({ replicas: 5, callMs: 60_000, outcomeMs: 50_000 });
     await store.createQueue({ name: 'five' });
     const session = store.openSession();

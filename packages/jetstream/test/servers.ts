@@ -1,4 +1,4 @@
-/** Servers for a test file: one server or three, stopped with it. Without a program the tests are skipped and say why. */
+/** Servers for a test file, which are stopped at its end. Without a server program the tests are skipped with the reason. */
 import { afterAll, beforeAll, describe, type SuiteFactory } from 'vitest';
 import { openJetStream } from '../src/index.ts';
 import type { JetStreamOptions, JetStreamStore } from '../src/open-jetstream.ts';
@@ -8,11 +8,11 @@ const found = findServer();
 
 export interface TestServers {
   cluster: NatsCluster;
-  /** A store that the caller closes. */
+  /** Opens a store, which the caller closes. */
   open(options?: Partial<JetStreamOptions>): Promise<JetStreamStore>;
 }
 
-/** A suite over running servers. `servers` is to be read inside of tests. */
+/** A suite with running servers. `servers` can be read only inside of tests. */
 export function describeOnServers(
   title: string,
   options: Pick<NatsClusterOptions, 'servers' | 'sync' | 'configuration'>,

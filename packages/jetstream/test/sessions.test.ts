@@ -1,4 +1,4 @@
-/** What sessions promise on real servers, besides what the random commands show. */
+/** Promises of sessions on real servers that the random commands do not test. */
 import { expect, it, vi } from 'vitest';
 import { text } from '../../engine/test/folder.ts';
 import type { JetStreamStore } from '../src/index.ts';
@@ -34,7 +34,7 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
   );
 
   it(
-    'keep all fields of a message, and its key in one shard',
+    'keep all fields of a message',
     withStore(servers, async (store) => {
       await store.createQueue({ name: 'fields', shards: 4 });
       const sessions = [store.openSession(), store.openSession()];
@@ -91,7 +91,7 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
       const aborted = consumer.dequeue('waits', { waitMs: 60_000, signal: abort.signal });
       abort.abort();
       expect(await aborted).toEqual([]);
-      // What comes after the abort is not kept by the request that was given up.
+      // A message that arrives after the abort is not held by the aborted request.
       producer.enqueue('waits', { payload: 'next' });
       await producer.commit();
       expect(text(await producer.dequeue('waits', { waitMs: 20_000 }))).toEqual(['next']);
@@ -99,7 +99,7 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
   );
 
   it(
-    'return received messages when their hold ends, and refuse the receipt then',
+    'make received messages ready again when their hold expires, and then refuse the receipt',
     withStore(servers, async (store) => {
       await store.createQueue({ name: 'holds' });
       const [one, other] = [store.openSession(), store.openSession()];
@@ -146,7 +146,7 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
   );
 
   it(
-    'deliver the messages of a group key in the order of their commits, whichever sessions enqueue them',
+    'deliver the messages of a group key in commit order, even if several sessions enqueue them',
     withStore(servers, async (store) => {
       await store.createQueue({ name: 'groups', shards: 4 });
       const producers = [store.openSession(), store.openSession(), store.openSession()];
@@ -168,7 +168,7 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
   );
 
   it(
-    'keep a message held for longer than the servers wait, by reports',
+    'hold a message for longer than the servers’ limit, by reporting progress',
     withStore(
       servers,
       async (store) => {
@@ -231,7 +231,7 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
   );
 
   it(
-    'give each subscriber of a topic what was committed since it subscribed, and what is for it',
+    'give each subscriber of a topic the messages for it that were committed since it subscribed',
     withStore(servers, async (store) => {
       await store.createQueue({ name: 'news', type: 'topic' });
       const session = store.openSession();
@@ -273,7 +273,7 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
   );
 
   it(
-    'refuse enqueue and dequeue while the queue is stopped, in other processes too',
+    'refuse enqueues and dequeues while the queue is stopped by another store',
     withStore(servers, async (store) => {
       const other = await servers.open();
       await store.createQueue({ name: 'stops' });
@@ -308,7 +308,7 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
   );
 
   it(
-    'give prefetched messages back that nobody asks for',
+    'return prefetched messages that are not dequeued',
     withStore(
       servers,
       async (store) => {

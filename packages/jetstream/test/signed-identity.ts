@@ -1,9 +1,9 @@
-/** An operator, an account and a user, each with a key pair and signed by the one before, as `nsc` would make them. */
+/** An operator, an account and a user, each with a key pair and signed by the previous one, like those that `nsc` creates. */
 import { createHash } from 'node:crypto';
 import { createAccount, createOperator, createUser, type KeyPair } from '@nats-io/nkeys';
 
 export interface SignedIdentity {
-  /** Lines for the configuration of a server that trusts the operator. */
+  /** Configuration lines of a server that trusts the operator. */
   configuration: string;
   /** Content of the user's `.creds` file. */
   credentials: string;
@@ -29,7 +29,7 @@ export function signedIdentity(): SignedIdentity {
   const unlimited = { subs: -1, conn: -1, leaf: -1, imports: -1, exports: -1, data: -1, payload: -1 };
   const storage = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 };
   const operatorToken = sign(operator, operator, 'operator', { type: 'operator', version: 2 });
-  // JetStream does not start without a system account, which may not use it.
+  // JetStream does not start without a system account, which cannot use it itself.
   const systemToken = sign(operator, system, 'system', {
     type: 'account',
     version: 2,

@@ -45,7 +45,7 @@ for (const [count, numRuns] of [
             await real.client.createQueue({ name: topic, type: 'topic', shards: 2, replicas: count });
             await runAgainstModel(real, sequence);
           } finally {
-            await real.client.dropQueue(topic).catch(() => undefined); // the failure before is the one to report
+            await real.client.dropQueue(topic).catch(() => undefined); // An earlier failure is the one to report.
             await real.close();
           }
         }),

@@ -1,6 +1,6 @@
 /**
- * Kills and partitions of servers at length: `npm run jetstream-faults -- [--seed n] [--kills n] [--partitions n]
- * [--sync always|interval]`. Prints the seed first; exits with 1 if the history is illegal, and keeps it then.
+ * A long run of kills and partitions of servers: `npm run jetstream-faults -- [--seed n] [--kills n] [--partitions n]
+ * [--sync always|interval]`. Prints the seed first. If the history is illegal it is kept, and the exit code is 1.
  */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,6 @@
 /**
- * Sessions at work on a cluster of three servers while those are killed and cut off, and what the sessions were told judged
- * as a history: nothing acknowledged is lost, nothing is delivered again after its consumption was confirmed, no message
- * has two holders, no batch is torn.
+ * Sessions use a cluster of three servers while those are killed and cut off. Their history is then checked: no acknowledged message is
+ * lost, none is delivered again after its consumption was acknowledged, none has two holders, and no batch is torn.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -28,7 +27,7 @@ export interface FaultOptions {
 
 export interface FaultReport {
   verdict: Verdict;
-  /** The history as text, to be judged again. */
+  /** The history as text, so that it can be checked again. */
   history: string;
   enqueued: number;
   consumed: number;
@@ -42,11 +41,11 @@ export interface FaultReport {
 
 const queue = 'orders';
 const serverCount = 3;
-/** Of the servers; holds are recorded as shorter, by what a delivery takes. */
+/** The servers' limit of a hold. Holds are recorded as shorter, by the time that a delivery may take. */
 const ackWaitMs = 15_000;
 const holdMs = 8_000;
 const settleMs = 3_000;
-/** Messages in the queue past which producers pause: what is left is consumed one by one. */
+/** Number of messages in the queue past which producers pause, since the rest is consumed one by one at the end. */
 const backlogMax = 300;
 const partitionMs = { min: 6_000, max: 14_000 };
 
@@ -89,7 +88,7 @@ export async function runFaults({
       identify: ({ payload }) => ({ message: payload.toString().split(' ')[0]!, digest: digestOf(payload) }),
     });
   };
-  /** Errors of a fault, after which the session goes on. Anything else ends the run. */
+  /** Makes a call that may fail because of a fault, after which the session continues. Any other error ends the run. */
   const tolerate = async (call: () => Promise<void>) => {
     try {
       await call();
@@ -122,7 +121,7 @@ export async function runFaults({
       await pause(draw() * 60);
     }
   };
-  // One message at a time: several are consumed each by itself, and of a transaction the history wants all or none.
+  // Consumes one message at a time: the servers consume several one by one, but the history requires all or none in a transaction.
   const consumeOne = async (client: Client, waitMs: number): Promise<boolean> => {
     const [message] = await client.receive(queue, { max: 1, waitMs, holdMs });
     if (message === undefined) return false;
@@ -148,7 +147,7 @@ export async function runFaults({
       throw error;
     },
   );
-  failed.catch(() => undefined); // reported below, after the faults
+  failed.catch(() => undefined); // The error is reported after the faults.
 
   const faults = [
     ...Array.from({ length: kills }, () => 'kill' as const),
@@ -160,7 +159,7 @@ export async function runFaults({
     const server = Math.floor(draw() * serverCount);
     fault = kind;
     log?.(`${index + 1} of ${faults.length}: ${kind} of server ${server + 1}`);
-    // A change of the leader may end holds; what was consumed stays consumed.
+    // A change of the leader may end holds, but consumed messages stay consumed. The history records it as a kill.
     const change = recorder.begin({ type: 'kill' });
     if (kind === 'kill') {
       await cluster.kill(server);
@@ -179,11 +178,11 @@ export async function runFaults({
   await failed;
   await untilHealthy(cluster);
 
-  // What was consumed leaves the stream a moment after it is confirmed.
+  // A consumed message leaves the stream a moment after the acknowledgement.
   await pause(settleMs);
   await inspect(recorder, store);
   const last = clientOf(0, 'last', false);
-  // What was delivered to nobody who knew of it comes back when its time with the servers is up.
+  // Messages whose delivery was lost are ready again when the servers' limit of their hold is over.
   const drainUntil = performance.now() + 4 * ackWaitMs;
   while (performance.now() < drainUntil) {
     const { enqueued, consumed } = await store.queue(queue);
@@ -198,7 +197,7 @@ export async function runFaults({
   return { ...report, verdict: checkHistory(parseHistory(history)), history };
 }
 
-/** Dequeues in the session's transaction, recorded as holds by time, which is what they are here. */
+/** A session whose `receive` dequeues in its transaction. The history records timed holds, as the servers limit these holds too. */
 function dequeuing(
   session: ReturnType<JetStreamStore['openSession']>,
 ): RecordableSession<Message, NewMessage> {
