@@ -1,4 +1,4 @@
-/** The writer's answers each arrive once and in order, whether the session thread polls or sleeps. */
+/** Each answer of the writer arrives once and in order, whether the session thread polls or sleeps. */
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ const answerOf = (changes: Partial<GroupResult>): GroupResult => ({
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Both ends in one thread; messages lie in `posted` until `deliver`. */
+/** Both ends in one thread. Posted messages are kept in `posted` until `deliver`. */
 function setUp() {
   const memory = createAnswerChannelMemory();
   const posted: WriterReply[] = [];

@@ -6,7 +6,7 @@ import { CommitProbe } from '../src/monitoring/commit-probe.ts';
 import { openTestInstance } from './folder.ts';
 import { Chance, drainPromises, Scheduler, SimulatedPorts } from './simulator/scheduler.ts';
 
-/** A probe over a writer that answers when the test says so. */
+/** A probe with a writer whose answers the test gives. */
 function makeProbe({ freeBytes = Number.POSITIVE_INFINITY } = {}) {
   const scheduler = new Scheduler();
   const writes: PromiseWithResolvers<void>[] = [];

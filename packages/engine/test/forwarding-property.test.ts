@@ -50,7 +50,7 @@ class Model {
   nextPayload = 1;
   live = new Map<number, { shard: number; heldBy: number | undefined }>();
   consumed = 0;
-  /** By shard: committed and never delivered, in order. */
+  /** By shard, the messages that are committed and were never delivered, in order. */
   undelivered: number[][] = [[], []];
   deliveryCounts = new Map<number, number>();
   staged: number[][] = [[], []];

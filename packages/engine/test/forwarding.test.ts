@@ -57,7 +57,7 @@ async function take(instance: Instance, count: number, max = 10): Promise<string
 }
 
 describe('two instances', () => {
-  it('deliver on one what was enqueued on the other, in order and with the same ids', async () => {
+  it('deliver messages of one instance on the other, in order and with the same ids', async () => {
     const { owner, other } = await pair();
     const session = other.instance.openSession();
     const waiting = session.dequeue('q', { max: 2, waitMs: 10_000 });
@@ -140,7 +140,7 @@ describe('two instances', () => {
     expect(other.instance.queue('q')).toMatchObject({ consumed: 1, held: 0, ready: 0 });
   });
 
-  it('continue the delivery count of a message wherever it goes', async () => {
+  it('continue the delivery count of a message on whichever instance it is delivered', async () => {
     const { dir, owner, other } = await pair();
     await enqueue(owner.instance, ['a', 'b']);
     const session = other.instance.openSession();

@@ -176,7 +176,7 @@ describe('samples of holders', () => {
 /** On the clock of the process. */
 type Interval = [fromMs: number, toMs: number];
 
-/** So many in a transaction that a write takes much longer than the microseconds to which the start of the window is known. */
+/** A transaction has so many messages that its write takes much longer than the error of a few microseconds in the window's start. */
 const messages = 50;
 
 /**
@@ -187,12 +187,12 @@ async function commitFor(ms: number, kind: 'sharded' | 'unsharded', sessions: nu
   const instance = await openInstance({ dir: makeFolder(), instance: 1 });
   await instance.createQueue({ name: 'q', kind });
   const enqueuers = Array.from({ length: sessions }, () => instance.openSession());
-  const told = new Map<string, Interval[]>();
+  const reportedIntervals = new Map<string, Interval[]>();
   for (const { time } of enqueuers) {
     time!.observe((state, fromMs, toMs) => {
       const key = `${state} ${time!.number}`;
-      const intervals = told.get(key) ?? [];
-      if (intervals.push([fromMs, toMs]) === 1) told.set(key, intervals);
+      const intervals = reportedIntervals.get(key) ?? [];
+      if (intervals.push([fromMs, toMs]) === 1) reportedIntervals.set(key, intervals);
     });
   }
   const fromMs = nodePorts.clock.monotonicMs();
@@ -211,7 +211,9 @@ async function commitFor(ms: number, kind: 'sharded' | 'unsharded', sessions: nu
   /** Whether the session reported to be in the event when the sample was due. */
   const wasIn = ({ name }: { name: string }, session: unknown, index: number) => {
     const atMs = fromMs + index * everyMs;
-    return told.get(`${name} ${session}`)?.some(([from, to]) => from <= atMs && atMs <= to) ?? false;
+    return (
+      reportedIntervals.get(`${name} ${session}`)?.some(([from, to]) => from <= atMs && atMs <= to) ?? false
+    );
   };
   return { series, elapsedMs, wasIn };
 }

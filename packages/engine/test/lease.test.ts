@@ -1,4 +1,4 @@
-/** The lease under which a process hosts an instance, and what it does to the instance's sessions. */
+/** The lease under which a process hosts an instance, and its effect on the instance's sessions. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -108,7 +108,7 @@ describe('a lease', () => {
     expect(lease.isHeld()).toBe(true);
   });
 
-  it('that lapsed and cannot be renewed refuses deliveries, and says why', async () => {
+  it('that lapsed and cannot be renewed makes deliveries fail with the reason', async () => {
     const { instance, setClock, setUnhealthy } = await host();
     await enqueue(instance, 'm');
     setClock(60_000);

@@ -43,7 +43,7 @@ export class Model {
   nextPayload = 1;
   /** Order is kept per session. Sessions after a reopen are new ones. */
   opened = 1;
-  /** Committed and not consumed, with who holds each: a session's transaction, a timed hold, or nobody. */
+  /** Messages that are committed and not consumed, with the holder of each: a session's transaction, a timed hold, or none. */
   live = new Map<number, { enqueuer: string; heldBy: 'nobody' | 'hold' | number; delivered: boolean }>();
   consumed = new Set<number>();
   staged = sessionNumbers.map(() => [] as number[]);

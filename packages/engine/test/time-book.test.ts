@@ -118,8 +118,8 @@ describe('the time of a session', () => {
   it('is reported to an observer, each state with its beginning and end, while there is one', () => {
     const { waits, pass } = book();
     const time = waits.openSession();
-    const told: [string, number, number][] = [];
-    time.observe((...interval) => told.push(interval));
+    const observed: [string, number, number][] = [];
+    time.observe((...interval) => observed.push(interval));
     pass(5); // This time is not marked, so it is in no state.
     time.resume();
     pass(1);
@@ -137,7 +137,7 @@ describe('the time of a session', () => {
     time.observe(undefined);
     pass(1);
     time.close();
-    expect(told).toEqual([
+    expect(observed).toEqual([
       ['on CPU', 1_005, 1_006],
       ['partition maintenance', 1_006, 1_010],
       ['log file sync', 1_010, 1_016],

@@ -1,4 +1,4 @@
-/** The rows of the unsharded queues: which message goes to whom, and the cost of finding it. */
+/** The rows of the unsharded queues: which messages are delivered, and the cost of finding them. */
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limits } from '../src/api/limits.ts';

@@ -39,7 +39,7 @@ describe('the order of a lock', () => {
 });
 
 describe('the write lock', () => {
-  it('is taken in turn by several processes, and another one keeps the order when the one that did leaves', async () => {
+  it('is taken in turn by several processes, and when the one that orders the waiting ones leaves, another takes over', async () => {
     const dir = makeFolder();
     const locks = [1, 2, 3].map(() => new WriteLock({ dir, ports: nodePorts, onWaited: () => undefined }));
     const log: number[] = [];

@@ -63,11 +63,13 @@ describeOnServers('a server that is cut off', { servers: 3 }, (servers) => {
     }
     const connection = await connect({ servers: url });
     const manager = await jetstreamManager(connection, { checkAPI: false });
-    const ask = () => manager.streams.info(streamOf('counted'));
+    const streamInfo = () => manager.streams.info(streamOf('counted'));
     // Until it notices the loss of the others, the server leaves the answer to them.
-    await vi.waitFor(async () => expect((await ask()).cluster?.leader).toBeUndefined(), { timeout: 60_000 });
+    await vi.waitFor(async () => expect((await streamInfo()).cluster?.leader).toBeUndefined(), {
+      timeout: 60_000,
+    });
     const counted = cutOff.queue('counted');
-    expect((await ask()).state.messages).toBe(0);
+    expect((await streamInfo()).state.messages).toBe(0);
     cluster.heal();
     expect(await counted).toMatchObject({ enqueued: 3, consumed: 0, ready: 3 });
     await connection.close();

@@ -130,16 +130,16 @@ describe.skipIf(lacking !== null)(`a mounted disk${lacking === null ? '' : ` (${
         process.kill(process.pid, 'SIGKILL');
       `);
       expect(readdirSync(folder)).toEqual([]);
-      const look = `
+      const readScript = `
         const fs = require('node:fs');
         process.chdir(process.argv[1]);
         const sizes = fs.readdirSync('a').sort().map((name) => [name, fs.statSync('a/' + name)])
           .map(([name, stat]) => name + (stat.isDirectory() ? '' : ' ' + stat.size));
         console.log([...sizes, fs.readFileSync('a/b/file', 'utf8').length, fs.readFileSync('a/renamed', 'utf8')].join());
       `;
-      expect(await run(look)).toBe('b,renamed 6,written 4,300004,synced\n');
+      expect(await run(readScript)).toBe('b,renamed 6,written 4,300004,synced\n');
       await disk.cutPower();
-      expect(await run(look)).toBe('b,renamed 6,written 0,300000,synced\n');
+      expect(await run(readScript)).toBe('b,renamed 6,written 0,300000,synced\n');
     } finally {
       await disk.close();
       rmSync(parent, { recursive: true, force: true });

@@ -77,15 +77,19 @@ it(`${faults} kills while messages move lose nothing, duplicate nothing and keep
     return {
       enqueued: sum('enqueued'),
       consumed: sum('consumed'),
-      between: sum('forwardedIn') - sum('forwardedOut'),
-      here: sum('ready') + sum('held'),
-      elsewhere: infos[0]!.consumed + infos[2]!.consumed,
+      inTransfer: sum('forwardedIn') - sum('forwardedOut'),
+      unconsumed: sum('ready') + sum('held'),
+      consumedElsewhere: infos[0]!.consumed + infos[2]!.consumed,
     };
   };
   const messages = load.enqueued.size;
-  await expect
-    .poll(queues, { timeout: 10_000 })
-    .toEqual({ enqueued: messages, consumed: messages, between: 0, here: 0, elsewhere: 0 });
+  await expect.poll(queues, { timeout: 10_000 }).toEqual({
+    enqueued: messages,
+    consumed: messages,
+    inTransfer: 0,
+    unconsumed: 0,
+    consumedElsewhere: 0,
+  });
   console.info(`kills while messages move: ${messages} messages`);
   for (const remote of remotes) await remote.close();
 });

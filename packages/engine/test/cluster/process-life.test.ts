@@ -11,7 +11,7 @@ import { RestartPolicy } from '../../src/model/restart-policy.ts';
 import { SupervisedCase } from './virtual-cluster.ts';
 
 /** Commands that bring a supervised process into each state. */
-const ways: Readonly<Record<ProcessState, readonly ProcessCommand[]>> = {
+const commandsTo: Readonly<Record<ProcessState, readonly ProcessCommand[]>> = {
   stopped: [],
   starting: ['start'],
   running: ['start', 'open'],
@@ -30,7 +30,7 @@ const pairs = processLife.states.flatMap((state) =>
 describe('the life of an instance’s process', () => {
   it.each(pairs.filter(({ next }) => next !== undefined))('$state: $command leads to $next', async (pair) => {
     const subject = await SupervisedCase.create();
-    for (const command of ways[pair.state]) await subject.do(command);
+    for (const command of commandsTo[pair.state]) await subject.do(command);
     expect(subject.state).toBe(pair.state);
     await subject.do(pair.command);
     expect(subject.state).toBe(pair.next);
@@ -39,7 +39,7 @@ describe('the life of an instance’s process', () => {
   it.each(pairs.filter(({ next }) => next === undefined))('$state: $command is refused', async (pair) => {
     expect(() => processLife.next(pair.state, pair.command)).toThrow(InvariantViolation);
     const subject = await SupervisedCase.create();
-    for (const command of ways[pair.state]) await subject.do(command);
+    for (const command of commandsTo[pair.state]) await subject.do(command);
     await subject.attempt(pair.command);
     expect(subject.state).toBe(pair.state);
   });

@@ -129,8 +129,8 @@ describe('a supervised cluster in simulated time', () => {
     expect(await cluster.runUntil(() => cluster.givenUp !== undefined)).toBe(true);
     expect(cluster.givenUp).toMatchObject({ details: { instance: 2, cause: 'STORAGE_CORRUPT' } });
     expect(cluster.supervisor.find(2)!.restart).toMatchObject({ inMs: null, message: 'damaged' });
-    const told = cluster.events.filter(({ type }) => type === 'process:restarting');
-    expect(told.map(({ inMs }) => inMs).slice(0, 5)).toEqual([0, 100, 200, 400, 800]);
+    const restartEvents = cluster.events.filter(({ type }) => type === 'process:restarting');
+    expect(restartEvents.map(({ inMs }) => inMs).slice(0, 5)).toEqual([0, 100, 200, 400, 800]);
     expect(cluster.events.at(-1)).toMatchObject({ type: 'process:given-up', code: 'STORAGE_CORRUPT' });
   });
 

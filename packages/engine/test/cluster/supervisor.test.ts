@@ -65,10 +65,10 @@ describe('a cluster', () => {
   it('runs its extension in each process, beside the hosted instances', async () => {
     const extension = { module: new URL('./extension.ts', import.meta.url).href, options: 'hosts' };
     const cluster = await start({ instances: 2, extension });
-    const told = (instance: number) => readFileSync(join(cluster.dir, `extension-${instance}`), 'utf8');
-    expect([told(1), told(2)]).toEqual(['hosts 1', 'hosts 2']);
+    const writtenBy = (instance: number) => readFileSync(join(cluster.dir, `extension-${instance}`), 'utf8');
+    expect([writtenBy(1), writtenBy(2)]).toEqual(['hosts 1', 'hosts 2']);
     await cluster.close();
-    expect(told(1)).toBe('hosts 1 until it closed 1');
+    expect(writtenBy(1)).toBe('hosts 1 until it closed 1');
   });
 
   it('does not start with an extension that cannot be loaded', async () => {

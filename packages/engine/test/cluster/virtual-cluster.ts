@@ -64,7 +64,10 @@ export class VirtualProcess implements ForkedProcess {
       if (message.type === 'open') {
         this.instance = message.options.instance;
         machine.later(20, 400, () => {
-          this.#signs = machine.every(limits.leaseRenewMs, () => this.works && this.say({ type: 'alive' }));
+          this.#signs = machine.every(
+            limits.leaseRenewMs,
+            () => this.works && this.sendToSupervisor({ type: 'alive' }),
+          );
           this.#open();
         }); // The time in which a process loads its modules.
       } else if (message.type === 'start-failover') {
@@ -72,7 +75,7 @@ export class VirtualProcess implements ForkedProcess {
         this.#scan();
       } else if (message.type === 'stop-failover') {
         this.#failover = false;
-        this.say({ type: 'failover-stopped' });
+        this.sendToSupervisor({ type: 'failover-stopped' });
       } else if (message.type === 'close') machine.later(1, 50, () => this.end(0, null));
     });
   }
@@ -83,7 +86,7 @@ export class VirtualProcess implements ForkedProcess {
     else this.#machine.later(0, 3, () => this.end(null, signal));
   }
 
-  say(message: InstanceProcessMessage): void {
+  sendToSupervisor(message: InstanceProcessMessage): void {
     this.#machine.later(0, 2, () => {
       if (this.connected) this.#listeners.get('message')?.(message as never);
     });
@@ -108,7 +111,7 @@ export class VirtualProcess implements ForkedProcess {
     if (host?.pid !== this.pid) this.#machine.claim(this.instance, this.pid);
     this.#openClaimed(this.instance, () => {
       this.#signs?.cancel();
-      this.say({ type: 'opened' });
+      this.sendToSupervisor({ type: 'opened' });
     });
   }
 
@@ -125,7 +128,7 @@ export class VirtualProcess implements ForkedProcess {
       this.#machine.hosts.delete(instance);
       if (instance !== this.instance) return;
       const { code, message } = failure;
-      this.say({ type: 'failed', code, message, details: {} });
+      this.sendToSupervisor({ type: 'failed', code, message, details: {} });
       this.#machine.later(3, 3, () => this.end(1, null));
     });
   }
@@ -324,7 +327,7 @@ export class SupervisedCase {
     return this.#process?.state ?? 'stopped';
   }
 
-  /** Causes the command, and lets time pass until the state has changed if that takes a while. */
+  /** Makes the command happen, and lets time pass until the state has changed if that takes a while. */
   async do(command: ProcessCommand): Promise<void> {
     const until = (state: ProcessState) => this.#cluster.runUntil(() => this.state === state);
     switch (command) {

@@ -44,7 +44,7 @@ class SlowMemory extends QueueMemory {
 }
 
 const { handle, session, without, work, times, arrived } = workerData as FaultyWork;
-const nobody: Guard = { within: (section) => section() };
+const noGuard: Guard = { within: (section) => section() };
 const memory = new SlowMemory(handle, handle);
 const { machineClock: clock, thread } = nodePorts;
 const joined = joinSharedMemory(handle, { memory, session, clock, thread, threadClock: noThreadClock });
@@ -55,11 +55,11 @@ const object =
         table: new SubscriberTable(memory),
         session,
         counts: joined.counts,
-        mutexes: [nobody],
+        mutexes: [noGuard],
       })
     : joined.object;
 const channel =
-  without === 'latch' ? new BroadcastChannel({ memory, session, latch: nobody }) : joined.channel;
+  without === 'latch' ? new BroadcastChannel({ memory, session, latch: noGuard }) : joined.channel;
 
 /** Blocks until both threads have come to meeting point `turn`, from 1. */
 function meet(turn: number): void {

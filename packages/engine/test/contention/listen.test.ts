@@ -102,7 +102,7 @@ describe('a listener', () => {
     await expect(dequeuer.listen(['nobody'], 0)).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
   });
 
-  it('is told of a message that another session has dequeued and not committed, and finds nothing', async () => {
+  it('returns a subscriber whose message another session has dequeued and not committed, so that the dequeue finds none', async () => {
     const { shared, enqueuer, dequeuer } = await openPair();
     const other = await SessionThread.open(shared);
     await enqueuer.enqueue('one', 'KSUB_1');

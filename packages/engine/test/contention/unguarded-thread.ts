@@ -23,7 +23,7 @@ const memory = new QueueMemory(handle, handle);
 const { machineClock: clock, thread } = nodeClocks;
 const joined = joinSharedMemory(handle, { memory, session, clock, thread, threadClock: noThreadClock });
 const { counts, object } = joined;
-const nobody: Guard = { within: (section) => section() };
+const noGuard: Guard = { within: (section) => section() };
 const used = isGuarded
   ? object
   : new QueueObject({
@@ -31,7 +31,7 @@ const used = isGuarded
       table: new SubscriberTable(memory),
       session,
       counts,
-      mutexes: Array.from({ length: handle.copies }, () => nobody),
+      mutexes: Array.from({ length: handle.copies }, () => noGuard),
     });
 const words = new Int32Array(begun);
 Atomics.add(words, 0, 1);

@@ -107,15 +107,15 @@ async function work(
   survives: number,
   ledger: Ledger,
 ): Promise<boolean> {
-  const gone = new AbortController();
-  victim.ended.catch(() => gone.abort());
+  const victimEnded = new AbortController();
+  victim.ended.catch(() => victimEnded.abort());
   const remote: Endpoint = {
     put: (payloads) => victim.put('q', ...payloads),
     take: (max) => victim.take('q', max, { waitMs: 10_000 }),
   };
   const local: Endpoint = {
     put: (payloads) => survivor.put(payloads),
-    take: (max) => survivor.take(max, { signal: gone.signal }),
+    take: (max) => survivor.take(max, { signal: victimEnded.signal }),
   };
   const endpoints = survives === owner ? [local, remote] : [remote, local];
   try {
@@ -123,7 +123,7 @@ async function work(
       const payloads = Array.from({ length: puts }, (_, index) => `${step}${'abc'[index]}`);
       await ledger.put(endpoints[0]!, payloads);
       await ledger.take(endpoints[step % 3 === 2 ? 0 : 1]!);
-      if (gone.signal.aborted) return true;
+      if (victimEnded.signal.aborted) return true;
     }
     await victim.close();
     return false;

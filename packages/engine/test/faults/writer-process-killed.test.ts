@@ -171,9 +171,9 @@ it('a writer process that ends between the queries of a transaction fails that t
   await run(session, 'CREATE TABLE item (payload TEXT PRIMARY KEY)');
   for (const endsWith of ['query', 'commit'] as const) {
     await session.query('INSERT INTO item VALUES (?)', [`lost ${endsWith}`]);
-    const gone = started.at(-1)!;
-    gone.kill();
-    while (readProcessStart(gone.pid!) !== undefined) await wait(1);
+    const writer = started.at(-1)!;
+    writer.kill();
+    while (readProcessStart(writer.pid!) !== undefined) await wait(1);
     const undone = expect.objectContaining({ code: 'STORAGE_FAILED', retryable: true });
     if (endsWith === 'query') await expect(session.query('SELECT 1')).rejects.toThrow(undone);
     await expect(session.commit()).rejects.toThrow(undone);

@@ -95,13 +95,15 @@ describe('grouped writes of several processes', () => {
     expect(consumed.length).toBeGreaterThan(kills);
     expect(new Set(consumed).size, 'consumed twice').toBe(consumed.length);
     expect(new Set(left).size, 'stored twice').toBe(left.length);
-    const gone = new Set(consumed);
+    const consumedPayloads = new Set(consumed);
     expect(
-      left.filter((payload) => gone.has(payload)),
+      left.filter((payload) => consumedPayloads.has(payload)),
       'stored after it was consumed',
     ).toEqual([]);
-    const there = new Set(left);
-    const lost = stored.filter((payload) => !there.has(payload) && !gone.has(payload) && !taken.has(payload));
+    const leftPayloads = new Set(left);
+    const lost = stored.filter(
+      (payload) => !leftPayloads.has(payload) && !consumedPayloads.has(payload) && !taken.has(payload),
+    );
     expect(lost, 'acknowledged and lost').toEqual([]);
   });
 });

@@ -106,7 +106,7 @@ describe('a session whose connection was lost', () => {
     const session = client.openSession();
     session.enqueue('q', { payload: 'a' });
     link.cut();
-    await client.queues().catch(() => undefined); // whatever it answers, the client knows by then
+    await client.queues().catch(() => undefined); // Whether or not this fails, the client has noticed the loss by then.
     session.enqueue('q', { payload: 'b' });
     await session.commit();
     expect(await drain(instance)).toEqual(['a', 'b']);
@@ -146,7 +146,7 @@ describe('an instance that is no longer served', () => {
     await expect(client.queues()).rejects.toThrow(code('INSTANCE_UNREACHABLE'));
   });
 
-  it('is found again at the same path, with what was committed before', async () => {
+  it('is found again at the same path, with all committed messages', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const first = await serveInstance(instance);
@@ -155,7 +155,7 @@ describe('an instance that is no longer served', () => {
     session.enqueue('q', { payload: 'a' });
     await session.commit();
     await first.close();
-    const noticed = client.queues().catch(() => undefined); // whatever it answers, the client knows by then
+    const noticed = client.queues().catch(() => undefined); // Whether or not this fails, the client has noticed the loss by then.
     await serve(instance, first.path);
     await noticed;
     const soon = session.dequeue('q', { waitMs: 10_000 });

@@ -81,9 +81,9 @@ describe('the outcomes in an instance’s file', () => {
       return (await work.commit(undefined, { entry, transactionNumber })).ids;
     };
     const idleIds = await commit(attach(outcomes, idle), 1);
-    const gone = attach(outcomes, closed);
-    await commit(gone, 1);
-    outcomes.forget(gone, owner);
+    const closedEntry = attach(outcomes, closed);
+    await commit(closedEntry, 1);
+    outcomes.forget(closedEntry, owner);
     const at = attach(outcomes, busy);
     for (let transactionNumber = 1; transactionNumber <= 300; transactionNumber += 1)
       await commit(at, transactionNumber);

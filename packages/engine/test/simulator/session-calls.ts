@@ -82,7 +82,7 @@ export class SessionCalls {
   report(): void {
     const settled = this.#settled;
     this.#settled = [];
-    for (const tell of settled) tell();
+    for (const report of settled) report();
     const deliveries = this.#deliveries;
     if (deliveries.length === 0) return;
     this.#deliveries = [];
@@ -119,11 +119,11 @@ export class SessionCalls {
     onError: (error: unknown) => void,
   ): void {
     actor.busy = true;
-    const settle = (tell: () => void) => {
+    const settle = (report: () => void) => {
       if (actor.gone) return;
       this.#settled.push(() => {
         actor.busy = false;
-        tell();
+        report();
       });
     };
     call.then(
@@ -398,7 +398,7 @@ const typicalCodes: readonly string[] = ['STORAGE_FULL', 'STORAGE_FAILED', 'INST
 const payloadsOf = (messages: readonly Message[]): string[] =>
   messages.map(({ payload }) => payload.toString());
 
-/** After a failure of its instance nobody knows whether a call took effect. */
+/** The outcome of a failed call, which is unknown if its instance failed. */
 function outcomeOf(error: unknown): Outcome {
   return (error as QueueError).code === 'INSTANCE_FAILED' ? 'unknown' : 'fail';
 }

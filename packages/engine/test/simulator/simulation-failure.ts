@@ -1,4 +1,4 @@
-/** A failure of a simulated run: what is wrong, in a sentence. */
+/** A failure of a simulated run, with a message that describes it in a sentence. */
 export class SimulationFailure extends Error {}
 
 export function expectThat(condition: boolean, sentence: () => string): void {

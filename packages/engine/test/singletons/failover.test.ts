@@ -115,8 +115,8 @@ describe('a singleton service of a cluster', () => {
     ]);
     for (const [index, { activatedAtMs }] of history.entries())
       expect(activatedAtMs).toBeGreaterThanOrEqual(history[index - 1]?.deactivatedAtMs ?? 0);
-    const told = readFileSync(events, 'utf8').trim().split('\n');
-    expect(told.map((line) => line.split(' ')[0]).join(' ')).toBe(
+    const recorded = readFileSync(events, 'utf8').trim().split('\n');
+    expect(recorded.map((line) => line.split(' ')[0]).join(' ')).toBe(
       'activate activate deactivate activate activate deactivate activate deactivate activate',
     );
     await expect(client.callService('nobody', 'get')).rejects.toMatchObject({ code: 'SERVICE_NOT_FOUND' });

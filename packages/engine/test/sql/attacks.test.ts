@@ -162,7 +162,7 @@ const refused: Attack[] = [
     'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n',
   ],
   [
-    'a recursive CTE that does not say so',
+    'a recursive CTE without the keyword RECURSIVE',
     'WITH n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n) SELECT i FROM n LIMIT 1',
   ],
   [
@@ -200,7 +200,7 @@ const forms = {
   },
 };
 
-describe.each(Object.entries(forms))('a statement, %s, of these kinds is refused:', (_form, say) => {
+describe.each(Object.entries(forms))('a statement, %s, of these kinds is refused:', (_form, runAll) => {
   const shared = shareApplication();
 
   beforeAll(async () => {
@@ -215,7 +215,7 @@ describe.each(Object.entries(forms))('a statement, %s, of these kinds is refused
     const before = engineOf(dir);
     const attempt = async () => {
       session.enqueue('q', { payload: 'never' });
-      await say(session, statements);
+      await runAll(session, statements);
     };
     const error = await attempt().then(
       () => undefined,

@@ -110,7 +110,7 @@ async function check(instance: Instance, model: Model): Promise<void> {
   expect(instance.queue('q')).toMatchObject({ ready: model.live.size, held: 0 });
 }
 
-it('a transaction is there as a whole or not at all, across reopening', { timeout: 300_000 }, async () => {
+it('a transaction is stored as a whole or not at all, across reopening', { timeout: 300_000 }, async () => {
   const folder = makeFolder();
   let run = 0;
   await fc.assert(

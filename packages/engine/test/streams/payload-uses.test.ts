@@ -19,13 +19,13 @@ it('finds the messages that use a payload, in order, and reports when none is le
         const each = { ...step, bytes: step.payloadId * 10 };
         const isSame = (other: PayloadReference) =>
           other.queueId === each.queueId && other.shard === each.shard && other.seq === each.seq;
-        const there = list.find(isSame);
-        if (there === undefined) {
+        const known = list.find(isSame);
+        if (known === undefined) {
           list.push(each);
           uses.add(each);
         } else {
-          list = list.filter((other) => other !== there);
-          expect(uses.remove(each)).toBe(list.some(({ payloadId }) => payloadId === there.payloadId));
+          list = list.filter((other) => other !== known);
+          expect(uses.remove(each)).toBe(list.some(({ payloadId }) => payloadId === known.payloadId));
         }
         expect(uses.find(each.queueId, each.shard, each.seq)).toEqual(list.find(isSame));
       }

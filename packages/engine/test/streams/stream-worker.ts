@@ -22,14 +22,14 @@ async function obey(call: StreamCall, answer: (value: unknown) => void): Promise
   if (call.do === 'upload') {
     const { seed, bytes, hangAfter } = call;
     const source = async function* () {
-      let came = 0;
+      let bytesSoFar = 0;
       for await (const piece of bytesOf(seed, bytes)) {
-        if (hangAfter !== undefined && came >= hangAfter) {
+        if (hangAfter !== undefined && bytesSoFar >= hangAfter) {
           answer(null);
           await new Promise(() => undefined);
         }
-        came += piece.length;
-        collectGarbage(came);
+        bytesSoFar += piece.length;
+        collectGarbage(bytesSoFar);
         yield piece;
       }
     };
@@ -38,11 +38,11 @@ async function obey(call: StreamCall, answer: (value: unknown) => void): Promise
   }
   if (call.do === 'commit') return answer(await session.commit());
   const [message] = await session.dequeue('files', { waitMs: 10_000 });
-  let came = 0;
+  let bytesSoFar = 0;
   const collecting = async function* () {
     for await (const piece of message!.payloadStream()) {
-      came += piece.length;
-      collectGarbage(came);
+      bytesSoFar += piece.length;
+      collectGarbage(bytesSoFar);
       yield piece;
     }
   };
@@ -54,8 +54,8 @@ async function obey(call: StreamCall, answer: (value: unknown) => void): Promise
 const sessions: { enqueuer?: ReturnType<Instance['openSession']> } = {};
 
 /** Without this the runtime would keep some 60 MiB of unused buffers, which must not count as used memory. */
-function collectGarbage(came: number): void {
-  if (came % (1024 * 1024) === 0) globalThis.gc!();
+function collectGarbage(bytesSoFar: number): void {
+  if (bytesSoFar % (1024 * 1024) === 0) globalThis.gc!();
 }
 
 /** The maximum resident memory of the process so far, bytes. */

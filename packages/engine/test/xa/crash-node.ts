@@ -142,10 +142,10 @@ export class Node {
   openSession(application: Application): Session {
     const { opening } = this;
     const session = this.simulated.openSession();
-    const gone = () => Promise.reject(new QueueError('XAER_RMFAIL'));
+    const rejectUnreachable = () => Promise.reject(new QueueError('XAER_RMFAIL'));
     const call = <T>(make: () => Promise<T>): Promise<T> => {
       if (!application.isAlive) return new Promise(() => undefined);
-      return this.simulated.opening === opening ? this.reach(make()) : gone();
+      return this.simulated.opening === opening ? this.reach(make()) : rejectUnreachable();
     };
     const { xa } = session;
     return new Proxy<Session>(session, {

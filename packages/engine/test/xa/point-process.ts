@@ -75,10 +75,10 @@ function watch<Name extends string>(
 }
 
 watch(TightBranch, 'leave', () => 'shipping');
-watch(ShippedBranches, 'ship', () => 'taking what is shipped');
+watch(ShippedBranches, 'ship', () => 'receiving shipped work');
 watch(TightBranch, 'prepareShipped', () => 'asking who commits');
-watch(ShippedBranches, 'prepareShipped', () => 'saying who commits');
-watch(ShippedBranches, 'giveTo', () => 'adding what was shipped to its own branch');
+watch(ShippedBranches, 'prepareShipped', () => 'answering who commits');
+watch(ShippedBranches, 'giveTo', () => 'adding shipped work to its own branch');
 watch(BranchWrites, 'prepare', () => 'writing the prepared branch');
 watch(BranchWrites, 'commit', () => 'writing the commit');
 watch(BranchWrites, 'rollback', () => 'writing the rollback');

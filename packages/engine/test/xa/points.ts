@@ -10,9 +10,9 @@ type Steps = Partial<Record<Role, readonly string[]>>;
 const shipped = {
   shipping: ['shipping', 'asking who commits'],
   home: [
-    'taking what is shipped',
-    'saying who commits',
-    'adding what was shipped to its own branch',
+    'receiving shipped work',
+    'answering who commits',
+    'adding shipped work to its own branch',
     'writing the prepared branch',
     'writing the commit',
   ],

@@ -45,7 +45,7 @@ const cases: [string, Case][] = [
     },
   ],
   [
-    'numbers that SQLite draws otherwise: others wait for the next one',
+    'row numbers that SQLite chooses without AUTOINCREMENT: others wait for the next one',
     {
       tables: ['CREATE TABLE t (id INTEGER PRIMARY KEY, a)'],
       branch: ["INSERT INTO t (a) VALUES ('branch')"],
@@ -114,7 +114,7 @@ const cases: [string, Case][] = [
     },
   ],
   [
-    'foreign keys: the tables on both ends, with what a deletion takes along',
+    'foreign keys: the tables on both ends, including rows that are deleted by cascade',
     {
       tables: [
         'CREATE TABLE parent (id INTEGER PRIMARY KEY)',

@@ -261,7 +261,7 @@ describe('rows that a branch in doubt has locked', () => {
   });
 });
 
-describe('what a branch in doubt has locked', () => {
+describe('a row or table that a branch in doubt has locked', () => {
   const shared = shareInstance({ sqlLockMsMax: 20 });
 
   it.each<[string, string, string]>([
@@ -283,7 +283,7 @@ describe('what a branch in doubt has locked', () => {
     ['an added column', 'ALTER TABLE account ADD COLUMN city', 'id = 2'],
     ['another table', 'CREATE TABLE other (x)', 'id = 2'],
     ['a dropped table', 'DROP TABLE account', 'id = 2'],
-  ])('is kept from %s', async (_what, statement, others) => {
+  ])('makes a transaction wait for %s', async (_what, statement, others) => {
     const instance = shared.current;
     await run(instance, 'DROP TABLE IF EXISTS account', 'DROP TABLE IF EXISTS other', ...accounts);
     const session = await prepared(

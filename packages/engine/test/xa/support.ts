@@ -19,7 +19,7 @@ export async function put(
   await session.close();
 }
 
-/** Consumes what is ready; returns the payloads, sorted. */
+/** Consumes all ready messages; returns their payloads, sorted. */
 export async function takeAll(instance: Pick<Instance, 'openSession'>, queue: string): Promise<string[]> {
   const session = instance.openSession();
   const payloads: string[] = [];
