@@ -100,11 +100,17 @@ describe('a delayed message', () => {
 
   it('is searched again if it became due during a search that may have missed it', async () => {
     const searches: ((found: DueMessages) => void)[] = [];
+    let timersFired = 0;
+    const after = (ms: number, callback: () => void) =>
+      nodePorts.timers.after(ms, () => {
+        timersFired += 1;
+        callback();
+      });
     const delayed = new DelayedMessages({
       groupCommit: undefined as never, // This search finds no rows, so nothing is committed.
       slab: undefined as never,
       payloads: undefined as never,
-      timers: nodePorts.timers,
+      timers: { ...nodePorts.timers, after },
       delayClock: new DelayClock(nodePorts.clock, { moment: null, lastEnqueuedAtMs: null }),
       firstId: 0,
       counts: new Map(),
@@ -113,9 +119,10 @@ describe('a delayed message', () => {
       logOf: () => undefined,
     });
     await expect.poll(() => searches.length).toBe(1);
+    const firedBefore = timersFired;
     const due = { dueAtMs: Date.now(), delayedId: 1, queueId: 1, shard: 100, record: new Uint8Array() };
     delayed.add([due]);
-    await new Promise((resolve) => setTimeout(resolve, 5)); // By now the timer of the added message has fired.
+    await expect.poll(() => timersFired).toBe(firedBefore + 1);
     searches[0]!({ rows: [], nextDueAtMs: null });
     await expect.poll(() => searches.length).toBe(2);
     searches[1]!({ rows: [], nextDueAtMs: null });

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openInstance, QueueError } from '../../src/index.ts';
-import { makeFolder, openTestInstance } from '../folder.ts';
+import { makeFolder, openTestInstance, text } from '../folder.ts';
 import { FaultProcess } from './fault-process.ts';
 
 /** The folder of a process that was killed after so many enqueues and one dequeue of three messages were acknowledged. */
@@ -157,10 +157,14 @@ describe('an instance file', () => {
         session.enqueue('q', { payload: `${i}` });
         await session.commit();
       }
-      for (let found = 0; found < 20; ) found += (await session.dequeue('q', { max: 20 })).length;
+      const dequeued: string[] = [];
+      while (dequeued.length < 20) dequeued.push(...text(await session.dequeue('q', { max: 20 })));
+      expect(dequeued).toEqual(Array.from({ length: 20 }, (_, i) => `${i}`));
       await session.commit();
       await instance.close();
     }
+    const reopened = await openTestInstance({ dir, partitionMessagesMax: 3 });
+    expect(reopened.queue('q')).toMatchObject({ ready: 0, held: 0 });
   });
 });
 
