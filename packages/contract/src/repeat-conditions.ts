@@ -75,7 +75,7 @@ export const DurabilityEvidence = Type.Union(
   ],
   {
     description:
-      'shown: after a kill of all processes under load, new processes found everything acknowledged; not shown: they did not; not promised: messages in memory; not sampled: another point of the run was killed, or none',
+      'shown: after a kill of all processes under load, new processes found everything acknowledged; not shown: they did not; not promised: messages in memory, or synced only after they are acknowledged, whose loss is no fault; not sampled: another point of the run was killed, or none',
   },
 );
 export type DurabilityEvidence = Static<typeof DurabilityEvidence>;
@@ -83,7 +83,10 @@ export type DurabilityEvidence = Static<typeof DurabilityEvidence>;
 /** A trial whose processes were all killed under load, and what new processes found in its folder. */
 export const KilledTrial = Type.Object(
   {
-    durability: Type.String({ description: 'Of the queue: what its acknowledgement promises' }),
+    durability: Type.String({
+      description:
+        'Of the queue: what its acknowledgement promises. Of Redis: snapshot, everysec or always, when it writes and syncs',
+    }),
     enqueued: Type.Integer({ description: 'Messages of acknowledged transactions before the kill' }),
     consumed: Type.Integer({ description: 'Deliveries of acknowledged transactions before the kill' }),
     inDoubt: Type.Integer({

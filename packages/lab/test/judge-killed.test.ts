@@ -76,6 +76,17 @@ describe('after a kill', () => {
     expect(judge([write(life)], recovered())).toMatchObject({ ...faultless, lost: 3 });
   });
 
+  test('as many missing messages are in doubt as calls may have removed one that nobody received', () => {
+    const found = (unseenMax: number) =>
+      judgeKilled({
+        ...{ durability: 'always', sources: 1, books: readBooks([write(life)]) },
+        ...{ recovered: [[recovered(2, 5)]], unseenMax },
+      });
+    expect(found(0)).toMatchObject({ lost: 2, inDoubt: 3 });
+    expect(found(1)).toMatchObject({ lost: 1, inDoubt: 4 });
+    expect(found(3)).toMatchObject({ lost: 0, inDoubt: 5 });
+  });
+
   test('a message whose consumption was acknowledged must not come back', () => {
     expect(judge([write(life)], recovered(1, 3, 4, 5))).toMatchObject({ ...faultless, duplicated: 1 });
   });

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import type { Params } from '@shardlab/contract';
 import { planRun } from '@shardlab/lab';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type KilledTrialOptions, runKilledTrial } from '../src/programs/queue/trial/run-killed-trial.ts';
+import { runKilledTrial } from '../src/programs/queue/trial/run-killed-trial.ts';
+import type { KilledTrialOptions } from '../src/trial/trial.ts';
 import { smallScenario } from './support.ts';
 
 let folder: string;

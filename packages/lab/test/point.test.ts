@@ -89,6 +89,12 @@ test('messages that a killed trial lost are lost at its point; those that it lef
   });
   expect(isFaulty(point)).toBe(true);
   expect(point.killed).toEqual(killed);
+  const unpromised = summarisePoint(combination, [outcome(1, 1)], queueProgram, {
+    evidence: 'not promised',
+    killed,
+  });
+  expect(isFaulty(unpromised)).toBe(false);
+  expect(unpromised.killed).toEqual(killed);
   expect(summarisePoint(combination, [outcome(1, 1)], queueProgram).integrity.durability).toBe('not sampled');
 });
 

@@ -190,12 +190,13 @@ describe('beside a trial', () => {
       ...{ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
     };
     const evidence = (durability: string, result?: typeof killed) =>
-      durabilityOf({ params: { durability } }, queueProgram, result).evidence;
+      durabilityOf({ system: 'sharded', params: { durability } }, queueProgram, result).evidence;
     expect(evidence('durable', killed)).toBe('shown');
     expect(evidence('durable', { ...killed, lost: 1 })).toBe('not shown');
     expect(evidence('durable', { ...killed, outOfOrder: 1 })).toBe('not shown');
     expect(evidence('durable', { ...killed, enqueued: 0 })).toBe('not sampled');
     expect(evidence('relaxed')).toBe('not sampled');
     expect(evidence('memory')).toBe('not promised');
+    expect(evidence('memory', { ...killed, lost: 1 })).toBe('not promised');
   });
 });

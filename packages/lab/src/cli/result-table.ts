@@ -5,7 +5,6 @@ import {
   type Environment,
   type FigureInfo,
   figureOf,
-  type Integrity,
   type Params,
   type ParamValue,
   type Point,
@@ -48,7 +47,7 @@ export function resultTable(
       ),
     { title: 'top wait event', cell: topWait, left: true },
     { title: 'repeats', cell: conditionsInWords, left: true },
-    { title: 'integrity', cell: ({ integrity }) => integrityInWords(integrity), left: true },
+    { title: 'integrity', cell: integrityInWords, left: true },
   ];
   const cells = sorted.map((point) => shown.map(({ cell }) => cell(point)));
   if (isSparse(points)) return cells.map((row) => blockOf(row, shown, 1 + varied.length)).join('\n\n');
@@ -141,7 +140,7 @@ export function conditionsInWords({ conditions, repeats }: Point): string {
   return parts.length === 0 ? 'ok' : parts.join(', ');
 }
 
-export function integrityInWords(integrity: Integrity): string {
+export function integrityInWords({ integrity, killed }: Pick<Point, 'integrity' | 'killed'>): string {
   const faults = [
     [integrity.lost, 'LOST'],
     [integrity.duplicated, 'DUPLICATED'],
@@ -151,7 +150,11 @@ export function integrityInWords(integrity: Integrity): string {
   ] as const;
   const present = faults.filter(([count]) => count > 0).map(([count, word]) => `${number(count)} ${word}`);
   const durability = integrity.durability === undefined ? '' : `, durability ${integrity.durability}`;
-  return `${present.length === 0 ? 'ok' : present.join(', ')}${durability}`;
+  const lost =
+    integrity.durability === 'not promised' && killed !== undefined
+      ? ` (a kill lost ${number(killed.lost)} of ${number(killed.enqueued)})`
+      : '';
+  return `${present.length === 0 ? 'ok' : present.join(', ')}${durability}${lost}`;
 }
 
 /** Each claim with its verdict and reason; of several clauses a line each. */

@@ -88,7 +88,7 @@ function scenarioSection({ scenario, points, scale }: Run, { reportFigures = {} 
     ...varied.map(({ name }) => paramCell(point.params[name])),
     ...shown.map((figure) => cellOf(point, figure)),
     conditionsInWords(point),
-    integrityInWords(point.integrity),
+    integrityInWords(point),
   ]);
   const command = `\`npm run lab -- run ${scenario.id}${scale === 'quick' ? ' --quick' : ''}\``;
   return [`### ${scenario.title}`, `${scenario.question} ${command}`, table(head, rows)].join('\n\n');

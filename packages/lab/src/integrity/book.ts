@@ -10,7 +10,9 @@
  *     4 consumed                 source, dequeuer: the commit of its last `consuming` was acknowledged
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { endianness } from 'node:os';
+import { join } from 'node:path';
 import type { PayloadIdentity } from './payload.ts';
 import { SequenceSet } from './sequence-set.ts';
 
@@ -69,6 +71,11 @@ export interface BookContent {
   enqueuers: Map<number, { attempted: number; acknowledged: number }>;
   /** Books by the number of the source. */
   sources: Map<number, BookedSource>;
+}
+
+/** Reads all books of a folder as one. */
+export async function readBookFolder(dir: string): Promise<BookContent> {
+  return readBooks(await Promise.all((await readdir(dir)).map((name) => readFile(join(dir, name)))));
 }
 
 /** Reads books of several processes as one. A truncated last record is ignored: its operation did not happen. */

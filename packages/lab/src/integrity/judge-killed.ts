@@ -20,8 +20,13 @@ export function judgeKilled(options: {
   sources: number;
   books: BookContent;
   recovered: readonly (readonly LedgerReport[])[];
+  /**
+   * Default 0: calls under way at the kill, each of which may have removed a message that no consumer received. So many missing
+   * messages are in doubt.
+   */
+  unseenMax?: number;
 }): KilledTrial {
-  const { durability, sources, books, recovered } = options;
+  const { durability, sources, books, recovered, unseenMax = 0 } = options;
   const perSource = Array.from({ length: sources }, (_, source) => {
     const reports = recovered.map((ledgers) => ledgers[source]!);
     return judgeSource(books, books.sources.get(source) ?? nothing, reports);
@@ -30,13 +35,14 @@ export function judgeKilled(options: {
     perSource.reduce((total, each) => total + each[count], 0);
   const enqueuers = [...books.enqueuers.values()];
   const undecided = enqueuers.reduce((total, each) => total + each.attempted - each.acknowledged, 0);
+  const unseen = Math.min(unseenMax, sum('lost'));
   return {
     durability,
     enqueued: enqueuers.reduce((total, { acknowledged }) => total + acknowledged, 0),
     consumed: sum('consumed'),
-    inDoubt: undecided + sum('inDoubt'),
+    inDoubt: undecided + sum('inDoubt') + unseen,
     recovered: sum('recovered'),
-    lost: sum('lost'),
+    lost: sum('lost') - unseen,
     duplicated: sum('duplicated'),
     damaged: sum('damaged'),
     outOfOrder: sum('outOfOrder'),

@@ -18,7 +18,7 @@ import type { TSchema } from 'typebox';
 import type { ScenarioProblem } from '../errors/scenario-problems.ts';
 import type { RawShape } from '../surroundings/surroundings.ts';
 import type { MissingOptions } from '../systems/missing.ts';
-import type { TrialOptions, TrialOutcome } from '../trial/trial.ts';
+import type { KilledTrialOptions, TrialOptions, TrialOutcome } from '../trial/trial.ts';
 
 export interface Parameter extends ParameterInfo {
   /** Schema of one value. */
@@ -69,15 +69,17 @@ export interface TrialLoad {
   isPaced: boolean;
 }
 
+export type KilledPoint = Pick<Combination, 'system' | 'params'>;
+
 /** A trial that ends in a kill of all its processes, and whose folder new processes then read. */
 export interface KillTest {
   /** One trial is killed for each system and each of these words. */
-  durabilityOf(params: Params): string;
-  /** Whether what was acknowledged is to survive a kill. */
-  isPromised(params: Params): boolean;
+  durabilityOf(point: KilledPoint): string;
+  /** Whether what was acknowledged is to survive a kill. Otherwise what is lost is reported, and is no fault. */
+  isPromised(point: KilledPoint): boolean;
   /** Whether a point can be killed; of those that can, the seed chooses. */
-  canKill(params: Params): boolean;
-  estimateMs(params: Params, phases: Phases): number;
+  canKill(point: KilledPoint): boolean;
+  estimateMs(point: KilledPoint, phases: Phases): number;
   /** Rejects as `run` does. */
-  run(options: TrialOptions): Promise<KilledTrial>;
+  run(options: KilledTrialOptions): Promise<KilledTrial>;
 }

@@ -1,8 +1,8 @@
 /** Adds figures to a trial from the measurements that the run made beside it. Pure. */
 import type { KilledTrial, Params, Scenario } from '@shardlab/contract';
-import type { Program } from '../programs/program.ts';
+import type { KilledPoint, Program } from '../programs/program.ts';
 import type { RawShape, Surrounded } from '../surroundings/surroundings.ts';
-import type { MeasuredRepeat, Trial, TrialOutcome } from '../trial/trial.ts';
+import type { MeasuredRepeat, TrialOutcome } from '../trial/trial.ts';
 import type { Durability } from './point.ts';
 
 /**
@@ -33,11 +33,12 @@ export function probeOf(
 
 /** A kill before anything was acknowledged shows nothing. */
 export function durabilityOf(
-  { params }: Pick<Trial, 'params'>,
+  point: KilledPoint,
   { kill }: Pick<Program, 'kill'>,
   killed: KilledTrial | undefined,
 ): Durability {
-  if (kill !== undefined && !kill.isPromised(params)) return { evidence: 'not promised' };
+  if (kill !== undefined && !kill.isPromised(point))
+    return { evidence: 'not promised', ...(killed === undefined ? {} : { killed }) };
   if (killed === undefined) return { evidence: 'not sampled' };
   if (killed.enqueued === 0) return { evidence: 'not sampled', killed };
   const faults = killed.lost + killed.duplicated + killed.damaged + killed.outOfOrder;

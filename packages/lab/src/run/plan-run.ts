@@ -98,7 +98,7 @@ export function planLoad(
 
 /** About how long a trial of the plan takes with the kill after it, if it has one, milliseconds. */
 export function estimateTrialMs(trial: Trial, { program, phases, kills }: RunPlan): number {
-  const killMs = kills.has(trial) ? (program.kill?.estimateMs(trial.params, phases) ?? 0) : 0;
+  const killMs = kills.has(trial) ? (program.kill?.estimateMs(trial, phases) ?? 0) : 0;
   return program.estimateTrialMs(trial, phases) + killMs;
 }
 
@@ -107,7 +107,7 @@ const estimateMs = (program: Program, combinations: readonly Combination[], phas
   combinations.reduce((sum, each) => sum + program.estimateTrialMs(each, phases), 0);
 
 const killsMs = ({ kill }: Program, kills: ReadonlySet<Trial>, phases: Phases): number =>
-  [...kills].reduce((sum, { params }) => sum + (kill?.estimateMs(params, phases) ?? 0), 0);
+  [...kills].reduce((sum, trial) => sum + (kill?.estimateMs(trial, phases) ?? 0), 0);
 
 /** "Sharded queue, 1 ms round trip, 2 instances, 16 threads, repeat 2 of 3": what the sweep varies, in its order. */
 export function trialInWords(trial: Trial, { program, sweep, repeats }: RunPlan): string {

@@ -16,7 +16,8 @@ export interface Durability {
 
 /**
  * Figures are medians over the repeats; latencies are percentiles of all repeats' merged histograms; waits and integrity
- * are sums over all repeats, and what a killed trial lost counts in the integrity too.
+ * are sums over all repeats, and what a killed trial lost counts in the integrity too, if it was promised
+ * to survive.
  */
 export function summarisePoint(
   combination: Combination,
@@ -65,7 +66,10 @@ function summarise(
     ...(outcomes[0]!.holders === undefined ? {} : { holders: outcomes[0]!.holders }),
     ...(outcomes[0]!.rates === undefined ? {} : { rates: outcomes[0]!.rates }),
     waits: summariseWaits(mergeWaits(outcomes.map(({ waits }) => waits))),
-    integrity: { ...integrityOf(outcomes, killed), durability: evidence },
+    integrity: {
+      ...integrityOf(outcomes, evidence === 'not promised' ? undefined : killed),
+      durability: evidence,
+    },
     conditions: {
       notSteady: outcomes.filter(({ steady }) => steady?.isSteady === false).length,
       disturbed: outcomes.filter(({ disturbance }) => disturbance?.isDisturbed === true).length,

@@ -4,8 +4,8 @@ import type { Program } from '../programs/program.ts';
 import type { Trial } from '../trial/trial.ts';
 
 /**
- * The first trials of the points after which a trial is killed: one point for each system and durability whose
- * acknowledgement promises to survive it, chosen by the seed. None in a scenario with faults or a conversion, whose trials
+ * The first trials of the points after which a trial is killed: one point for each system and durability, chosen
+ * by the seed of those that can be killed. None in a scenario with faults or a conversion, whose trials
  * have kills of their own or end with another queue.
  */
 export function sampleKills(
@@ -16,8 +16,8 @@ export function sampleKills(
   if (!kills || kill === undefined || faults !== undefined || conversion !== undefined) return new Set();
   const candidates = new Map<string, Trial[]>();
   for (const trial of trials) {
-    if (trial.repeat > 0 || !kill.isPromised(trial.params) || !kill.canKill(trial.params)) continue;
-    const group = `${trial.system}/${kill.durabilityOf(trial.params)}`;
+    if (trial.repeat > 0 || !kill.canKill(trial)) continue;
+    const group = `${trial.system}/${kill.durabilityOf(trial)}`;
     candidates.set(group, [...(candidates.get(group) ?? []), trial]);
   }
   return new Set([...candidates.values()].map((group, index) => group[drawn(seed, index) % group.length]!));

@@ -75,7 +75,7 @@ export class TrialMeasurer {
     this.#neverSteady.add(trial.key, repeat);
     if (!plan.kills.has(trial)) return { repeat, ticks };
     onDetour(trial, 'killed to show its durability');
-    return { repeat, ticks, killed: await program.kill!.run({ ...trialOptions, onTick }) };
+    return { repeat, ticks, killed: await program.kill!.run(trialOptions) };
   }
 
   async #attempt(options: TrialOptions): Promise<MeasuredRepeat> {

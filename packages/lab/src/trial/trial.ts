@@ -43,6 +43,12 @@ export interface TrialOptions {
   graceMs?: number;
 }
 
+/** Of a trial whose processes are killed, and of which only what they acknowledged is looked at. */
+export interface KilledTrialOptions extends Omit<TrialOptions, 'onOpen' | 'onTick'> {
+  /** Called with the folder of the system when all processes are dead. */
+  onKilled?: (dir: string) => void | Promise<void>;
+}
+
 export interface TrialOutcome {
   /** Figures by name, in the program's units. One that could not be measured, or is meaningless, is left out. */
   figures: Record<string, number>;

@@ -64,7 +64,7 @@ const integrityColumns: readonly Column[] = [
     cell: ({ killed }) =>
       killed === undefined
         ? '–'
-        : `${formatCount(killed.recovered)} of ${formatCount(killed.enqueued)} acknowledged, ${formatCount(killed.consumed)} consumed before`,
+        : `${formatCount(killed.recovered)} of ${formatCount(killed.enqueued)} acknowledged, ${formatCount(killed.consumed)} consumed before, ${formatCount(killed.lost)} lost`,
     isText: true,
   },
 ];

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { Combination, Params, Phases, Point, Scenario } from '@shardlab/contract';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import { queueSystems, storesCopies, topicSystems } from '../../systems/queue-systems.ts';
-import type { Program, TrialLoad } from '../program.ts';
+import type { KilledPoint, Program, TrialLoad } from '../program.ts';
 import { contradictionOf } from './points/contradiction.ts';
 import { queueParameters, queueParamsOf, topicParameters } from './points/queue-params.ts';
 import { queuePointOf } from './points/queue-point.ts';
@@ -62,8 +62,11 @@ function rawShape(params: Params): RawShape {
   return { cycle: 'insert-select-delete', operationsPerTransaction, pageBytes: 4096, payloadBytes };
 }
 
-/** No point is killed whose messages may be in transit between instances. */
-const canKill = (params: Params): boolean => queueParamsOf(params).dequeuers === 'same-instance';
+const isPromised = ({ params }: KilledPoint): boolean => queueParamsOf(params).durability !== 'memory';
+
+/** No point is killed that promises nothing, or whose messages may be in transit between instances. */
+const canKill = (point: KilledPoint): boolean =>
+  isPromised(point) && queueParamsOf(point.params).dequeuers === 'same-instance';
 
 const common = {
   figures: queueFigures,
@@ -75,10 +78,10 @@ const common = {
   contradiction: (point: Point) => contradictionOf(queuePointOf(point), availableParallelism()),
   rawShape,
   kill: {
-    durabilityOf: (params: Params) => queueParamsOf(params).durability,
-    isPromised: (params: Params) => queueParamsOf(params).durability !== 'memory',
+    durabilityOf: ({ params }: KilledPoint) => queueParamsOf(params).durability,
+    isPromised,
     canKill,
-    estimateMs: estimateKilledMs,
+    estimateMs: ({ params }: KilledPoint, phases: Phases) => estimateKilledMs(params, phases),
     run: runKilledTrial,
   },
 };

@@ -4,16 +4,17 @@
  * processes. It cannot show what survives a power cut: that the engine syncs is verified by counting syncs and by tests with
  * failing disks.
  */
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KilledTrial, Params, Phases } from '@shardlab/contract';
-import { readBooks } from '../../../integrity/book.ts';
+import { readBookFolder } from '../../../integrity/book.ts';
 import { judgeKilled } from '../../../integrity/judge-killed.ts';
 import type { LedgerReport } from '../../../integrity/ledger.ts';
 import { createMonotonicClock } from '../../../meters/clock.ts';
 import { sharesOneTable } from '../../../systems/queue-systems.ts';
-import type { Trial } from '../../../trial/trial.ts';
+import { killedLoadMsOf } from '../../../trial/killed-load.ts';
+import type { KilledTrialOptions, Trial } from '../../../trial/trial.ts';
 import { TrialLimit } from '../../../trial/trial-limit.ts';
 import { queueParamsOf } from '../points/queue-params.ts';
 import { BacklogShares } from './backlog-shares.ts';
@@ -23,8 +24,6 @@ import { startRemote, type TrialCluster } from './trial-cluster.ts';
 import { configFor, type QueueTrialOptions } from './worker-config.ts';
 import { openAll, WorkerProcess } from './worker-process.ts';
 
-/** The load runs for the warm-up and the window, but no longer: what matters is that it runs at the kill. */
-const loadMsMax = 1_500;
 /** Then the new processes stop dequeuing and browse what is left. */
 const drainMs = 20_000;
 const graceMs = 60_000;
@@ -33,22 +32,17 @@ const recoveryOperations = 100;
 /** Larger backlogs would take longer to read than everything else: a trial of such a point is killed with this one. */
 const killedBacklogMax = 100_000;
 
-const loadMsOf = ({ warmupMs, measureMs }: Phases) => Math.min(loadMsMax, warmupMs + measureMs);
-
 /** Twice the start of the processes, the load, and a second for reading the folder. */
 export function estimateKilledMs(params: Params, phases: Phases): number {
-  return loadMsOf(phases) + 1_000 + 2 * (250 + 120 * (queueParamsOf(params).instances - 1));
+  return killedLoadMsOf(phases) + 1_000 + 2 * (250 + 120 * (queueParamsOf(params).instances - 1));
 }
 
-export interface KilledTrialOptions extends Omit<QueueTrialOptions, 'onOpen' | 'onTick'> {
-  /** Called with the folder of the queue when all processes are dead. */
-  onKilled?: (dir: string) => void | Promise<void>;
-}
+export type KilledQueueTrialOptions = KilledTrialOptions & Pick<QueueTrialOptions, 'hostModule'>;
 
 /** Rejects as `runTrial` does, and if the new processes cannot open the folder. */
-export async function runKilledTrial(options: KilledTrialOptions): Promise<KilledTrial> {
+export async function runKilledTrial(options: KilledQueueTrialOptions): Promise<KilledTrial> {
   const { trial, phases, dir, signal } = options;
-  const loadMs = loadMsOf(phases);
+  const loadMs = killedLoadMsOf(phases);
   const limit = new TrialLimit(loadMs + drainMs + (options.graceMs ?? graceMs), signal);
   const queueDir = join(dir, 'queue');
   const bookDir = join(dir, 'books');
@@ -60,11 +54,10 @@ export async function runKilledTrial(options: KilledTrialOptions): Promise<Kille
     await Promise.race([killUnderLoad(life, bookDir, loadMs), limit.reached]);
     await options.onKilled?.(queueDir);
     const recovered = await Promise.race([recover(life), limit.reached]);
-    const books = await Promise.all((await readdir(bookDir)).map((name) => readFile(join(bookDir, name))));
     return judgeKilled({
       durability: queueParamsOf(trial.params).durability,
       sources: layoutOf(trial).dequeueSources.length,
-      books: readBooks(books),
+      books: await readBookFolder(bookDir),
       recovered,
     });
   } finally {
@@ -119,12 +112,12 @@ async function recover(life: Life): Promise<LedgerReport[][]> {
 
 /** The processes that work on the folder at one time: first those that are killed, then those that read what is left. */
 class Life {
-  readonly options: Omit<QueueTrialOptions, 'onOpen' | 'onTick'>;
+  readonly options: KilledQueueTrialOptions;
   readonly #clock = createMonotonicClock();
   #workers: readonly WorkerProcess[] = [];
   #cluster: TrialCluster | null = null;
 
-  constructor(options: Omit<QueueTrialOptions, 'onOpen' | 'onTick'>) {
+  constructor(options: KilledQueueTrialOptions) {
     this.options = options;
   }
 
