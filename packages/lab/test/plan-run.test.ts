@@ -83,6 +83,31 @@ describe('trials that are killed', () => {
     ]);
   });
 
+  test('of the study of Redis are one for each of our queues and each kind of list, whatever they promise', () => {
+    const flowControl = (messagesMax: number) =>
+      kills({
+        program: 'flow-control',
+        systems: ['null', 'buffered', 'redis-snapshot'],
+        parameters: { payloadBytes: 64, messages: 20, messagesMax },
+        sweep: {},
+      }).map(({ system }) => system);
+    expect(
+      kills({
+        program: 'run-to-completion',
+        systems: ['null', 'sharded', 'buffered', 'redis-log-always', 'redis-snapshot-reliable', 'plainjob'],
+        parameters: { payloadBytes: 64 },
+        sweep: { messages: [10, 20] },
+      }).map(({ system, repeat }) => [system, repeat]),
+    ).toEqual([
+      ['sharded', 0],
+      ['buffered', 0],
+      ['redis-log-always', 0],
+      ['redis-snapshot-reliable', 0],
+    ]);
+    expect(flowControl(1_000)).toEqual(['buffered', 'redis-snapshot']);
+    expect(flowControl(100)).toEqual([]);
+  });
+
   test('are chosen by the seed, among all points, of the first repeat', () => {
     const points = (seed: number) =>
       kills({ seed }).map(({ params }) => `${params.instances}×${params.threads}`);

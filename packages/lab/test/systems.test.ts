@@ -26,6 +26,7 @@ const scenario = (changes: Partial<Scenario> & { parameters: Params }): Scenario
   sweep: {},
   phases: { warmupMs: 0, measureMs: 100, drainMs: 5_000 },
   repeats: 1,
+  kills: false,
   ...changes,
   parameters: { payloadBytes: 64, messages: 40, ...changes.parameters },
 });

@@ -2,7 +2,7 @@
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Server } from '../systems/driver/server.ts';
+import type { Server, ServerOptions } from '../systems/driver/server.ts';
 import type { System } from '../systems/system.ts';
 import { TrialLimit } from '../trial/trial-limit.ts';
 
@@ -13,6 +13,14 @@ export interface SystemUse {
   signal?: AbortSignal | undefined;
 }
 
+/** What a trial that kills its processes does with its server, if it has one. */
+export interface ServerKill {
+  /** Resolves when the server is dead. */
+  kill(): Promise<void>;
+  /** Starts another one on the files of the killed one. */
+  startAgain(): Promise<Server | null>;
+}
+
 /**
  * Runs the work on a new server, if the system has one. Rejects with `WORKER_FAILED` after the limit, and with the signal's
  * reason if it aborts; the work itself must end its processes when `reached` rejects.
@@ -20,7 +28,7 @@ export interface SystemUse {
 export async function onSystem<T>(
   system: System,
   { dir, limitMs, signal }: SystemUse,
-  work: (server: Server | null, reached: Promise<never>) => Promise<T>,
+  work: (server: Server | null, reached: Promise<never>, restart: ServerKill) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
   const limit = new TrialLimit(limitMs, signal);
@@ -31,8 +39,17 @@ export async function onSystem<T>(
     // A server may run as another user, who must reach both.
     for (const folder of [dir, socketDir]) await chmod(folder, 0o755);
     const { durability, instances } = system;
-    server = (await system.server?.start({ dir, socketDir, durability, instances })) ?? null;
-    return await work(server, limit.reached);
+    const options: ServerOptions = { dir, socketDir, durability, instances };
+    const start = async () => (await system.server?.start(options)) ?? null;
+    const first = await start();
+    server = first;
+    return await work(first, limit.reached, {
+      kill: async () => first?.stop('SIGKILL'),
+      startAgain: async () => {
+        server = await start();
+        return server;
+      },
+    });
   } finally {
     limit.clear();
     await server?.stop();

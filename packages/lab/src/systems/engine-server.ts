@@ -21,8 +21,8 @@ export const engineServer: ServerKind = {
     return {
       endpoints,
       pids: servers.map(({ child }) => child.pid!),
-      async stop() {
-        await Promise.all(servers.map((server) => server.stop()));
+      async stop(signal) {
+        await Promise.all(servers.map((server) => server.stop(signal)));
       },
     };
   },

@@ -1,7 +1,8 @@
 /**
  * Redis lists as queues. A _reliable_ consumer moves messages to a list of its own (LMOVE, or BLMOVE when it waits) and
  * removes them from there when they are finished; a transaction of several messages is one pipeline, to which Redis
- * responds after one sync. A _plain_ consumer pops them (LPOP, or BLPOP when it waits): what it holds when it fails is gone.
+ * responds after one sync. If its process was killed, the next consumer of its number first finishes what its list has. A
+ * _plain_ consumer pops them (LPOP, or BLPOP when it waits): what it holds when it fails is gone.
  */
 
 import { type SessionTime, waitingForMessages } from '@shardlab/engine';
@@ -24,7 +25,7 @@ interface TakeOptions extends ConsumeOptions {
 
 export const openRedisList =
   (take: 'plain' | 'reliable'): OpenClient =>
-  async ({ endpoints: [endpoint], queues = 1 }) => {
+  async ({ endpoints: [endpoint], queues = 1, createsQueue }) => {
     const connections: Redis[] = [];
     const connect = async () => {
       const connection = new Redis({ path: endpoint!, lazyConnect: true });
@@ -54,12 +55,17 @@ export const openRedisList =
       },
       async consume(options) {
         const own = await Promise.all(Array.from({ length: options.consumers }, connect));
+        const isContinued = take === 'reliable' && !createsQueue;
+        const unfinished = new Set(isContinued ? own.keys() : []);
         const pulling = startPulling({
           consumers: options.consumers,
           book: options.book,
           pauseMs: 0,
-          turn: (consumer, time) =>
-            takeMessages(own[consumer]!, queueList(consumer % queues), { ...options, consumer, time }),
+          turn(consumer, time) {
+            const [connection, taking] = [own[consumer]!, { ...options, consumer, time }];
+            if (unfinished.delete(consumer)) return finishMoved(connection, taking);
+            return takeMessages(connection, queueList(consumer % queues), taking);
+          },
         });
         return {
           async stop() {
@@ -98,11 +104,8 @@ async function popMessages(
   return time.yield(true);
 }
 
-async function moveMessages(
-  connection: Redis,
-  from: string,
-  { operations, deliveries, consumer, time }: TakeOptions,
-): Promise<boolean> {
+async function moveMessages(connection: Redis, from: string, options: TakeOptions): Promise<boolean> {
+  const { operations, consumer, time } = options;
   const held = heldList(consumer);
   let payloads: Buffer[] = [];
   if (operations > 1) {
@@ -119,8 +122,26 @@ async function moveMessages(
     if (payload === null) return time.yield(false);
     payloads = [payload];
   }
+  return finish(connection, payloads, options);
+}
+
+/** Messages that a consumer of this number had moved to its list when its process was killed. */
+async function finishMoved(connection: Redis, options: TakeOptions): Promise<boolean> {
+  const { consumer, time } = options;
+  const payloads = await time.suspend(connection.lrangeBuffer(heldList(consumer), 0, -1), serverCall);
+  time.resume();
+  if (payloads.length === 0) return time.yield(false);
+  return finish(connection, payloads, options);
+}
+
+/** Delivers messages that the consumer's list has, and removes them from there. */
+async function finish(
+  connection: Redis,
+  payloads: readonly Buffer[],
+  { deliveries, consumer, time }: TakeOptions,
+): Promise<boolean> {
   const taken = payloads.map((payload) => deliveries.delivered(payload, consumer));
-  await time.suspend(connection.lpop(held, taken.length), serverCall);
+  await time.suspend(connection.lpop(heldList(consumer), taken.length), serverCall);
   time.resume();
   deliveries.consumed(taken, consumer);
   return time.yield(true);

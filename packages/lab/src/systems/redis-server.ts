@@ -35,6 +35,6 @@ export const redis: ServerKind = {
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
     const server = spawnServer(program()!, args, { cwd: dir });
     await server.untilReady(() => accepts(endpoint));
-    return { endpoints: [endpoint], pids: [server.child.pid!], stop: () => server.stop() };
+    return { endpoints: [endpoint], pids: [server.child.pid!], stop: (signal) => server.stop(signal) };
   },
 };

@@ -11,6 +11,8 @@ export interface System {
   durability: string;
   /** Whether a message is synced to the disk before it is acknowledged. */
   synced: boolean;
+  /** A dequeue removes its messages before the consumer has them. */
+  atMostOnce?: true;
   /**
    * Scope in which a system promises first deliveries in the order of their enqueuer: the queue, whichever process asks, all
    * consumers of a process, each consumer, or none.

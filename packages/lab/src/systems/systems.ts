@@ -59,7 +59,7 @@ const redisSystems = redisModes.flatMap(({ mode, id, title, about }): System[] =
   return [
     embedded(
       'redis-plain',
-      { ...common, title, about: `${about}. A consumer pops messages: at most once` },
+      { ...common, title, about: `${about}. A consumer pops messages: at most once`, atMostOnce: true },
       id,
     ),
     embedded(

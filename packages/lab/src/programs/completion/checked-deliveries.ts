@@ -1,11 +1,11 @@
 /** Checks every delivery of a trial, and resolves when a number of messages has been consumed. */
 
+import type { Book } from '../../integrity/book.ts';
 import type { Interval } from '../../integrity/delivery-spans.ts';
 import { Ledger, type OrderCheck } from '../../integrity/ledger.ts';
 import type { PayloadCodec } from '../../integrity/payload.ts';
 import type { Delivery, DeliverySink } from '../../systems/driver/driver.ts';
-import type { System } from '../../systems/system.ts';
-import { consumerOrders } from '../consumer-orders.ts';
+import { type ConsumerOrder, consumerOrders } from '../consumer-orders.ts';
 
 const pollMs = 50;
 
@@ -15,22 +15,28 @@ export class CheckedDeliveries implements DeliverySink {
   count = 0;
   /** Order checks by consumer. */
   readonly #orders: readonly OrderCheck[];
+  /** Of a process that is killed. */
+  readonly #book: Book | null;
   #awaited: { count: number; reached: (atMs: number) => void } | null = null;
 
-  constructor(codec: PayloadCodec, consumers: number, order: System['order']) {
+  constructor(codec: PayloadCodec, consumers: number, order: ConsumerOrder, book: Book | null = null) {
+    this.#book = book;
     this.ledger = new Ledger(codec, { isShared: order === 'queue' });
     this.#orders = consumerOrders({ order, consumers });
   }
 
   delivered(payload: Buffer, consumer: number, deliveryCount = 1, call?: Interval): Delivery {
-    return this.ledger.recordDelivery({ payload, deliveryCount }, this.#orders[consumer]!, call);
+    const delivery = this.ledger.recordDelivery({ payload, deliveryCount }, this.#orders[consumer]!, call);
+    if (delivery !== null) this.#book?.consuming(0, consumer, [delivery]);
+    return delivery;
   }
 
   redelivered(deliveries: readonly Delivery[]): void {
     this.ledger.checkRedelivered(deliveries.filter((delivery) => delivery !== null));
   }
 
-  consumed(deliveries: readonly Delivery[]): void {
+  consumed(deliveries: readonly Delivery[], consumer: number): void {
+    this.#book?.consumed(0, consumer);
     for (const delivery of deliveries) if (delivery !== null) this.ledger.recordConsumed(delivery);
     this.count += deliveries.length;
     if (this.#awaited !== null && this.count >= this.#awaited.count) {

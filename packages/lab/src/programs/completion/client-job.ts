@@ -4,7 +4,7 @@ import type { WaitStats } from '@shardlab/engine';
 import type { LedgerReport } from '../../integrity/ledger.ts';
 import type { ClientOptions } from '../../systems/driver/driver.ts';
 import type { DriverName } from '../../systems/drivers.ts';
-import type { System } from '../../systems/system.ts';
+import type { ConsumerOrder } from '../consumer-orders.ts';
 
 export interface CompletionWork {
   kind: 'completion';
@@ -26,11 +26,22 @@ export interface FlowControlWork {
   attempts: number;
 }
 
-export type ClientWork = CompletionWork | FlowControlWork;
+/** Work of a process that is killed. */
+export interface UntilKilledWork extends Pick<CompletionWork, 'threads' | 'atOnce'> {
+  kind: 'until-killed';
+}
+
+/** Work of a process that reads what a killed one left: as many consumers. */
+export interface RecoveryWork extends Pick<CompletionWork, 'threads'> {
+  kind: 'recovery';
+}
+
+export type MeasuredWork = CompletionWork | FlowControlWork;
+export type ClientWork = MeasuredWork | UntilKilledWork | RecoveryWork;
 
 export interface ClientJob {
   driver: DriverName;
-  order: System['order'];
+  order: ConsumerOrder;
   client: ClientOptions;
   work: ClientWork;
   payloadBytes: number;
@@ -40,6 +51,8 @@ export interface ClientJob {
   /** Milliseconds without a delivery after which the missing messages are given up. */
   drainMs: number;
   serverPids: number[];
+  /** File of the process's book, if it is killed; null if it is not. */
+  book: string | null;
 }
 
 export interface ClientResult {
@@ -56,4 +69,4 @@ export interface ClientResult {
 
 export type ToClient = { type: 'job'; job: ClientJob };
 
-export type FromClient = { type: 'result'; result: ClientResult };
+export type FromClient = { type: 'opened' } | { type: 'result'; result: ClientResult };

@@ -1,35 +1,51 @@
 /** The client process of a trial: opens the system through its driver, does its work, and reports. */
 
 import { WaitRecorder } from '@shardlab/engine';
+import { Book } from '../../integrity/book.ts';
 import { PayloadCodec } from '../../integrity/payload.ts';
 import { drivers } from '../../systems/drivers.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { CheckedDeliveries } from './checked-deliveries.ts';
-import type { ClientJob, FromClient, ToClient } from './client-job.ts';
-import { runCompletion } from './completion-work.ts';
+import type { ClientJob, ClientWork, FromClient, ToClient } from './client-job.ts';
+import { type Measured, runCompletion, type WorkContext } from './completion-work.ts';
 import { Enqueuers } from './enqueuers.ts';
 import { runFlowControl } from './flow-control-work.ts';
+import { runRecovery, runUntilKilled } from './killed-work.ts';
 
 async function runJob(job: ClientJob): Promise<void> {
   const { payloadBytes, seed, nonce, work, drainMs, serverPids } = job;
   const open = await drivers[job.driver]();
   const client = await open(job.client);
   const codec = new PayloadCodec({ bytes: payloadBytes, seed, nonce });
-  const deliveries = new CheckedDeliveries(codec, job.client.dequeuers, job.order);
+  const killBook = job.book === null ? null : new Book(job.book);
+  const deliveries = new CheckedDeliveries(codec, job.client.dequeuers, job.order, killBook);
   const book = new WaitRecorder({ clock: { monotonicMs: () => performance.now() } });
   const producers = [];
   // One after the other: the driver numbers them.
   for (let each = 0; each < job.client.enqueuers; each += 1) producers.push(await client.openProducer(book));
-  const enqueuers = new Enqueuers({ producers, codec, ledger: deliveries.ledger, book });
+  const enqueuers = new Enqueuers({ producers, codec, ledger: deliveries.ledger, book, killBook });
+  sendToTrial<FromClient>({ type: 'opened' });
   const context = { client, book, enqueuers, deliveries, drainMs, serverPids };
-  const measured =
-    work.kind === 'completion' ? await runCompletion(work, context) : await runFlowControl(work, context);
+  const measured = await runWork(work, context);
   const depth = await client.depth(0);
   await client.close();
   sendToTrial<FromClient>({
     type: 'result',
     result: { ...measured, stated: client.stated, ledger: deliveries.ledger.report(), depth },
   });
+}
+
+function runWork(work: ClientWork, context: WorkContext): Promise<Measured> {
+  switch (work.kind) {
+    case 'completion':
+      return runCompletion(work, context);
+    case 'flow-control':
+      return runFlowControl(work, context);
+    case 'until-killed':
+      return runUntilKilled(work, context);
+    case 'recovery':
+      return runRecovery(work, context);
+  }
 }
 
 bindToTrial();

@@ -7,6 +7,7 @@ import { expandSweep, scalesOf } from '../expand-sweep.ts';
 import type { Program } from '../program.ts';
 import { timeContradiction } from '../queue/points/contradiction.ts';
 import { sessionTimeFigures } from '../session-time-figures.ts';
+import { clientKill } from './client-kill.ts';
 import { completionParameters, completionParamsOf } from './completion-params.ts';
 import { completionSystems } from './completion-systems.ts';
 import { runClientTrial } from './run-client-trial.ts';
@@ -105,6 +106,10 @@ export const runToCompletion: Program = {
   estimateTrialMs,
   trialBytesMax,
   contradiction: ({ figures }) => timeContradiction([figures.timeAccounted?.value ?? []].flat()),
+  kill: clientKill((params) => {
+    const { threads, queues, schedule, payloadBytes } = completionParamsOf(params);
+    return { threads, queues, payloadBytes, messagesMax, atOnce: schedule === 'at-once' };
+  }),
   run(options) {
     const { messages, threads, queues, schedule, payloadBytes } = completionParamsOf(options.trial.params);
     const { warmupMs, measureMs } = options.phases;

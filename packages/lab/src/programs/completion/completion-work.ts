@@ -78,11 +78,12 @@ function cpuOf(serverPids: readonly number[]): { client: number; server: number 
   return { client: user + system, server: cpuUsOfTrees(serverPids) };
 }
 
-/** Null if messages are missing. */
-async function runCycle(work: CompletionWork, context: WorkContext): Promise<Cycle | null> {
-  const { client, enqueuers, deliveries, drainMs, book } = context;
-  const { messages, threads, atOnce } = work;
-  const everything = deliveries.count + messages;
+/** Null if messages are missing: if not as many as `everything` were consumed, those of earlier cycles included. */
+export async function runCycle(
+  { messages, threads, atOnce }: Pick<CompletionWork, 'messages' | 'threads' | 'atOnce'>,
+  { client, enqueuers, deliveries, drainMs, book }: WorkContext,
+  everything = deliveries.count + messages,
+): Promise<Cycle | null> {
   const consuming: ConsumeOptions = { consumers: threads, operations: 1, deliveries, book };
   const early = atOnce ? await client.consume(consuming) : null;
   const startMs = performance.now();

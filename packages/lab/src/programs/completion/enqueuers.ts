@@ -1,5 +1,6 @@
 /** The enqueuers of a trial: each sends numbered messages, one a call, and records those that were accepted. */
 import type { SessionTime, WaitRecorder } from '@shardlab/engine';
+import type { Book } from '../../integrity/book.ts';
 import type { Ledger } from '../../integrity/ledger.ts';
 import type { PayloadCodec } from '../../integrity/payload.ts';
 import { waitingForWork } from '../../meters/load-waits.ts';
@@ -11,6 +12,8 @@ export class Enqueuers {
   readonly #times: readonly SessionTime[];
   readonly #codec: PayloadCodec;
   readonly #ledger: Ledger;
+  /** Of a process that is killed. */
+  readonly #killBook: Book | null;
   /** Messages that each has enqueued. */
   readonly #accepted: number[];
 
@@ -19,6 +22,7 @@ export class Enqueuers {
     codec: PayloadCodec;
     ledger: Ledger;
     book: WaitRecorder;
+    killBook?: Book | null;
   }) {
     this.#producers = options.producers;
     this.#times = options.producers.map(({ time }) => time ?? options.book.openSession());
@@ -28,6 +32,7 @@ export class Enqueuers {
     }
     this.#codec = options.codec;
     this.#ledger = options.ledger;
+    this.#killBook = options.killBook ?? null;
     this.#accepted = options.producers.map(() => 0);
   }
 
@@ -70,6 +75,7 @@ export class Enqueuers {
   #send(enqueuer: number): Promise<void> {
     const sequence = this.#accepted[enqueuer]!;
     const payload = this.#codec.make({ enqueuer, sequence, sentAtMs: performance.now() });
+    this.#killBook?.enqueueing(enqueuer, sequence + 1);
     return this.#producers[enqueuer]!.send([payload]);
   }
 
@@ -78,5 +84,6 @@ export class Enqueuers {
     const accepted = this.#accepted[enqueuer]! + 1;
     this.#accepted[enqueuer] = accepted;
     this.#ledger.recordCommitted(enqueuer, accepted);
+    this.#killBook?.enqueued(enqueuer, accepted);
   }
 }

@@ -4,6 +4,7 @@ import { installFor, missingFor } from '../../systems/missing.ts';
 import type { Program } from '../program.ts';
 import { timeContradiction } from '../queue/points/contradiction.ts';
 import { sessionTimeFigures } from '../session-time-figures.ts';
+import { clientKill } from './client-kill.ts';
 import { flowControlParameters, flowControlParamsOf } from './completion-params.ts';
 import { completionSystems } from './completion-systems.ts';
 import { runClientTrial } from './run-client-trial.ts';
@@ -44,6 +45,10 @@ export const flowControl: Program = {
     return fixedBytes + 4 * messages * (payloadBytes + 256);
   },
   contradiction: ({ figures }) => timeContradiction([figures.timeAccounted?.value ?? []].flat()),
+  kill: clientKill((params) => {
+    const { messagesMax, payloadBytes } = flowControlParamsOf(params);
+    return { threads: 1, queues: 1, payloadBytes, messagesMax, atOnce: false };
+  }),
   run(options) {
     const { messages: attempts, messagesMax, payloadBytes } = flowControlParamsOf(options.trial.params);
     const work = { kind: 'flow-control', attempts } as const;

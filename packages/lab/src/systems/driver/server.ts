@@ -19,7 +19,8 @@ export interface Server {
   endpoints: string[];
   /** Roots of the process trees whose CPU time counts as the server's. */
   pids: number[];
-  stop(): Promise<void>;
+  /** Default: by SIGTERM. SIGKILL is for servers that are started again on the same files. */
+  stop(signal?: 'SIGKILL'): Promise<void>;
 }
 
 /** Finds and starts a kind of server. */
