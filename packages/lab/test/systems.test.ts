@@ -87,6 +87,13 @@ describe('a run to completion', () => {
           left: 0,
         });
         expect(Object.keys(figures), system).toEqual(runToCompletion.figures.map(({ name }) => name));
+        const [client, withoutGenerator, generator] = [
+          'clientCpuUsPerMessage',
+          'clientCpuUsPerMessageWithoutGenerator',
+          'generatorCpuUsPerMessage',
+        ].map((name) => figures[name]!.value) as [number, number, number];
+        expect(generator, system).toBeGreaterThan(0);
+        expect(withoutGenerator, system).toBeLessThanOrEqual(client);
         expect(said, system).toBe(stated[system] ?? said);
         expect(said, system).toMatch(/./);
       }

@@ -6,10 +6,11 @@ import { PayloadCodec } from '../../integrity/payload.ts';
 import { drivers } from '../../systems/drivers.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { CheckedDeliveries } from './checked-deliveries.ts';
-import type { ClientJob, ClientWork, FromClient, ToClient } from './client-job.ts';
+import type { ClientJob, ClientResult, ClientWork, FromClient, ToClient } from './client-job.ts';
 import { type Measured, runCompletion, type WorkContext } from './completion-work.ts';
 import { Enqueuers } from './enqueuers.ts';
 import { runFlowControl } from './flow-control-work.ts';
+import { cpuOfGenerator } from './generator-cost.ts';
 import { runRecovery, runUntilKilled } from './killed-work.ts';
 
 async function runJob(job: ClientJob): Promise<void> {
@@ -29,10 +30,24 @@ async function runJob(job: ClientJob): Promise<void> {
   const measured = await runWork(work, context);
   const depth = await client.depth(0);
   await client.close();
+  const figures = { ...measured.figures, ...(await generatorFigures(job, measured)) };
   sendToTrial<FromClient>({
     type: 'result',
-    result: { ...measured, stated: client.stated, ledger: deliveries.ledger.report(), depth },
+    result: { ...measured, figures, stated: client.stated, ledger: deliveries.ledger.report(), depth },
   });
+}
+
+/** None if messages were missing, or nothing was timed. */
+async function generatorFigures(
+  job: ClientJob,
+  { figures: { clientCpuUsPerMessage }, measuredMs }: Measured,
+): Promise<ClientResult['figures']> {
+  if (job.work.kind !== 'completion' || clientCpuUsPerMessage === undefined) return {};
+  const generatorCpuUsPerMessage = await cpuOfGenerator(job, job.work, measuredMs);
+  return {
+    clientCpuUsPerMessageWithoutGenerator: Math.max(0, clientCpuUsPerMessage - generatorCpuUsPerMessage),
+    generatorCpuUsPerMessage,
+  };
 }
 
 function runWork(work: ClientWork, context: WorkContext): Promise<Measured> {

@@ -45,6 +45,20 @@ const figures: readonly FigureInfo[] = [
     format: 'microseconds',
   },
   {
+    name: 'clientCpuUsPerMessageWithoutGenerator',
+    label: 'Client CPU without generator',
+    title: 'CPU time of the client per message without that of the load generator',
+    unit: 'microseconds; an embedded queue is part of the client',
+    format: 'microseconds',
+  },
+  {
+    name: 'generatorCpuUsPerMessage',
+    label: 'Generator',
+    title: 'CPU time of the load generator per message, on the null system',
+    unit: 'microseconds',
+    format: 'microseconds',
+  },
+  {
     name: 'serverCpuUsPerMessage',
     label: 'Server CPU',
     title: 'CPU time of the server per message',

@@ -10,7 +10,7 @@ import { type Clock, createMonotonicClock } from '../../../meters/clock.ts';
 import { TraceSampler } from '../../../meters/trace-sampler.ts';
 import { assertRows, createRowsTable } from './application-rows.ts';
 import { Enqueuer } from './enqueuer.ts';
-import { cpuOfGenerator, messagesOfRound } from './generator-costs.ts';
+import { cpuOfGenerator, fastestRound, messagesOfRound } from './generator-costs.ts';
 import { type Host, openHost } from './host.ts';
 import type { QueueLayout } from './layout.ts';
 import { Meter } from './meter.ts';
@@ -20,9 +20,6 @@ import { isStreamed, StreamedPayloadCodec } from './streamed-payload.ts';
 import { Workload } from './workload.ts';
 
 const browsePage = 500;
-const generatorRoundsMax = 4;
-/** One round per this much of the measured window, so that short trials do not spend most of their CPU on it. */
-const windowMsPerGeneratorRound = 300;
 
 /**
  * How often an instance checks whether its part of a backlog that several share has changed enough to be reported. Enqueuers whose
@@ -161,20 +158,13 @@ class InstanceWorker {
     send({ type: 'result', result: { ...result, generator: await this.#measureGenerator(window.ms) } });
   }
 
-  /**
-   * Call it after the load, in the same process: there the code is compiled as it was under load. Returns the costs of the
-   * fastest round, which was disturbed least.
-   */
+  /** Call it after the load, in the same process: there the code is compiled as it was under load. */
   async #measureGenerator(windowMs: number): Promise<GeneratorCosts | null> {
     if (this.#workload.streams !== null) return null;
     const { payloadBytes, operationsPerTransaction: operations } = this.#config;
     const messages = messagesOfRound({ payloadBytes, operations });
-    const affordable = Math.floor(windowMs / windowMsPerGeneratorRound);
-    const roundCount = Math.min(generatorRoundsMax, Math.max(1, affordable));
-    const rounds: GeneratorCosts[] = [];
-    for (let round = 0; round < roundCount; round += 1)
-      rounds.push(await cpuOfGenerator({ payloadBytes, operations, messages }));
-    return rounds.toSorted((a, b) => a.inUs + a.outUs - b.inUs - b.outUs)[0]!;
+    const round = () => cpuOfGenerator({ payloadBytes, operations, messages });
+    return await fastestRound(windowMs, round, ({ inUs, outUs }) => inUs + outUs);
   }
 
   async #browse(): Promise<void> {
