@@ -59,6 +59,25 @@ test('a reload in mid-run shows the run so far and continues to the end; a run t
   await expect(page.getByRole('region', { name: 'Over time' }).getByRole('figure').first()).toBeVisible();
 });
 
+test('a run to completion shows its trials over time, with the backlog and without a topology', async ({
+  page,
+  request,
+}) => {
+  const scenario = shortScenario('redis-one-thread', { sweep: { messages: [200, 400] }, kills: false });
+  const quick = { ...(scenario.quick as object), systems: ['null', 'buffered'] };
+  const id = await startRun(request, { ...scenario, quick });
+  await page.goto(`/runs/${id}`);
+  await expect(statusOf(page)).toHaveText('Done', { timeout: 90_000 });
+  await expect(page.getByText('4 trials: a frame each')).toBeVisible();
+  const strip = page.getByRole('slider', { name: 'Trials: time that is shown' });
+  await strip.press('Home');
+  await expect(strip).toHaveAttribute('aria-valuetext', /null/);
+  const overTime = page.getByRole('region', { name: 'Over time' });
+  for (const name of ['Rate', 'Backlog', 'CPU by instance', 'Waits by class'])
+    await expect(overTime.getByRole('figure', { name, exact: true })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Topology', exact: true })).toHaveCount(0);
+});
+
 test('a second run waits for the first, and both are listed', async ({ page, request }) => {
   const first = await startRun(request, longScenario('first-in-line'));
   const second = await startRun(request, longScenario('second-in-line'));

@@ -102,7 +102,8 @@ test('the legends of charts over time name each system, line and wait class', ()
       { label: '5 ms round trip, emulated', mark: { dash: roundTripDash(5) } },
     ]);
   expect(cpuLegend(trials)).toHaveLength(2);
-  expect(labelsOf(waitLegend)).toContain('on CPU');
+  expect(labelsOf(waitLegend(trials))).toEqual(expect.arrayContaining(['on CPU', 'network']));
+  expect(labelsOf(waitLegend(emulated))).toContain('network (emulated)');
 });
 
 test('the legend of a herd has the colour of everything that is drawn', () => {

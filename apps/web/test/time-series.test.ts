@@ -73,6 +73,27 @@ test('percentiles are never averaged: a bin shows its slowest tick and instance'
   expect(trial!.samples[0]!.latency).toEqual({ p50: 45, p99: 90, instance: 2 });
 });
 
+test('the backlog is that of the last tick of a bin: summed over the parts of a sharded queue, else the same for all', () => {
+  const of = (system: string, ...backlogs: number[]): Tick => {
+    const given = tick({ atMs: 250, rates: backlogs });
+    const instances = given.instances.map((sample, index) => ({
+      ...sample,
+      shards: [{ shard: 1, backlog: backlogs[index]!, partitions: [] }],
+    }));
+    return { ...given, system, instances };
+  };
+  const samplesOf = (...ticks: Tick[]) => whole(ticks, 1)[0]!.samples.map(({ backlog }) => backlog);
+  expect(samplesOf(of('sharded', 9, 9), { ...of('sharded', 3, 4), atMs: 500 })).toEqual([7]);
+  expect(samplesOf(of('unsharded', 3, 4))).toEqual([4]);
+  expect(samplesOf(of('redis-snapshot', 5))).toEqual([5]);
+});
+
+test('a trial without a number of instances has one', () => {
+  const { params, ...rest } = tick({ atMs: 250 });
+  const [trial] = whole([{ ...rest, params: { threads: params.threads! } }]);
+  expect(cpuMarks([trial!]).layers).toHaveLength(1);
+});
+
 test('a sample without deliveries has no latency', () => {
   const [trial] = whole([tick({ atMs: 250, p99: [0] })]);
   expect(trial!.samples[0]!.latency).toBeNull();

@@ -110,7 +110,12 @@ describe('a study in a folder of its own', () => {
       }
     const chartOf = (study: string) => told.find(({ id }) => id === study)!.heroes.map(({ chart }) => chart);
     expect([chartOf('listen'), chartOf('xa'), chartOf('peers')]).toEqual([['lanes'], ['sequence'], []]);
-    expect(programs.filter(({ hasTicks }) => hasTicks).map(({ id }) => id)).toEqual(['queue', 'topic']);
+    expect(programs.filter(({ hasTicks }) => hasTicks).map(({ id }) => id)).toEqual([
+      'queue',
+      'topic',
+      'run-to-completion',
+      'flow-control',
+    ]);
   });
 
   it('may register wait events and counters, which every recorder then has', () => {

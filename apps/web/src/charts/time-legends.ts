@@ -31,6 +31,15 @@ export const latencyLegend = (trials: readonly TrialSamples[]): LegendItem[] => 
 const tripsOf = (trials: readonly TrialSamples[]): LegendItem[] =>
   roundTripLegend(trials.map(({ params }) => numberParam(params, 'roundTripMs')));
 
+export const backlogLegend = (trials: readonly TrialSamples[]): LegendItem[] => [
+  ...systemsIn(trials).map((name) => ({
+    label: systemInWords(name),
+    color: systemColor(name),
+    mark: { dash: null },
+  })),
+  ...tripsOf(trials),
+];
+
 export const cpuLegend = (trials: readonly TrialSamples[]): LegendItem[] =>
   systemsIn(trials).map((name) => ({
     label: `${systemInWords(name)}, one shade per instance`,
@@ -45,8 +54,15 @@ export const coresLegend = (cores: number): LegendItem => ({
   mark: { dash: null, isThin: true },
 });
 
-export const waitLegend: readonly LegendItem[] = ['cpu', ...waitClasses].map((name) => ({
-  label: name === 'cpu' ? 'on CPU' : name === 'network' ? 'network (emulated)' : name,
-  color: waitColor[name]!,
-  opacity: 0.9,
-}));
+export function waitLegend(trials: readonly TrialSamples[]): LegendItem[] {
+  const isEmulated = trials.some(({ params }) => numberParam(params, 'roundTripMs') > 0);
+  const labels: Record<string, string> = {
+    cpu: 'on CPU',
+    ...(isEmulated ? { network: 'network (emulated)' } : {}),
+  };
+  return ['cpu', ...waitClasses].map((name) => ({
+    label: labels[name] ?? name,
+    color: waitColor[name]!,
+    opacity: 0.9,
+  }));
+}

@@ -91,10 +91,10 @@ export function sessionsAt(tick: Tick): SessionsNow {
   };
 }
 
-/** An enqueuer has one dequeuer, of a topic one for each subscriber. */
+/** An enqueuer has one dequeuer, of a topic one for each subscriber. A program without a number of threads has one of each. */
 function sessionsOf(params: Params): number {
   const dequeuers = Math.max(1, numberParam(params, 'subscribers'));
-  return numberParam(params, 'threads') * (1 + dequeuers);
+  return Math.max(1, numberParam(params, 'threads')) * (1 + dequeuers);
 }
 
 /**

@@ -93,12 +93,26 @@ export function latencyMarks(trials: readonly TrialSamples[]): TimeMarks {
   return withExtent({ lines, bands, layers: [] });
 }
 
+/** Messages enqueued and not yet consumed. */
+export function backlogMarks(trials: readonly TrialSamples[]): TimeMarks {
+  const lines = trials.map(
+    ({ trial, system, params, samples }): TimeLine => ({
+      id: `${trial}/backlog`,
+      system,
+      roundTripMs: numberParam(params, 'roundTripMs'),
+      role: 'primary',
+      points: samples.map(({ atMs, backlog }) => ({ atMs, value: backlog })),
+    }),
+  );
+  return withExtent({ lines, bands: [], layers: [] });
+}
+
 /** Cores kept busy, one layer per instance. */
 export function cpuMarks(trials: readonly TrialSamples[]): TimeMarks {
   const layers = trials.flatMap((trial) =>
     stack(
       trial,
-      Array.from({ length: numberParam(trial.params, 'instances') }, (_, index) => ({
+      Array.from({ length: Math.max(1, numberParam(trial.params, 'instances')) }, (_, index) => ({
         kind: { system: trial.system, instance: index + 1 },
         read: (sample: TimeSample) => sample.cpu[index] ?? 0,
       })),

@@ -1,5 +1,5 @@
 /** The four time charts of a run: text, scale, and the values of a sample that each shows. */
-import { formatAxisCount, formatCores, formatMs, formatRate, formatSessions } from './format.ts';
+import { formatAxisCount, formatCores, formatCount, formatMs, formatRate, formatSessions } from './format.ts';
 import type { TimeSample } from './time-series.ts';
 import { waitClasses } from './time-series.ts';
 
@@ -54,6 +54,17 @@ export const latencyPanel: TimePanelSpec = {
     { name: 'p50 ms', read: (sample) => sample.latency?.p50 ?? null },
     { name: 'p99 ms', read: (sample) => sample.latency?.p99 ?? null },
   ],
+};
+
+export const backlogPanel: TimePanelSpec = {
+  id: 'backlog',
+  title: 'Backlog',
+  unit: 'messages enqueued and not yet consumed',
+  scale: 'linear',
+  showsCores: false,
+  formatAxis: formatAxisCount,
+  readout: ({ backlog }) => [{ name: 'backlog', text: formatCount(backlog) }],
+  columns: [{ name: 'Backlog', read: ({ backlog }) => backlog }],
 };
 
 export const cpuPanel: TimePanelSpec = {

@@ -15,6 +15,8 @@ export interface TimeSample {
    * delivered.
    */
   latency: { p50: number; p99: number; instance: number } | null;
+  /** Messages enqueued and not yet consumed, at the end of the bin. */
+  backlog: number;
   /** Cores kept busy by each instance, in the order of the tick. */
   cpu: number[];
   /** Average number of sessions in each wait class: time waited ÷ time elapsed. */
@@ -58,6 +60,7 @@ function sampleOf(bin: TickBin): TimeSample {
     enqueuePerSec: meanOver(bin, (tick) => sumOf(tick, (sample) => sample.enqueuePerSec)),
     dequeuePerSec: meanOver(bin, (tick) => sumOf(tick, (sample) => sample.dequeuePerSec)),
     latency: slowest(bin),
+    backlog: backlogOf(bin.ticks.at(-1)!),
     cpu: Array.from({ length: instances }, (_, index) =>
       meanOver(bin, (tick) => tick.instances[index]?.cpu ?? 0),
     ),
@@ -67,6 +70,12 @@ function sampleOf(bin: TickBin): TimeSample {
 
 const sumOf = (tick: Tick, read: (sample: Tick['instances'][number]) => number): number =>
   tick.instances.reduce((sum, sample) => sum + read(sample), 0);
+
+/** Instances of a sharded queue have parts of the backlog; others share one table, which each reports at a slightly different time. */
+function backlogOf({ system, instances }: Tick): number {
+  const each = instances.map(({ shards }) => shards.reduce((sum, { backlog }) => sum + backlog, 0));
+  return system === 'sharded' ? each.reduce((sum, backlog) => sum + backlog, 0) : Math.max(0, ...each);
+}
 
 function slowest(bin: TickBin): TimeSample['latency'] {
   let worst: TimeSample['latency'] = null;

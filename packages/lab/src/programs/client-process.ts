@@ -8,8 +8,16 @@ export class ClientProcess<From extends { type: string }, To extends object> ext
   From | ClientFailure,
   To
 > {
+  readonly #onMessage: (message: From) => boolean;
+
+  /** `onMessage` is called with each message that is no failure, and returns whether it handled it; others are received once. */
+  constructor(file: string, onMessage: (message: From) => boolean = () => false) {
+    super(file);
+    this.#onMessage = onMessage;
+  }
+
   protected handles(message: From | ClientFailure): boolean {
-    if (message.type !== 'failed') return false;
+    if (message.type !== 'failed') return this.#onMessage(message as From);
     const { message: sentence, code, stack } = message as ClientFailure;
     this.fail(`failed: ${sentence}`, { code, message: sentence, stack });
     return true;

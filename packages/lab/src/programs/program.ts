@@ -50,6 +50,8 @@ export interface Program {
   trialBytesMax(scenario: Scenario, params: Params): number;
   /** Maximum load of a trial on the machine; left out if no parameter gives the number of its sessions. */
   trialLoad?(combination: Combination): TrialLoad;
+  /** Its trials report their state while they run (`onTick`). */
+  hasTicks?: true;
   /** Runs a trial. Rejects if it fails or hangs, or its signal aborts; no process and no file of it remains in any case. */
   run(options: TrialOptions): Promise<TrialOutcome>;
   /** A contradiction between the measurements of a point, in words; null if they agree. */

@@ -6,7 +6,6 @@ import { combine } from '../judging/combine.ts';
 import { isDisturbed, isFaulty, isNotSteady, type JudgeContext } from '../judging/judgement.ts';
 import type { Program } from '../programs/program.ts';
 import { queueProgram, topicProgram } from '../programs/queue/queue-program.ts';
-import { runTrial } from '../programs/queue/trial/run-trial.ts';
 import { loadStudies } from './load-studies.ts';
 import type { Claim, Study } from './study.ts';
 
@@ -101,13 +100,12 @@ export class StudyRegistry {
           heroes: [...heroes],
         }),
       ),
-      programs: this.programs.map(({ id, title, parameters, figures, run }) => ({
+      programs: this.programs.map(({ id, title, parameters, figures, hasTicks = false }) => ({
         id,
         title,
         parameters: parameters.map(({ schema: _, default: _usual, optional: _optional, ...info }) => info),
         figures: [...figures],
-        // Of all ways to run a trial only this one reports ticks.
-        hasTicks: run === runTrial,
+        hasTicks,
       })),
       systems: [...systems.values()],
     };

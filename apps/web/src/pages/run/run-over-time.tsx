@@ -1,17 +1,24 @@
-import type { Point, Run, Tick } from '@shardlab/contract';
+import type { Point, ProgramInfo, Run, Tick } from '@shardlab/contract';
 import { useMemo } from 'react';
-import { cpuLegend, latencyLegend, rateLegend, waitLegend } from '../../charts/time-legends.ts';
+import {
+  backlogLegend,
+  cpuLegend,
+  latencyLegend,
+  rateLegend,
+  waitLegend,
+} from '../../charts/time-legends.ts';
 import { describeCombination } from '../../model/combination-words.ts';
 import { runProvenance } from '../../model/provenance.ts';
 import { runAnnotations } from '../../model/run-annotations.ts';
-import { cpuMarks, latencyMarks, rateMarks, waitMarks } from '../../model/time-chart-data.ts';
-import { cpuPanel, latencyPanel, ratePanel, waitPanel } from '../../model/time-panels.ts';
+import { backlogMarks, cpuMarks, latencyMarks, rateMarks, waitMarks } from '../../model/time-chart-data.ts';
+import { backlogPanel, cpuPanel, latencyPanel, ratePanel, waitPanel } from '../../model/time-panels.ts';
 import type { TimeCursor } from '../../parts/time-cursor.ts';
 import { TimePanel } from './time-panel.tsx';
 import type { TimeView } from './use-time-view.ts';
 
 export interface RunOverTimeProps {
   run: Run;
+  program: ProgramInfo;
   ticks: readonly Tick[];
   view: TimeView;
   selected: Point | null;
@@ -20,13 +27,16 @@ export interface RunOverTimeProps {
 }
 
 /** The time charts of a run. They share one time axis and one cursor. */
-export function RunOverTime({ run, ticks, view, selected, cursor, onSearch }: RunOverTimeProps) {
+export function RunOverTime({ run, program, ticks, view, selected, cursor, onSearch }: RunOverTimeProps) {
   const cores = run.environment?.cores ?? null;
   const { range, trials } = view;
+  // Programs that time no message have a backlog in its place.
+  const hasLatency = program.figures.some(({ name }) => name.startsWith('latency'));
   const marks = useMemo(
     () => ({
       rate: rateMarks(trials),
       latency: latencyMarks(trials),
+      backlog: backlogMarks(trials),
       cpu: cpuMarks(trials),
       waits: waitMarks(trials),
     }),
@@ -85,9 +95,13 @@ export function RunOverTime({ run, ticks, view, selected, cursor, onSearch }: Ru
           annotations={annotations}
           legend={rateLegend(trials)}
         />
-        <TimePanel {...common} {...latencyPanel} marks={marks.latency} legend={latencyLegend(trials)} />
+        {hasLatency ? (
+          <TimePanel {...common} {...latencyPanel} marks={marks.latency} legend={latencyLegend(trials)} />
+        ) : (
+          <TimePanel {...common} {...backlogPanel} marks={marks.backlog} legend={backlogLegend(trials)} />
+        )}
         <TimePanel {...common} {...cpuPanel} marks={marks.cpu} legend={cpuLegend(trials)} />
-        <TimePanel {...common} {...waitPanel} marks={marks.waits} legend={waitLegend} />
+        <TimePanel {...common} {...waitPanel} marks={marks.waits} legend={waitLegend(trials)} />
       </div>
     </section>
   );

@@ -88,6 +88,7 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
   if (program === undefined) return <Loading name="the run" />;
   // Programs that report nothing during a trial have no time series, and recorded runs do not keep theirs.
   const hasTime = program.hasTicks && (ticks.length > 0 || !finished);
+  const hasInstances = program.parameters.some(({ name }) => name === 'instances');
   const hero = heroOf(run.scenario, study);
   const traced = tracedPoint(hero, run.points, selected);
   const live = finished ? null : (ticks.at(-1) ?? null);
@@ -142,13 +143,16 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
         <>
           <RunOverTime
             run={run}
+            program={program}
             ticks={ticks}
             view={view}
             selected={selected}
             cursor={cursor}
             onSearch={onSearch}
           />
-          <RunTopology run={run} ticks={ticks} isShown={isShown} trials={view.trials} cursor={cursor} />
+          {hasInstances ? (
+            <RunTopology run={run} ticks={ticks} isShown={isShown} trials={view.trials} cursor={cursor} />
+          ) : null}
         </>
       ) : (
         <RunTraces run={run} program={program} selected={selected} hasLanes={hero === 'lanes'} />

@@ -121,9 +121,9 @@ function tableOf({ trials, columns }: TimePanelProps): DataTable {
       samples.map((sample) => [
         sample.atMs / 1000,
         system,
-        numberParam(params, 'instances'),
-        numberParam(params, 'threads'),
-        numberParam(params, 'roundTripMs'),
+        ...['instances', 'threads', 'roundTripMs'].map((name) =>
+          name in params ? numberParam(params, name) : null,
+        ),
         ...columns.map(({ read }) => read(sample)),
       ]),
     ),

@@ -5,6 +5,7 @@ import type { LedgerReport } from '../../integrity/ledger.ts';
 import type { ClientOptions } from '../../systems/driver/driver.ts';
 import type { DriverName } from '../../systems/drivers.ts';
 import type { ConsumerOrder } from '../consumer-orders.ts';
+import type { Sampled } from './client-samples.ts';
 
 export interface CompletionWork {
   kind: 'completion';
@@ -69,4 +70,7 @@ export interface ClientResult {
 
 export type ToClient = { type: 'job'; job: ClientJob };
 
-export type FromClient = { type: 'opened' } | { type: 'result'; result: ClientResult };
+export type FromClient =
+  | { type: 'opened' }
+  | ({ type: 'sample' } & Sampled)
+  | { type: 'result'; result: ClientResult };

@@ -7,6 +7,7 @@ import { drivers } from '../../systems/drivers.ts';
 import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { CheckedDeliveries } from './checked-deliveries.ts';
 import type { ClientJob, ClientResult, ClientWork, FromClient, ToClient } from './client-job.ts';
+import { ClientSamples } from './client-samples.ts';
 import { type Measured, runCompletion, type WorkContext } from './completion-work.ts';
 import { Enqueuers } from './enqueuers.ts';
 import { runFlowControl } from './flow-control-work.ts';
@@ -26,8 +27,16 @@ async function runJob(job: ClientJob): Promise<void> {
   for (let each = 0; each < job.client.enqueuers; each += 1) producers.push(await client.openProducer(book));
   const enqueuers = new Enqueuers({ producers, codec, ledger: deliveries.ledger, book, killBook });
   sendToTrial<FromClient>({ type: 'opened' });
-  const context = { client, book, enqueuers, deliveries, drainMs, serverPids };
-  const measured = await runWork(work, context);
+  const samples = new ClientSamples({
+    waits: client.waits ?? book,
+    counts: () => ({ enqueued: enqueuers.count, consumed: deliveries.count }),
+    emit: (sampled) => sendToTrial<FromClient>({ type: 'sample', ...sampled }),
+  });
+  const context = {
+    ...{ client, book, enqueuers, deliveries, drainMs, serverPids },
+    onMeasure: () => samples.beginMeasure(),
+  };
+  const measured = await samples.during(() => runWork(work, context));
   const depth = await client.depth(0);
   await client.close();
   const figures = { ...measured.figures, ...(await generatorFigures(job, measured)) };

@@ -120,6 +120,7 @@ export const runToCompletion: Program = {
   estimateTrialMs,
   trialBytesMax,
   contradiction: ({ figures }) => timeContradiction([figures.timeAccounted?.value ?? []].flat()),
+  hasTicks: true,
   kill: clientKill((params) => {
     const { threads, queues, schedule, payloadBytes } = completionParamsOf(params);
     return { threads, queues, payloadBytes, messagesMax, atOnce: schedule === 'at-once' };

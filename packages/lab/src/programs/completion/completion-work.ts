@@ -19,6 +19,8 @@ export interface WorkContext {
   deliveries: CheckedDeliveries;
   drainMs: number;
   serverPids: readonly number[];
+  /** Called when the warm-up is over. */
+  onMeasure?: () => void;
 }
 
 export type Measured = Pick<ClientResult, 'figures' | 'measuredMs' | 'waits'>;
@@ -37,6 +39,7 @@ export async function runCompletion(work: CompletionWork, context: WorkContext):
   while (performance.now() < warmUntil)
     await runCycle({ ...work, messages: Math.min(messages, warmupMessages) }, context);
 
+  context.onMeasure?.();
   const sessions = new SessionWindow(context.client.waits ?? context.book);
   const cpuBefore = cpuOf(context.serverPids);
   const startMs = performance.now();

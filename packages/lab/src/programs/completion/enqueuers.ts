@@ -36,6 +36,11 @@ export class Enqueuers {
     this.#accepted = options.producers.map(() => 0);
   }
 
+  /** Messages that all of them have enqueued. */
+  get count(): number {
+    return this.#accepted.reduce((sum, accepted) => sum + accepted, 0);
+  }
+
   /** All of them enqueue their share; resolves when all messages are acknowledged. */
   async enqueueAll(messages: number): Promise<void> {
     const threads = this.#producers.length;

@@ -45,6 +45,7 @@ export const flowControl: Program = {
     return fixedBytes + 4 * messages * (payloadBytes + 256);
   },
   contradiction: ({ figures }) => timeContradiction([figures.timeAccounted?.value ?? []].flat()),
+  hasTicks: true,
   kill: clientKill((params) => {
     const { messagesMax, payloadBytes } = flowControlParamsOf(params);
     return { threads: 1, queues: 1, payloadBytes, messagesMax, atOnce: false };

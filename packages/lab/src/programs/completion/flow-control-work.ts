@@ -9,8 +9,9 @@ import type { Measured, WorkContext } from './completion-work.ts';
 
 export async function runFlowControl(
   { attempts }: FlowControlWork,
-  { client, book, enqueuers, deliveries, drainMs }: WorkContext,
+  { client, book, enqueuers, deliveries, drainMs, onMeasure }: WorkContext,
 ): Promise<Measured> {
+  onMeasure?.();
   const sessions = new SessionWindow(client.waits ?? book);
   const startMs = performance.now();
   const isAccepted = () =>

@@ -7,6 +7,7 @@ import { ClientProcess } from '../client-process.ts';
 import { integrityOf } from '../counted-integrity.ts';
 import { onSystem } from '../on-system.ts';
 import type { ClientJob, ClientWork, FromClient, MeasuredWork, ToClient } from './client-job.ts';
+import type { Sampled } from './client-samples.ts';
 
 const clientFile = fileURLToPath(new URL('./client.ts', import.meta.url));
 
@@ -31,21 +32,28 @@ export function runClientTrial(
   options: TrialOptions,
   given: ClientTrial<MeasuredWork>,
 ): Promise<TrialOutcome> {
-  const { trial, dir, signal } = options;
+  const { trial, dir, signal, onTick } = options;
+  const { index, program, system, params } = trial;
+  const onSample = ({ phase, sample }: Sampled) =>
+    onTick?.({ atMs: 0, trial: index, program, system, params, phase, instances: [sample] });
   const use = { dir, limitMs: limitMsOf(given.work, options), signal };
   return onSystem(systemOf(trial.system), use, (server, reached) =>
-    withClient(jobOf(options, given, server), async (client) => {
-      options.onOpen?.([client.pid!]);
-      const { result } = await Promise.race([client.receive('result'), reached]);
-      await client.disconnect();
-      return measuredOutcome({
-        figures: result.figures,
-        integrity: integrityOf([result.ledger], result.depth),
-        measuredMs: result.measuredMs,
-        waits: result.waits,
-        stated: result.stated,
-      });
-    }),
+    withClient(
+      jobOf(options, given, server),
+      async (client) => {
+        options.onOpen?.([client.pid!]);
+        const { result } = await Promise.race([client.receive('result'), reached]);
+        await client.disconnect();
+        return measuredOutcome({
+          figures: result.figures,
+          integrity: integrityOf([result.ledger], result.depth),
+          measuredMs: result.measuredMs,
+          waits: result.waits,
+          stated: result.stated,
+        });
+      },
+      onSample,
+    ),
   );
 }
 
@@ -53,8 +61,12 @@ export function runClientTrial(
 export async function withClient<T>(
   job: ClientJob,
   use: (client: ClientProcess<FromClient, ToClient>) => Promise<T>,
+  onSample: (sampled: Sampled) => void = () => {},
 ): Promise<T> {
-  const client = new ClientProcess<FromClient, ToClient>(clientFile);
+  const client = new ClientProcess<FromClient, ToClient>(clientFile, (message) => {
+    if (message.type === 'sample') onSample(message);
+    return message.type === 'sample';
+  });
   try {
     client.send({ type: 'job', job });
     return await use(client);

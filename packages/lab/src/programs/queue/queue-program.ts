@@ -74,6 +74,7 @@ const common = {
   estimateTrialMs,
   trialBytesMax,
   trialLoad,
+  hasTicks: true as const,
   run: runTrial,
   contradiction: (point: Point) => contradictionOf(queuePointOf(point), availableParallelism()),
   rawShape,
