@@ -63,14 +63,14 @@ test('a run to completion shows its trials over time, with the backlog and witho
   page,
   request,
 }) => {
-  const scenario = shortScenario('redis-one-thread', { sweep: { messages: [200, 400] }, kills: false });
+  const scenario = shortScenario('redis-one-thread', { sweep: { messages: [1_000, 2_000] }, kills: false });
   const quick = { ...(scenario.quick as object), systems: ['null', 'buffered'] };
   const id = await startRun(request, { ...scenario, quick });
   await page.goto(`/runs/${id}`);
   await expect(statusOf(page)).toHaveText('Done', { timeout: 90_000 });
   await expect(page.getByText('4 trials: a frame each')).toBeVisible();
   const strip = page.getByRole('slider', { name: 'Trials: time that is shown' });
-  await strip.press('Home');
+  for (const key of ['End', 'Home']) await strip.press(key);
   await expect(strip).toHaveAttribute('aria-valuetext', /null/);
   const overTime = page.getByRole('region', { name: 'Over time' });
   for (const name of ['Rate', 'Backlog', 'CPU by instance', 'Waits by class'])

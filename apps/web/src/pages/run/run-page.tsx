@@ -26,6 +26,7 @@ import { RunPipelines } from './run-pipelines.tsx';
 import { RunScaling } from './run-scaling.tsx';
 import type { RunSearch } from './run-search.ts';
 import { RunStage } from './run-stage.tsx';
+import { RunStrip } from './run-strip.tsx';
 import { RunTopology } from './run-topology.tsx';
 import { RunTraces } from './run-traces.tsx';
 import { RunWaits } from './run-waits.tsx';
@@ -88,6 +89,7 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
   if (program === undefined) return <Loading name="the run" />;
   // Programs that report nothing during a trial have no time series, and recorded runs do not keep theirs.
   const hasTime = program.hasTicks && (ticks.length > 0 || !finished);
+  // Only their sessions are in front of locks and files that the page can draw.
   const hasInstances = program.parameters.some(({ name }) => name === 'instances');
   const hero = heroOf(run.scenario, study);
   const traced = tracedPoint(hero, run.points, selected);
@@ -104,14 +106,15 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
       />
     </div>
   );
-  const stage = hasTime ? (
-    <RunStage run={run} frames={frames} selected={selected} cursor={cursor} />
-  ) : (
-    <>
-      {traced === null ? null : <RunScaling {...{ run, program, live, search, onSearch }} />}
-      <RunWaits run={run} program={program} search={search} onSearch={onSearch} />
-    </>
-  );
+  const stage =
+    hasTime && hasInstances ? (
+      <RunStage run={run} frames={frames} selected={selected} cursor={cursor} />
+    ) : (
+      <>
+        {traced === null ? null : <RunScaling {...{ run, program, live, search, onSearch }} />}
+        <RunWaits run={run} program={program} search={search} onSearch={onSearch} />
+      </>
+    );
   if (isPresented) {
     return (
       <Presenter title={run.scenario.title} frames={frames} cursor={cursor} onLeave={leave}>
@@ -141,6 +144,7 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
       <RunPipelines run={run} program={program} selected={selected} />
       {hasTime ? (
         <>
+          {hasInstances ? null : <RunStrip {...{ run, ticks, frames, selected, cursor }} />}
           <RunOverTime
             run={run}
             program={program}

@@ -1,23 +1,22 @@
 import { type Point, parametersKey, pointKey, type Run, type Tick } from '@shardlab/contract';
-import { useCallback, useMemo, useRef } from 'react';
+import { useMemo } from 'react';
 import { createContentionChart, dotLegend } from '../../charts/contention-chart.ts';
-import { createFilmstripChart, type FilmstripEvents } from '../../charts/filmstrip-chart.ts';
 import { systemsIn } from '../../charts/visual-encoding.ts';
 import { describeCombination } from '../../model/combination-words.ts';
 import { sessionsAt, whySentence } from '../../model/contention.ts';
 import { contentionHeight, layoutContention, type SideInput } from '../../model/contention-layout.ts';
 import { contentionTable } from '../../model/contention-table.ts';
 import { comparableEvidence } from '../../model/evidence.ts';
-import { type Frame, type Moment, momentsAt, positionOf, timeAt } from '../../model/filmstrip.ts';
-import { formatClock, formatMs, formatRate, plural } from '../../model/format.ts';
+import { type Frame, type Moment, momentsAt } from '../../model/filmstrip.ts';
+import { formatClock, formatMs, formatRate } from '../../model/format.ts';
 import { runProvenance } from '../../model/provenance.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { systemInWords } from '../../model/system-words.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Legend } from '../../parts/legend-marks.tsx';
-import { moveTimeCursor, type TimeCursor, useCursorTime } from '../../parts/time-cursor.ts';
+import { type TimeCursor, useCursorTime } from '../../parts/time-cursor.ts';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
-import { useChartHint } from '../../parts/use-chart-hint.ts';
+import { Filmstrip } from './filmstrip.tsx';
 
 export interface RunStageProps {
   run: Run;
@@ -164,79 +163,4 @@ function describeMoment(moment: Moment | null): string {
   if (moment === null) return '';
   const { dequeuePerSec } = sessionsAt(moment.tick);
   return `${formatClock(moment.tick.atMs)}, ${describeCombination(moment.tick)}: ${formatRate(dequeuePerSec)}`;
-}
-
-const stripHeight = 40;
-
-function Filmstrip(props: {
-  frames: readonly Frame[];
-  planned: number;
-  atMs: number;
-  selected: string | null;
-  isUnderWay: boolean;
-  cursor: TimeCursor;
-  spoken: string;
-}) {
-  const { frames, planned, atMs, selected, isUnderWay, cursor, spoken } = props;
-  const dragging = useChartHint(
-    'Drag, or use the arrow keys, to see the sessions as they were.',
-    'Drag to see the sessions as they were.',
-  );
-  const { box, width } = useWidth();
-  const events = useRef<FilmstripEvents>({ onScrub: () => {} });
-  events.current = { onScrub: (position) => cursor.set(timeAt(frames, position)) };
-  const create = useCallback(
-    (svg: SVGSVGElement) =>
-      createFilmstripChart(svg, { onScrub: (position) => events.current.onScrub(position) }),
-    [],
-  );
-  const { element } = useChart(
-    create,
-    useMemo(
-      () => ({
-        width: Math.max(width, 240),
-        height: stripHeight,
-        frames,
-        planned,
-        position: positionOf(frames, atMs),
-        selected,
-        isUnderWay,
-      }),
-      [width, frames, planned, atMs, selected, isUnderWay],
-    ),
-  );
-  const steps = useMemo(() => frames.map(({ ticks }) => ({ samples: ticks })), [frames]);
-  return (
-    <div className="strip">
-      <div
-        ref={box}
-        className="strip-plot"
-        role="slider"
-        tabIndex={0}
-        aria-label="Trials: time that is shown"
-        aria-valuemin={0}
-        aria-valuemax={Math.max(1, Math.round((frames.at(-1)?.toMs ?? 0) / 1000))}
-        aria-valuenow={Math.round(atMs / 1000)}
-        aria-valuetext={spoken}
-        onKeyDown={(event) => {
-          if (event.ctrlKey || event.metaKey || event.altKey) return;
-          if (moveTimeCursor(cursor, event.key, steps)) event.preventDefault();
-        }}
-      >
-        <svg ref={element} aria-hidden="true" />
-      </div>
-      <p className="small muted">
-        {plural(frames.length, 'trial')}
-        {isUnderWay ? ', the last one under way' : ''}: a frame each, as high as its rate. {dragging}
-        {isUnderWay ? (
-          <>
-            {' '}
-            <button type="button" className="link" onClick={() => cursor.set(null)}>
-              Follow the run
-            </button>
-          </>
-        ) : null}
-      </p>
-    </div>
-  );
 }
