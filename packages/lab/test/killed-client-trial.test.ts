@@ -7,6 +7,7 @@ import type { KilledTrial, Params } from '@shardlab/contract';
 import { planRun } from '@shardlab/lab';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runToCompletion } from '../src/programs/completion/completion-program.ts';
+import { flowControl } from '../src/programs/completion/flow-control-program.ts';
 import { missingOf } from '../src/systems/missing.ts';
 import { systemOf } from '../src/systems/systems.ts';
 import type { KilledTrialOptions } from '../src/trial/trial.ts';
@@ -71,6 +72,19 @@ describe('a queue of ours', () => {
     expect(found.lost).toBeGreaterThan(0);
     expect(found).toMatchObject({ durability: 'memory', recovered: 0 });
   });
+});
+
+test('a queue with flow control is killed at the least threshold at which it can be, without being refused', async () => {
+  const flow = {
+    ...scenario('buffered'),
+    program: 'flow-control',
+    parameters: { payloadBytes: 64, messages: 20, messagesMax: 400 },
+  };
+  const { trials, phases, kills } = planRun(flow, 'full');
+  expect([...kills]).toEqual(trials);
+  const dir = join(folder, 'trial');
+  const found = await flowControl.kill!.run({ trial: trials[0]!, scenario: flow, phases, dir });
+  expect(found.lost).toBeGreaterThan(0);
 });
 
 describe.skipIf(lacksRedis !== null)(`Redis${lacksRedis === null ? '' : ` (${lacksRedis})`}`, () => {
