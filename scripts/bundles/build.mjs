@@ -4,6 +4,7 @@
  * `redirect.mjs` loads the bundles of processes and threads, `vitest-imports.ts` those of the tests' own imports.
  */
 import { rmSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -13,8 +14,22 @@ import { inlineSqlite } from './inline-sqlite.mjs';
 
 const folder = inRoot('node_modules', '.shardlab', 'bundles');
 const table = join(folder, 'table.json');
-/** Packages of the registry with hundreds of modules, which are bundled; other packages are loaded from node_modules. */
+/** Packages of the registry with hundreds of modules: all bundles include them. */
 const manyModules = ['typebox'];
+const always = [...manyModules, 'better-sqlite3'];
+
+/** Other packages that processes of the lab and servers load: from files of their own they take a fifth of the CPU of a start. */
+const ofProcesses = [
+  '@fastify/static',
+  '@fastify/swagger',
+  '@nats-io/jetstream',
+  '@nats-io/transport-node',
+  'ajv',
+  'croner',
+  'fastify',
+  'hdr-histogram-js',
+  'prom-client',
+];
 
 /**
  * Each of these packages becomes one file, whichever of its modules a test imports. The lab and packages that import it cannot: its
@@ -35,17 +50,31 @@ const keepUrls = {
   },
 };
 
+/** `hdr-histogram-js` hides from bundlers that it uses zlib; in a bundle it would use a slower library instead. */
+const visibleRequire = {
+  name: 'visible-require',
+  transform: {
+    filter: { code: `eval('require("zlib")` },
+    handler: (/** @type {string} */ code) => code.replaceAll(/eval\('(require\("zlib"\)\.\w+)'\)/g, '$1'),
+  },
+};
+
 /**
  * One module for all entries that need it. `groups`: modules that go into one file, whichever entries need
  * them. `inlined`: packages of the registry that become part of it. Returns file names by the URL of the entry's source.
  * @param {string[]} input @param {{ groups?: { name: string, test: RegExp }[], inlined?: string[] }} [options]
  */
-async function bundle(input, { groups = [], inlined = [...manyModules, 'better-sqlite3'] } = {}) {
+async function bundle(input, { groups = [], inlined = always } = {}) {
   const bundled = await rolldown({
     input,
     platform: 'node',
-    plugins: [inlineSqlite, keepUrls],
-    external: (id) => !/^(\.|\/|@shardlab\/)/.test(id) && !inlined.includes(id),
+    plugins: [inlineSqlite, keepUrls, visibleRequire],
+    external: (id, importer = '') => {
+      if (isBuiltin(id)) return true;
+      const isOurs = /^(\.|\/|@shardlab\/)/.test(id);
+      // What an inlined package needs itself becomes part of it too.
+      return !isOurs && !inlined.includes(id) && !importer.includes('/node_modules/');
+    },
   });
   const { output } = await bundled.write({
     dir: folder,
@@ -71,7 +100,8 @@ rmSync(folder, { recursive: true, force: true });
 const packages = manyModules.map((name) => fileURLToPath(import.meta.resolve(name)));
 // Each thread has a bundle of its own, so that Node links one module only.
 const threads = await Promise.all(findThreads().map((file) => bundle([file])));
-const bundles = Object.assign(await bundle([...findEntries(), ...packages]), ...threads);
+const processes = await bundle([...findEntries(), ...packages], { inlined: [...always, ...ofProcesses] });
+const bundles = Object.assign(processes, ...threads);
 // SQLite is not inlined here: tests open database files themselves, and the engine must recognize errors of the same SQLite module.
 const imported = await bundle([...findImported(), ...packages], { groups, inlined: manyModules });
 writeFileSync(table, JSON.stringify({ bundles, threads: Object.assign({}, ...threads), imported }, null, 2));

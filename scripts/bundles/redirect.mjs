@@ -22,6 +22,9 @@ const hooks = registerHooks({
       // The bundle of a thread contains everything that the thread loads.
       if (table.threads[specifier] !== undefined) hooks.deregister();
     }
+    // From one bundle to another: resolved here, because Node would look for symbolic links and packages in the file system.
+    if (specifier.startsWith('./') && context.parentURL?.startsWith(folder.href))
+      return { url: new URL(specifier, folder).href, format: 'module', shortCircuit: true };
     // Studies and, by Vitest, packages are imported by their URL; the package of a store by its name.
     const isNamed = specifier.startsWith('@shardlab/') && context.parentURL?.startsWith(folder.href);
     const bundle = bundles[isNamed ? nextResolve(specifier, context).url : specifier];
