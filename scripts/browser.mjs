@@ -3,7 +3,14 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { giveUp, run, say } from './run.mjs';
 
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+/** In order of preference: journeys take a sixth less CPU in the headless shell, which has no browser window. */
+const names = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+];
 
 function onPath() {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
@@ -37,10 +44,13 @@ export async function ensureBrowser() {
   if (fetched !== undefined) return fetched;
 
   if (isRootOnDebian()) {
-    say('Playwright could not fetch one; installing the Debian package chromium');
     const env = { DEBIAN_FRONTEND: 'noninteractive' };
     run('apt-get', ['update'], { env });
-    run('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'], { env });
+    // Older systems have only the second package.
+    for (const name of ['chromium-headless-shell', 'chromium']) {
+      say(`Playwright could not fetch one; installing the Debian package ${name}`);
+      if (run('apt-get', ['install', '-y', '--no-install-recommends', name], { env })) break;
+    }
     const installed = onPath();
     if (installed !== undefined) return installed;
   }

@@ -23,6 +23,15 @@ test('a Chromium on the PATH is used', () => {
   expect(ensureBrowser({ PATH: folder, CHROMIUM_PATH: '' }).stdout.trim()).toBe(chromium);
 });
 
+test('the headless shell is preferred to a whole Chromium, because journeys take less CPU in it', () => {
+  const [, shell] = ['chromium', 'chromium-headless-shell'].map((name) => {
+    const file = join(folder, name);
+    writeFileSync(file, '', { mode: 0o755 });
+    return file;
+  });
+  expect(ensureBrowser({ PATH: folder, CHROMIUM_PATH: '' }).stdout.trim()).toBe(shell);
+});
+
 test('CHROMIUM_PATH has priority, and is an error if it names no file', () => {
   const named = join(folder, 'my-chromium');
   const missing = ensureBrowser({ CHROMIUM_PATH: named });
