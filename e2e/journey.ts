@@ -49,6 +49,11 @@ export const test = base.extend<object, { server: LabServer; browsing: BrowserCo
   visitor: [
     async ({ browsing }, use) => {
       const page = await browsing.newPage();
+      // A window in full screen cannot be resized. What a test evaluates counts as a gesture of the user, so the presenter view would
+      // sometimes be granted full screen; refused, it fills the window.
+      await page.addInitScript(() => {
+        Element.prototype.requestFullscreen = () => Promise.reject(new TypeError('refused by the test'));
+      });
       await use(page);
       await page.close();
     },
