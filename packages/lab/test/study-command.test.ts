@@ -1,11 +1,20 @@
 /** The command of a study: it runs scenarios with the installed systems, writes a report, and repeats nothing that was measured. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Run, Scenario } from '@shardlab/contract';
 import { bundledStudies, StudyRegistry } from '@shardlab/lab';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { studyCommand } from '../src/cli/study.ts';
+import { writeRecorded } from '../src/recorded/recorded-run.ts';
 import { withoutMissing } from '../src/run/without-missing.ts';
 
 const scenario: Scenario = {
@@ -63,16 +72,19 @@ const flags = () => ({
   quick: false,
   require: [],
   resume: false,
+  recorded: false,
   'data-dir': inFolder('data'),
   json: inFolder('runs'),
 });
+
+const folders = () => ({ scenarios: inFolder('scenarios'), recorded: inFolder('recorded') });
 
 describe('the command of a study', () => {
   it('runs its scenarios, writes a report into its section, and repeats nothing that was measured', async () => {
     const report = inFolder('report.md');
     writeFileSync(report, '# Results\n\n<!-- study peers -->\n<!-- /study peers -->\n\nThe end.\n');
     const all = { ...flags(), write: report, resume: true };
-    expect(await studyCommand('peers', all, inFolder('scenarios'))).toBe(0);
+    expect(await studyCommand('peers', all, folders())).toBe(0);
     const written = readFileSync(report, 'utf8');
     expect(written).toMatch(/^# Results\n\n<!-- study peers -->[\s\S]*<!-- \/study peers -->\n\nThe end.\n$/);
     expect(written).toMatch(/\| P8 \| The unsharded queue is at least as fast as plainjob \|/);
@@ -86,7 +98,7 @@ describe('the command of a study', () => {
         return points.map((point) => point.figures);
       });
     const before = figures();
-    expect(await studyCommand('peers', all, inFolder('scenarios'))).toBe(0);
+    expect(await studyCommand('peers', all, folders())).toBe(0);
     expect(figures()).toEqual(before);
     const [journal] = readdirSync(inFolder('data/study'));
     const trials = () =>
@@ -95,18 +107,28 @@ describe('the command of a study', () => {
         .split('\n');
     expect(trials()).toHaveLength(3);
     const first = trials()[0];
-    expect(await studyCommand('peers', { ...all, resume: false }, inFolder('scenarios'))).toBe(0);
+    expect(await studyCommand('peers', { ...all, resume: false }, folders())).toBe(0);
     expect(trials()).toHaveLength(3);
     expect(trials()[0]).not.toBe(first);
+
+    // What is recorded is reported without being measured, and what is not is named.
+    const measured = JSON.parse(readFileSync(inFolder('runs/small-loop.json'), 'utf8')) as Run;
+    writeRecorded({ code: 'of before', run: measured, ticks: [] }, inFolder('recorded'));
+    rmSync(inFolder('data'), { recursive: true });
+    expect(await studyCommand('peers', { ...all, recorded: true }, folders())).toBe(0);
+    const recorded = readFileSync(report, 'utf8');
+    expect(recorded).toMatch(/### A small closed loop\n\nDoes it run\? .*; recorded on \d+ × /);
+    expect(recorded).toContain('- SQLite alone: not recorded');
+    expect(existsSync(inFolder('data'))).toBe(false);
   }, 120_000);
 
   it('measures nothing if the report cannot be written', async () => {
     const report = inFolder('report.md');
     writeFileSync(report, '# Results\n');
-    expect(await studyCommand('peers', { ...flags(), write: report }, inFolder('scenarios'))).toBe(2);
+    expect(await studyCommand('peers', { ...flags(), write: report }, folders())).toBe(2);
     expect(told.err).toContain('has no section between "<!-- study peers -->"');
     const missing = { ...flags(), write: inFolder('none.md') };
-    expect(await studyCommand('peers', missing, inFolder('scenarios'))).toBe(2);
+    expect(await studyCommand('peers', missing, folders())).toBe(2);
     expect(told.out).toBe('');
   });
 

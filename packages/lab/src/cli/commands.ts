@@ -27,6 +27,7 @@ const help = `Usage: npm run lab -- <command>
     --json <folder>          write each run to a file of this folder
     --resume                 do not repeat trials that an interrupted study has measured with the same code
     --write <file>           write the report into its section of a Markdown file
+    --recorded               measure nothing: report what scenarios/recorded/ has
     --data-dir <folder>      folder for scratch data and verdicts, on a disk; default: DATA_DIR or data/
   record [scenario]...       run the built-in scenarios, or the named ones, at full scale, and keep the runs in
                              scenarios/recorded/. Stopped with Ctrl-C, it continues when it is repeated; a
@@ -170,6 +171,7 @@ function parse(args: string[]) {
       into: { type: 'string' },
       'judge-only': { type: 'boolean', default: false },
       cancel: { type: 'boolean', default: false },
+      recorded: { type: 'boolean', default: false },
       resume: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },

@@ -9,10 +9,8 @@ import {
   type Scale,
 } from '@shardlab/contract';
 import { table } from '../model/markdown.ts';
-import type { Runnable } from '../run/without-missing.ts';
 import { bundledStudies } from '../studies/registry.ts';
 import type { Study } from '../studies/study.ts';
-import { versionsOf } from '../systems/versions.ts';
 import {
   conditionsInWords,
   environmentInWords,
@@ -26,13 +24,14 @@ import {
 export function studyReport(report: {
   study: Study;
   runs: readonly Run[];
-  planned: readonly Runnable[];
+  /** Why scenarios or systems are left out, a sentence for each reason. */
+  absent: readonly string[];
+  /** Of the servers and client libraries that were measured. */
+  versions: readonly string[];
   scale: Scale;
 }): string {
-  const { study, runs, planned, scale } = report;
+  const { study, runs, absent, versions, scale } = report;
   const environment = runs.find((run) => run.environment !== null)?.environment;
-  const versions = versionsOf(runs.flatMap(({ points }) => points.map(({ system }) => system)));
-  const absent = [...new Set(planned.flatMap((each) => each.absent))];
   const failed = runs.flatMap(({ scenario, error }) =>
     error === null ? [] : [`${scenario.id}: ${error.message}`],
   );
@@ -67,7 +66,10 @@ function claimRow({ id, title, value, unit, interval, verdict, provisional, reas
   ];
 }
 
-function scenarioSection({ scenario, points, scale }: Run, { reportFigures = {} }: Study): string {
+function scenarioSection(
+  { scenario, points, scale, recordedOn }: Run,
+  { reportFigures = {} }: Study,
+): string {
   const program = bundledStudies.program(scenario.program);
   const wanted = reportFigures[program.id];
   const shown = program.figures.filter(
@@ -91,7 +93,10 @@ function scenarioSection({ scenario, points, scale }: Run, { reportFigures = {} 
     integrityInWords(point),
   ]);
   const command = `\`npm run lab -- run ${scenario.id}${scale === 'quick' ? ' --quick' : ''}\``;
-  return [`### ${scenario.title}`, `${scenario.question} ${command}`, table(head, rows)].join('\n\n');
+  const recorded = recordedOn === undefined ? '' : `; recorded on ${recordedOn}`;
+  return [`### ${scenario.title}`, `${scenario.question} ${command}${recorded}`, table(head, rows)].join(
+    '\n\n',
+  );
 }
 
 function cellOf(point: Point, { name }: FigureInfo): string {

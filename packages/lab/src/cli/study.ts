@@ -1,11 +1,12 @@
-/** `study <id>`: runs all scenarios of a study, with the systems that this machine has, and writes a report. */
+/** `study <id>`: runs all scenarios of a study, with the systems that this machine has, or reads their recorded runs; writes a report. */
 import { rmSync, statfsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Run, Scale } from '@shardlab/contract';
+import type { Run, Scale, Scenario } from '@shardlab/contract';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { assertSection, writeSection } from '../model/markdown.ts';
 import { codeFingerprint } from '../recorded/code-fingerprint.ts';
+import { pointsOf, readRecorded, recordedFolder } from '../recorded/recorded-run.ts';
 import { installMissing } from '../run/available-systems.ts';
 import { TrialJournal } from '../run/trial-journal.ts';
 import { type Runnable, withoutMissing } from '../run/without-missing.ts';
@@ -13,6 +14,7 @@ import { readScenarioFolder, readScenarios } from '../scenario/scenario-folder.t
 import { bundledStudies } from '../studies/registry.ts';
 import type { Study } from '../studies/study.ts';
 import { hasClientPackages, installClientPackages } from '../systems/peers/client-packages.ts';
+import { versionsOf } from '../systems/versions.ts';
 import { dataFolder } from './data-folder.ts';
 import { baseFolder, exitCodeOf, type RunFlags, runScenario, sayLine, writeRun } from './run.ts';
 import { summaryInWords } from './run-report.ts';
@@ -21,25 +23,27 @@ import { studyReport } from './study-report.ts';
 export interface StudyFlags extends RunFlags {
   write?: string | undefined;
   resume: boolean;
+  recorded: boolean;
 }
 
 const tmpfsMagic = 0x01021994;
 
-/** `scenarioFolder` defaults to the lab's own scenarios. */
-export async function studyCommand(id: string, flags: StudyFlags, scenarioFolder?: string): Promise<number> {
+interface StudyFolders {
+  scenarios?: string;
+  recorded?: string;
+}
+
+/** `folders` default to those of the lab itself. */
+export async function studyCommand(
+  id: string,
+  flags: StudyFlags,
+  folders: StudyFolders = {},
+): Promise<number> {
   const study = bundledStudies.studies.find((each) => each.id === id);
   if (study === undefined) {
     const known = bundledStudies.studies.map((each) => each.id).join(', ');
     process.stderr.write(`There is no study "${id}"; the studies are ${known}\n`);
     return exitCodes.usage;
-  }
-  const folder = dataFolder(flags['data-dir']);
-  await mkdir(folder, { recursive: true });
-  if (statfsSync(folder).type === tmpfsMagic) {
-    process.stderr.write(
-      `${folder} is in memory (tmpfs), where syncs cost nothing; name another folder with --data-dir\n`,
-    );
-    return exitCodes.failed;
   }
   const section = `study ${id}`;
   const report = flags.write === undefined ? undefined : resolve(baseFolder(), flags.write);
@@ -51,29 +55,61 @@ export async function studyCommand(id: string, flags: StudyFlags, scenarioFolder
       return exitCodes.usage;
     }
   }
+  if (flags.recorded) {
+    const text = await recordedReport(study, folders);
+    if (report === undefined) process.stdout.write(`${text}\n`);
+    else await writeSection(report, section, text);
+    return exitCodes.done;
+  }
+  const folder = dataFolder(flags['data-dir']);
+  await mkdir(folder, { recursive: true });
+  if (statfsSync(folder).type === tmpfsMagic) {
+    process.stderr.write(
+      `${folder} is in memory (tmpfs), where syncs cost nothing; name another folder with --data-dir\n`,
+    );
+    return exitCodes.failed;
+  }
   const scale: Scale = flags.quick ? 'quick' : 'full';
-  const planned = await scenariosOf(study, { scale, folder, scenarioFolder });
-  for (const sentence of new Set(planned.flatMap(({ absent }) => absent)))
-    process.stderr.write(`Left out: ${sentence}\n`);
+  const planned = await runnablesOf(study, { scale, folder, folders });
+  const absent = [...new Set(planned.flatMap((each) => each.absent))];
+  for (const sentence of absent) process.stderr.write(`Left out: ${sentence}\n`);
   const runs = await runAll(planned, { ...flags, 'data-dir': folder }, openJournal(folder, id, flags.resume));
   process.stdout.write(`\n${summaryInWords(runs, planned.length)}\n`);
   // Half a study must not replace the report of a whole one.
   const isWhole = runs.every(({ status }) => status !== 'cancelled');
-  if (report !== undefined && isWhole)
-    await writeSection(report, section, studyReport({ study, runs, planned, scale }));
+  if (report !== undefined && isWhole) {
+    const versions = versionsOf(runs.flatMap(({ points }) => points.map(({ system }) => system)));
+    await writeSection(report, section, studyReport({ study, runs, absent, versions, scale }));
+  }
   return exitCodeOf(runs, flags.require);
 }
 
-/** Installs servers and client libraries that the scenarios' systems lack; without a network those systems are left out. */
-async function scenariosOf(
-  study: Study,
-  { scale, folder, scenarioFolder }: { scale: Scale; folder: string; scenarioFolder: string | undefined },
-): Promise<Runnable[]> {
+/** Of the runs that the repository keeps. The servers and libraries of their machine are not known. */
+async function recordedReport(study: Study, folders: StudyFolders): Promise<string> {
+  const runs: Run[] = [];
+  const absent: string[] = [];
+  for (const { id, title } of await scenariosOf(study, folders)) {
+    const recorded = await readRecorded(id, folders.recorded ?? recordedFolder);
+    if (recorded === undefined) absent.push(`${title}: not recorded`);
+    else runs.push({ ...recorded.run, points: pointsOf(recorded) });
+  }
+  return studyReport({ study, runs, absent, versions: [], scale: 'full' });
+}
+
+async function scenariosOf(study: Study, folders: StudyFolders): Promise<Scenario[]> {
   const files =
-    scenarioFolder === undefined ? await readScenarios() : await readScenarioFolder(scenarioFolder);
-  const scenarios = files.flatMap(({ parsed }) =>
+    folders.scenarios === undefined ? await readScenarios() : await readScenarioFolder(folders.scenarios);
+  return files.flatMap(({ parsed }) =>
     parsed.ok && parsed.scenario.study === study.id ? [parsed.scenario] : [],
   );
+}
+
+/** Installs servers and client libraries that the scenarios' systems lack; without a network those systems are left out. */
+async function runnablesOf(
+  study: Study,
+  { scale, folder, folders }: { scale: Scale; folder: string; folders: StudyFolders },
+): Promise<Runnable[]> {
+  const scenarios = await scenariosOf(study, folders);
   for (const scenario of scenarios) await installMissing(scenario, scale, sayLine);
   const cut = () => scenarios.map((scenario) => withoutMissing(scenario, scale, folder));
   const before = cut();
