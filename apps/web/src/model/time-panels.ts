@@ -1,4 +1,4 @@
-/** The four time charts of a run: text, scale, and the values of a sample that each shows. */
+/** The time charts of a run: text, scale, and the values of a sample that each shows. */
 import { formatAxisCount, formatCores, formatCount, formatMs, formatRate, formatSessions } from './format.ts';
 import type { TimeSample } from './time-series.ts';
 import { waitClasses } from './time-series.ts';

@@ -28,7 +28,7 @@ export interface ServerKill {
 export async function onSystem<T>(
   system: System,
   { dir, limitMs, signal }: SystemUse,
-  work: (server: Server | null, reached: Promise<never>, restart: ServerKill) => Promise<T>,
+  work: (server: Server | null, reached: Promise<never>, serverKill: ServerKill) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
   const limit = new TrialLimit(limitMs, signal);

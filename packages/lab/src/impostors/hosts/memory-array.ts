@@ -5,7 +5,6 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
-  type BrowsedMessage,
   commitWriteMs,
   logFileSync,
   type QueueInfo,
@@ -99,7 +98,7 @@ export function openMemoryArray(
     subscribe: () => Promise.reject(new RangeError('an array has no subscribers')),
     browse: async (queue) => {
       const left = await array.openSession().dequeue(queue, { max: Number.POSITIVE_INFINITY });
-      return { messages: left as unknown as BrowsedMessage[], next: null };
+      return { messages: left.map((message) => ({ ...message, state: 'ready' as const })), next: null };
     },
     close: async () => {},
     shards: () => [],

@@ -6,14 +6,15 @@ import { type Measured, runCycle, type WorkContext } from './completion-work.ts'
  * Messages of a cycle: few, so that a system that syncs each one has enqueued and dequeued before the kill. As many remain in the
  * queue between cycles, so that there is something to lose at any moment, unless dequeuers work while enqueuers do.
  */
-const messages = 200;
-export const killedBacklogMax = 2 * messages;
+const messagesOfCycle = 200;
+export const killedBacklogMax = 2 * messagesOfCycle;
 /** Large transactions, so that the new process reads the queue quickly. */
 export const recoveryOperations = 100;
 
 export async function runUntilKilled(work: UntilKilledWork, context: WorkContext): Promise<never> {
-  await context.enqueuers.enqueueAll(messages);
-  for (let total = messages; ; total += messages) await runCycle({ ...work, messages }, context, total);
+  await context.enqueuers.enqueueAll(messagesOfCycle);
+  const cycle = { ...work, messages: messagesOfCycle };
+  for (let total = messagesOfCycle; ; total += messagesOfCycle) await runCycle(cycle, context, total);
 }
 
 /** Consumes what the system has; the ledger lists it. */
