@@ -147,7 +147,8 @@ export interface GroupResult {
 }
 
 export type WriterReply =
-  | { kind: 'opened'; recovered: RecoveredInstance; cpuUs: number }
+  /** CPU times of the thread when it began to open the file, and when it had opened it: it may have served other files before. */
+  | { kind: 'opened'; recovered: RecoveredInstance; cpuUsBefore: number; cpuUs: number }
   | { kind: 'failed'; failure: StorageFailure }
   | GroupResult
   /** An answer is in shared memory. Answers no request by itself. */

@@ -11,13 +11,14 @@ import type {
   ReadResults,
 } from '../../model/read-request.ts';
 import { fromStorageFailure } from '../../model/storage-failure.ts';
-import { startThread } from './start-thread.ts';
+import { keepThread, openInThread } from './file-threads.ts';
 
 export class ReaderThread implements FileReader {
   readonly #path: string;
   #worker: Worker | undefined;
   #lastId: RequestNumber = 0;
   #closing = false;
+  readonly #closed = Promise.withResolvers<void>();
   readonly #pending = new Map<
     RequestNumber,
     { resolve(reply: ReadReply): void; reject(error: unknown): void }
@@ -43,14 +44,21 @@ export class ReaderThread implements FileReader {
   }
 
   #start(): Worker {
-    const worker = startThread('reader-thread', { path: this.#path });
-    worker.on('message', (reply: ReadReply) => {
+    const worker = openInThread('reader-thread', { path: this.#path });
+    worker.on('message', (reply: ReadReply | 'closed') => {
+      if (reply === 'closed') {
+        keepThread('reader-thread', worker);
+        this.#worker = undefined;
+        this.#closed.resolve();
+        return;
+      }
       this.#pending.get(reply.id)?.resolve(reply);
       this.#pending.delete(reply.id);
       if (this.#pending.size === 0 && !this.#closing) worker.unref();
     });
     const died = (cause?: unknown) => {
       this.#worker = undefined;
+      this.#closed.resolve();
       for (const { reject } of this.#pending.values()) reject(new QueueError('STORAGE_FAILED', { cause }));
       this.#pending.clear();
     };
@@ -62,10 +70,9 @@ export class ReaderThread implements FileReader {
   async close(): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return;
-    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     this.#closing = true;
-    worker.ref(); // keeps the process alive until the thread has ended
-    worker.postMessage('close');
-    await ended;
+    worker.ref(); // keeps the process alive until the file is closed
+    worker.postMessage({ kind: 'close' });
+    await this.#closed.promise;
   }
 }

@@ -22,7 +22,7 @@ import type { Clock, InstancePorts, Ports, Timers } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import { fromStorageFailure } from '../../model/storage-failure.ts';
-import { startThread } from './start-thread.ts';
+import { keepThread, openInThread } from './file-threads.ts';
 import {
   AnswerReceiver,
   createAnswerChannelMemory,
@@ -64,13 +64,15 @@ export class WriterThread {
   readonly #ports: WriterPorts;
   #epoch: Epoch = 0;
   #state: WriterState = newWriterState;
+  /** CPU time of the thread since its start, and when it opened this file: it may have served others before. */
   #threadCpuUs = 0;
+  #threadCpuUsBefore = 0;
 
   private constructor(options: WriterOptions, ports: WriterPorts) {
     this.#options = options;
     this.#ports = ports;
     const memory = { groups: createGroupChannelMemory(), answers: createAnswerChannelMemory() };
-    const worker = startThread('writer-thread', { ...options, ...memory });
+    const worker = openInThread('writer-thread', { ...options, ...memory });
     this.#worker = worker;
     this.#sender = new GroupSender(memory.groups, (request) => worker.postMessage(request));
     this.#pendingAnswers = new PendingAnswers(worker, ports.clock);
@@ -99,19 +101,19 @@ export class WriterThread {
           case 'opened':
             writer.#pendingAnswers.onAnswerArrived();
             writer.#threadCpuUs = reply.cpuUs;
+            writer.#threadCpuUsBefore = reply.cpuUsBefore;
             writer.#epoch = reply.recovered.epoch;
             resolve(reply.recovered);
             break;
           case 'failed':
-            writer.#pendingAnswers.onAnswerArrived();
+            writer.#onFileClosed();
             reject(fromStorageFailure(reply.failure));
             break;
           case 'file failed':
             writer.#onFatal(fromStorageFailure(reply.failure));
             break;
           case 'closed':
-            writer.#pendingAnswers.onAnswerArrived();
-            writer.#fileClosed = true;
+            writer.#onFileClosed();
             writer.#onClosed?.();
             break;
           case 'suspended':
@@ -140,6 +142,13 @@ export class WriterThread {
   attach(listener: WriterListener): void {
     this.#listener = listener;
     if (this.#fatal !== undefined) listener.fail(this.#fatal);
+  }
+
+  /** The thread has no file and waits for the next one, which may be that of another instance. */
+  #onFileClosed(): void {
+    this.#pendingAnswers.onAnswerArrived();
+    this.#fileClosed = true;
+    keepThread('writer-thread', this.#worker);
   }
 
   #onFatal(error: QueueError): void {
@@ -209,7 +218,7 @@ export class WriterThread {
 
   /** CPU time of the writer so far, microseconds. */
   get cpuUs(): number {
-    return this.#threadCpuUs + (this.#process?.cpuUs ?? 0);
+    return this.#threadCpuUs - this.#threadCpuUsBefore + (this.#process?.cpuUs ?? 0);
   }
 
   /** Milliseconds since the writer last answered while an answer is due; far longer than a sync, and the writer hangs. */
@@ -225,7 +234,7 @@ export class WriterThread {
   }
 
   async #closeThread(): Promise<void> {
-    if (this.#ended) return;
+    if (this.#ended || this.#fileClosed) return;
     await new Promise<void>((resolve) => {
       this.#onClosed = resolve;
       this.#post({ kind: 'close' });
