@@ -96,7 +96,7 @@ test('a run without a time series shows its trace, its figure and its sessions',
   await expect(page.getByRole('figure', { name: 'Active sessions by wait event' })).toBeVisible();
   for (const theme of themes) {
     await showIn(page, theme, 'desktop');
-    await expectReadable(page, { theme });
+    await expectReadable(page, theme);
   }
 });
 

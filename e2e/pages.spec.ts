@@ -57,11 +57,14 @@ test('the check of colours finds a text with too little contrast, in the theme a
   const pageWith = (style: string) => async () =>
     page.setContent(
       `<html lang="en"><title>A page</title><style>p { color: black; background: white } ${style}</style>` +
-        '<main><h1>A page</h1><p>a text</p><p class="other">another text</p></main></html>',
+        '<main><h1>A page</h1><p>a text</p><div><p>a text</p></div>' +
+        '<section><p>a text</p></section><p class="other">another text</p></main></html>',
     );
   await expectReadableEverywhere(page, pageWith(''));
   for (const style of [
     '.other { color: silver }',
+    'section { background: #333; } section p { background: none }',
+    'section { opacity: 0.3 }',
     '@media (prefers-color-scheme: dark) { .other { color: silver } }',
     '.other { color: silver } @media (max-width: 600px) { .other { display: none } }',
     '@media (prefers-color-scheme: dark) { .other { color: silver } } @media (max-width: 600px) { .other { display: none } }',

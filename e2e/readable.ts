@@ -31,8 +31,7 @@ const withoutColours = Object.fromEntries(rulesOfColours.map((rule) => [rule, { 
 
 /**
  * Checks a page in both themes, on a phone and on a desktop. `load` opens it at the size of a phone, and it must follow the window
- * as that grows; other journeys load their pages at the size of a desktop. `check` has further checks. The colours of a text are
- * checked once in each theme, at the first size that shows it, since they take most of the time.
+ * as that grows; other journeys load their pages at the size of a desktop. `check` has further checks.
  */
 export async function expectReadableEverywhere(page: Page, load: () => Promise<void>, check = () => {}) {
   await showIn(page, themes[0], sizes[0]);
@@ -42,7 +41,7 @@ export async function expectReadableEverywhere(page: Page, load: () => Promise<v
       await test.step(`in ${theme} on a ${size}`, async () => {
         await showIn(page, theme, size);
         await drawn(page);
-        await expectReadable(page, { theme, newTextsOnly: size !== sizes[0] });
+        await expectReadable(page, theme);
         check();
       });
     }
@@ -51,9 +50,9 @@ export async function expectReadableEverywhere(page: Page, load: () => Promise<v
 
 /**
  * Expects that a page is not wider than the screen, and that Axe reports nothing; in the second theme only colours are checked.
- * `newTextsOnly` restricts that to texts whose colours were not checked before in this theme.
+ * Colours take most of the time, so each look of a text is checked once in each theme after the page was loaded.
  */
-export async function expectReadable(page: Page, { theme = themes[0], newTextsOnly = false }: Asked = {}) {
+export async function expectReadable(page: Page, theme: (typeof themes)[number] = themes[0]) {
   const { scrollWidth, clientWidth } = await page
     .locator('html')
     .evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
@@ -68,7 +67,7 @@ export async function expectReadable(page: Page, { theme = themes[0], newTextsOn
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axeSource);
   const newTexts = await page.evaluateHandle(takeNewTexts, theme);
   const found = [
-    await violations(newTextsOnly ? newTexts : null, { runOnly: rulesOfColours }),
+    await violations(newTexts, { runOnly: rulesOfColours }),
     theme === themes[0] ? await violations(null, { rules: withoutColours }) : [],
   ];
   expect(found.flat()).toEqual([]);
@@ -79,25 +78,49 @@ export async function expectReadable(page: Page, { theme = themes[0], newTextsOn
   }
 }
 
-interface Asked {
-  theme?: (typeof themes)[number];
-  newTextsOnly?: boolean;
-}
-
-/** Runs in the page. Returns the visible elements with text that no earlier call in this theme has returned since the page was loaded. */
+/**
+ * Runs in the page. Returns visible elements with text whose look no earlier call in this theme has returned since the page was
+ * loaded, one of each look: the rows of a table need not be checked one by one. Whatever is positioned may lie over anything, so
+ * each such element has a look of its own.
+ */
 function takeNewTexts(theme: string): Element[] {
-  const inPage = globalThis as { takenTexts?: Partial<Record<string, WeakSet<Element>>> };
-  inPage.takenTexts ??= {};
-  inPage.takenTexts[theme] ??= new WeakSet();
-  const taken = inPage.takenTexts[theme];
+  const root: HTMLElement & { takenLooks?: Partial<Record<string, Set<string | Element>>> } =
+    document.documentElement;
+  root.takenLooks ??= {};
+  root.takenLooks[theme] ??= new Set();
+  const taken = root.takenLooks[theme];
+
+  const backgrounds = new Map<Element | null, string | undefined>([[null, '']]);
+  /** All that is drawn behind the content of an element; undefined if it is positioned, or within what is. */
+  const backgroundOf = (element: Element | null): string | undefined => {
+    if (backgrounds.has(element)) return backgrounds.get(element);
+    const behind = backgroundOf(element!.parentElement);
+    const { position, backgroundColor, backgroundImage, opacity, filter, mixBlendMode } = getComputedStyle(
+      element!,
+    );
+    const isPositioned = behind === undefined || ['absolute', 'fixed', 'sticky'].includes(position);
+    const own = [element!.className, backgroundColor, backgroundImage, opacity, filter, mixBlendMode];
+    const background = isPositioned ? undefined : `${behind}/${own}`;
+    backgrounds.set(element, background);
+    return background;
+  };
+  const lookOf = (element: Element): string | Element => {
+    const background = backgroundOf(element);
+    if (background === undefined) return element;
+    const { color, fontSize, fontWeight, textDecorationLine, textShadow } = getComputedStyle(element);
+    const isDisabled = element.closest(':disabled, [aria-disabled=true]') !== null;
+    const text = [element.tagName, color, fontSize, fontWeight, textDecorationLine, textShadow, isDisabled];
+    return `${text} on ${background}`;
+  };
+
   const hasText = (element: Element) =>
     element.matches('input, textarea, select') ||
     [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.nodeValue!.trim() !== '');
-  const texts = [...document.body.querySelectorAll('*')].filter(
-    (element) => !taken.has(element) && hasText(element) && element.checkVisibility(),
-  );
-  for (const text of texts) taken.add(text);
-  return texts;
+  return [...document.body.querySelectorAll('*')].filter((element) => {
+    if (!hasText(element) || !element.checkVisibility()) return false;
+    const look = lookOf(element);
+    return !taken.has(look) && taken.add(look);
+  });
 }
 
 /** Runs Axe in the page, which has no frames. */
