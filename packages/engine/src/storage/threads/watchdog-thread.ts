@@ -6,14 +6,14 @@
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { limits } from '../../api/limits.ts';
-import { nodePorts } from '../../node-ports.ts';
+import { nodeClocks } from '../../node-clocks.ts';
 import { encodeFrame } from './process-frames.ts';
 import type { WriterProcessReply } from './process-messages.ts';
 import { outputDescriptor } from './process-messages.ts';
 import { killedState, type WatchdogData, watchViews, watchWords } from './statement-watchdog.ts';
 
 const { memory, parentPid } = workerData as WatchdogData;
-const { machineClock, processes } = nodePorts;
+const { machineClock } = nodeClocks;
 const { control, armedAtMs } = watchViews(memory);
 const runningMsMax = limits.sqlExecutionMsMax + limits.sqlKillGraceMs;
 
@@ -60,7 +60,7 @@ function killProcess(reason: 'time' | 'memory' | 'orphan'): void {
         : { kind: 'killing', transaction, code: 'SQL_TOO_LARGE', details: { memoryBytesMax, statement } };
     writeSync(outputDescriptor, encodeFrame(killed));
   }
-  process.kill(processes.self.pid, 'SIGKILL');
+  process.kill(process.pid, 'SIGKILL');
 }
 
 Atomics.store(control, watchWords.ready, 1);
