@@ -133,6 +133,25 @@ describe('a counter in memory as the sharded queue, and a capped rate as the uns
   });
 });
 
+test('clients that set the pace as the sharded queue, and a random rate as the unsharded one, make no claim hold', async () => {
+  const run = await runOf({ sharded: 'client-bound', unsharded: 'random' }, [4, 16], { repeats });
+  expect(run).toMatchObject({ status: 'done', error: null });
+  const paced = run.points.filter(({ system }) => system === 'sharded');
+  // Four times the sessions commit about four times as much, as claims about scaling say.
+  const [few, many] = paced.map(({ figures }) => figures.dequeuePerSec!.value);
+  expect(many! / few!).toBeGreaterThan(2);
+  for (const { killed, integrity } of run.points)
+    expect(killed === undefined ? integrity.lost : killed.recovered).toBe(0);
+  expect(run.claims.filter(({ verdict }) => verdict === 'holds')).toEqual([]);
+  if (platform() === 'linux')
+    expect(paced.flatMap(contradictionsOf)).toContainEqual(expect.stringMatching(/its processes wrote/));
+  expect(held(unseen(unkilled(run.points, 'not sampled')))).toEqual([]);
+  const unmarked = judge(unseen(unkilled(run.points, 'shown'))).filter(
+    ({ id, verdict, weak }) => verdict === 'holds' && weak === null && !weakIds.includes(id),
+  );
+  expect(unmarked).toEqual([]);
+});
+
 test('an array that also writes to a device that discards all agrees with the counters of the kernel, but loses messages in a kill', async () => {
   const run = await runOf({ sharded: 'discarding' }, [4], { repeats: 1, probes: true });
   const [point] = run.points;

@@ -13,6 +13,8 @@ import type { TrialOptions } from '../trial/trial.ts';
 const hosts = {
   counter: new URL('./hosts/counter.ts', import.meta.url),
   capped: new URL('./hosts/capped.ts', import.meta.url),
+  'client-bound': new URL('./hosts/client-bound.ts', import.meta.url),
+  random: new URL('./hosts/random.ts', import.meta.url),
   discarding: new URL('./hosts/discarding.ts', import.meta.url),
 } as const satisfies Record<string, URL>;
 

@@ -18,12 +18,16 @@ import type { Host } from '../../programs/queue/trial/host.ts';
 import { NullInstance } from '../../programs/queue/trial/null-instance.ts';
 import type { WorkerConfig } from '../../programs/queue/trial/protocol.ts';
 
-/** How long a commit waits for nothing, and a dequeue looks for messages again. */
+/** How long a commit waits for nothing by default, and a dequeue looks for messages again. */
 const pauseMs = 1;
 
 export interface Pretence {
   /** Operations that it lets through in a second, enqueues and dequeues together; default: all. */
   operationsPerSec?: number;
+  /** Whether each session may do so many, instead of all together. */
+  eachSession?: boolean;
+  /** How long a commit waits for nothing, milliseconds. */
+  commitMs?: number;
   /** Called with the payloads of each commit. */
   write?(payloads: readonly Buffer[]): void;
 }
@@ -31,19 +35,28 @@ export interface Pretence {
 export function openMemoryArray(
   { instance }: WorkerConfig,
   clock: Clock,
-  { operationsPerSec = Number.POSITIVE_INFINITY, write = () => undefined }: Pretence = {},
+  {
+    operationsPerSec = Number.POSITIVE_INFINITY,
+    eachSession = false,
+    commitMs = pauseMs,
+    write = () => undefined,
+  }: Pretence = {},
 ): Host {
   const array = new NullInstance(clock);
   let syncs = 0;
-  let freeAtMs = 0;
 
-  /** When the limiter lets these operations through, milliseconds from now. */
-  const limitMs = (operations: number): number => {
-    freeAtMs = Math.max(freeAtMs, clock()) + (operations * 1000) / operationsPerSec;
-    return freeAtMs - clock();
-  };
+  /** Returns a function that says when it lets operations through, milliseconds from now. */
+  function makeLimiter() {
+    let freeAtMs = 0;
+    return (operations: number): number => {
+      freeAtMs = Math.max(freeAtMs, clock()) + (operations * 1000) / operationsPerSec;
+      return freeAtMs - clock();
+    };
+  }
+  const sharedLimiter = makeLimiter();
 
   function openSession(): Session {
+    const limitMs = eachSession ? makeLimiter() : sharedLimiter;
     const session = array.openSession();
     const time = session.time!;
     let enqueued: Buffer[] = [];
@@ -73,7 +86,7 @@ export function openMemoryArray(
         if (lateMs > pauseMs) await wait(writeLock, lateMs);
         const fromMs = clock();
         write(payloads);
-        await wait(logFileSync, pauseMs);
+        await wait(logFileSync, commitMs);
         array.waits.add(commitWriteMs, clock() - fromMs);
         syncs += 1;
         return session.commit();
