@@ -106,7 +106,7 @@ export class WriterThread {
             resolve(reply.recovered);
             break;
           case 'failed':
-            writer.#onFileClosed();
+            writer.#pendingAnswers.onAnswerArrived();
             reject(fromStorageFailure(reply.failure));
             break;
           case 'file failed':

@@ -53,6 +53,7 @@ function open({ path, logBytesMax }: WriterFile): InstanceFile | undefined {
     return file;
   } catch (error) {
     reply({ kind: 'failed', failure: toStorageFailure(error, path) });
+    port.close(); // the end of the thread closes what of the file was opened
     return undefined;
   }
 }
