@@ -1,10 +1,14 @@
 /** When and how often a message is delivered: priority, delay, attempts, the exception queue. */
 import type { Browsed, Dequeued, Enqueued, ErrorBody, QueueInfo } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
-import { startApp, type TestApp } from './start-app.ts';
+import { shareApp, startApp, type TestApp } from './start-app.ts';
 
+const sharedApp = shareApp();
+
+/** A new queue `q` in the app that the tests share. */
 async function withQueue(spec: object): Promise<TestApp> {
-  const test = await startApp();
+  const test = sharedApp();
+  await test.remove('/api/queues/q');
   const made = await test.post<QueueInfo>('/api/queues', { name: 'q', durability: 'relaxed', ...spec });
   expect(made).toMatchObject({ status: 201, body: spec });
   return test;

@@ -1,14 +1,15 @@
 import type { ErrorBody } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../src/config.ts';
-import { startApp } from './start-app.ts';
+import { shareApp, startApp } from './start-app.ts';
+
+const sharedApp = shareApp();
 
 describe('Host and Origin', () => {
   it.each(['localhost', '127.0.0.1:1234', '[::1]:7070', 'LOCALHOST:80', '127.0.0.2'])(
     'serves %s',
     async (host) => {
-      const { get } = await startApp();
-      expect((await get('/api/health', { host })).status).toBe(200);
+      expect((await sharedApp().get('/api/health', { host })).status).toBe(200);
     },
   );
 
@@ -19,7 +20,7 @@ describe('Host and Origin', () => {
     '192.168.1.5',
     'localhost:x',
   ])('refuses the Host "%s" on every address', async (host) => {
-    const { get } = await startApp();
+    const { get } = sharedApp();
     for (const url of ['/api/health', '/metrics', '/docs/', '/openapi.json', '/', '/nothing.txt']) {
       const { status, body } = await get<ErrorBody>(url, { host });
       expect([url, status, body.code]).toEqual([url, 403, 'HOST_REFUSED']);

@@ -2,10 +2,21 @@ import { connect } from 'node:net';
 import type { Browsed, Dequeued, Enqueued, ErrorBody, QueueInfo } from '@shardlab/contract';
 import { describe, expect, it, vi } from 'vitest';
 import { listeningPort } from '../src/http/listening-port.ts';
-import { startApp, type TestApp, untilDequeuesUnderWay, waiting } from './start-app.ts';
+import { shareApp, startApp, type TestApp, untilDequeuesUnderWay, waiting } from './start-app.ts';
 
+const sharedApp = shareApp();
+
+/** A new queue `q` in the app that the tests share. */
 async function withQueue(spec: Record<string, unknown> = {}): Promise<TestApp> {
-  const test = await startApp();
+  const test = sharedApp();
+  await test.remove('/api/queues/q');
+  return makeQueue(test, spec);
+}
+
+/** A queue `q` in an app of its own, for a test that closes the app or lets it listen. */
+const withOwnApp = async (): Promise<TestApp> => makeQueue(await startApp());
+
+async function makeQueue(test: TestApp, spec: Record<string, unknown> = {}): Promise<TestApp> {
   await test.post('/api/queues', { name: 'q', durability: 'relaxed', ...spec });
   return test;
 }
@@ -220,7 +231,7 @@ describe('a dequeue', () => {
   });
 
   it('that waits is answered without messages when the server shuts down', async () => {
-    const test = await withQueue();
+    const test = await withOwnApp();
     const waitingCall = dequeue(test, { waitMs: 30_000 });
     await untilDequeuesUnderWay(test, 1);
     await test.close();
@@ -228,7 +239,7 @@ describe('a dequeue', () => {
   });
 
   it('whose client disconnects stops waiting, and takes no message that is enqueued later', async () => {
-    const test = await withQueue();
+    const test = await withOwnApp();
     const url = await test.app.listen({ host: '127.0.0.1', port: 0 });
     const headers = { 'content-type': 'application/json' };
     const host = new URL(url).host;
@@ -254,7 +265,7 @@ describe('a dequeue', () => {
   });
 
   it('is refused past the share of its queue and served again later, while other queues are served throughout', async () => {
-    const test = await withQueue();
+    const test = await withOwnApp();
     const calls = Array.from({ length: 1000 }, () => dequeue(test, { waitMs: 30_000 }));
     await untilDequeuesUnderWay(test, 1000);
     expect(await dequeue(test)).toMatchObject({
@@ -276,7 +287,7 @@ describe('a dequeue', () => {
   });
 
   it('whose answer cannot be sent makes its messages ready again at once', async () => {
-    const test = await withQueue();
+    const test = await withOwnApp();
     const large = { payloadBase64: Buffer.alloc(700_000, 1).toString('base64') };
     for (let index = 0; index < 16; index++) await enqueue(test, large);
     await test.app.listen({ host: '127.0.0.1', port: 0 });

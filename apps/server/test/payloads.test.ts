@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import type { ErrorBody, MessageOut, QueueInfo } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
 import { listeningPort } from '../src/http/listening-port.ts';
-import { startApp } from './start-app.ts';
+import { shareApp } from './start-app.ts';
 
 const MiB = 1024 * 1024;
 const piece = Buffer.alloc(MiB, 'payload.');
@@ -18,9 +18,13 @@ interface Served {
   info(): Promise<QueueInfo>;
 }
 
+const sharedApp = shareApp();
+
+/** A new queue in the app that the tests share, which listens. */
 async function served(spec: Record<string, unknown> = {}): Promise<Served> {
-  const { app } = await startApp();
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { app, remove } = sharedApp();
+  if (listeningPort(app) === null) await app.listen({ host: '127.0.0.1', port: 0 });
+  await remove('/api/queues/files');
   const port = listeningPort(app)!;
   const host = `http://127.0.0.1:${port}`;
   const url = `${host}/api/queues/files`;
@@ -156,15 +160,20 @@ describe('a payload that is the body of its request', () => {
 });
 
 it('the description of the API has payloads as bytes, in requests and answers', async () => {
-  const { app } = await startApp();
-  const answer = await app.inject({ url: '/openapi.json', headers: { host: '127.0.0.1' } });
-  const { paths } = answer.json();
+  interface Description {
+    paths: {
+      '/api/queues/{queue}/messages/stream': { post: { requestBody: { content: unknown } } };
+      '/api/queues/{queue}/payload': { get: { parameters: { name: string }[] } };
+    };
+  }
+  const { paths } = (await sharedApp().get<Description>('/openapi.json')).body;
   expect(paths['/api/queues/{queue}/messages/stream'].post.requestBody.content).toEqual({
     'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
   });
-  expect(
-    paths['/api/queues/{queue}/payload'].get.parameters.map(({ name }: { name: string }) => name),
-  ).toEqual(['receipt', 'queue']);
+  expect(paths['/api/queues/{queue}/payload'].get.parameters.map(({ name }) => name)).toEqual([
+    'receipt',
+    'queue',
+  ]);
 });
 
 describe('a body that cannot be a payload', () => {

@@ -9,17 +9,20 @@ import type {
   SubscriberList,
 } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
-import { startApp, type TestApp } from './start-app.ts';
+import { shareApp, type TestApp } from './start-app.ts';
 
 const url = '/api/queues/news';
 const subscribersUrl = `${url}/subscribers`;
+
+const sharedApp = shareApp();
 
 async function withTopic(...subscribers: string[]): Promise<TestApp> {
   return withTopicOf('sharded', ...subscribers);
 }
 
 async function withTopicOf(kind: QueueKind, ...subscribers: string[]): Promise<TestApp> {
-  const test = await startApp();
+  const test = sharedApp();
+  await test.remove('/api/queues/news');
   const made = await test.post('/api/queues', { name: 'news', kind, type: 'topic', durability: 'relaxed' });
   expect(made).toMatchObject({ status: 201, body: { kind, type: 'topic' } });
   for (const name of subscribers) expect((await test.post(subscribersUrl, { name })).status).toBe(201);
