@@ -166,7 +166,7 @@ describe('a system that is not installed', () => {
   it('is named with the command that installs its client library', () => {
     const bullmq = { ...systemOf('bullmq-log-always'), server: { ...redis, version: () => '7' } };
     expect(missingOf([bullmq], {}, () => false)).toEqual([
-      'bullmq-log-always needs its client library; npm install --prefix packages/lab/peers --ignore-scripts',
+      'bullmq-log-always needs its client library; npm install --no-save --prefix packages/lab/peers --ignore-scripts',
     ]);
     expect(missingOf([bullmq], {}, () => true)).toEqual([]);
   });

@@ -12,7 +12,7 @@ const folder = fileURLToPath(new URL('../../../peers', import.meta.url));
 const requireClient = createRequire(join(folder, 'package.json'));
 
 /** The line that installs them. */
-export const clientPackagesCommand = 'npm install --prefix packages/lab/peers --ignore-scripts';
+export const clientPackagesCommand = 'npm install --no-save --prefix packages/lab/peers --ignore-scripts';
 
 /** Loads a package of the folder; `T` describes the part that its driver uses. */
 export function clientPackage<T>(name: string): T {
