@@ -8,7 +8,7 @@ const sharedApp = shareApp();
 /** A new queue `q` in the app that the tests share. */
 async function withQueue(spec: object): Promise<TestApp> {
   const test = sharedApp();
-  await test.remove('/api/queues/q');
+  for (const name of ['q', 'q.exceptions']) await test.remove(`/api/queues/${name}`);
   const made = await test.post<QueueInfo>('/api/queues', { name: 'q', durability: 'relaxed', ...spec });
   expect(made).toMatchObject({ status: 201, body: spec });
   return test;
