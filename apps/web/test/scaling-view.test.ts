@@ -47,3 +47,42 @@ test('the text of a panel disappears when it has points', () => {
   expect(textOf(false)).toContain('not measured');
   expect(textOf(true)).not.toContain('not measured');
 });
+
+test('of more lines than can be told apart those with one value of the other parameters are shown', () => {
+  const systems = Array.from({ length: 11 }, (_, number) => `system ${number}`);
+  const crowded = {
+    ...scenario,
+    systems,
+    sweep: { threads: [1, 8, 32], operationsPerTransaction: [10, 100] },
+  } as unknown as Scenario;
+  const measured = systems.flatMap((system) =>
+    [10, 100].map((operationsPerTransaction) => {
+      const { params, ...rest } = point({ threads: 1, dequeuePerSec: 20_000 });
+      return { ...rest, system, params: { ...params, operationsPerTransaction } };
+    }),
+  );
+  const shown = (part?: string, of: Scenario = crowded) => {
+    const view = scalingView(
+      { scenario: of, scale: 'full', points: measured },
+      {
+        program,
+        metric,
+        expectsPoints: false,
+        live: null,
+        tables: [],
+        ...(part === undefined ? {} : { part }),
+      },
+    )!;
+    const { parts, panels, names } = view;
+    return { part: view.part, parts, lines: panels[0]!.series.length, names: names.length };
+  };
+  const parts = ['10 operations per transaction', '100 operations per transaction'];
+  expect(shown()).toEqual({ part: parts[1], parts, lines: 11, names: 11 });
+  expect(shown(parts[0])).toEqual({ part: parts[0], parts, lines: 11, names: 11 });
+  expect(shown('of an old link').part).toBe(parts[1]);
+  expect(shown(undefined, { ...crowded, systems: systems.slice(0, 10) })).toMatchObject({
+    part: null,
+    parts: [],
+    names: 20,
+  });
+});

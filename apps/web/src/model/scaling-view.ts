@@ -29,6 +29,9 @@ export interface RunScalingView {
   /** The document's curves over the same axis. */
   curves: DocumentCurve[];
   hasLinearGuide: boolean;
+  /** Values of the other parameters, of which only `part` is shown: "8 dequeuers". Empty if all lines are shown. */
+  parts: readonly string[];
+  part: string | null;
 }
 
 export interface ScalingViewPanel {
@@ -40,11 +43,15 @@ export interface ScalingViewPanel {
   live: ({ x: number; value: number } & LineKind) | null;
 }
 
+/** More lines than this, which differ in their system or other parameters, cannot be told apart. */
+const linesMax = 20;
+
 /** Rates from 100 to 100,000 a second are expected on any machine, so that the first points of a run do not move the axis. */
 const usualRates = [100, 100_000] as const;
 export const liveMetric = 'dequeuePerSec';
 
 /**
+ * `part`: which values of the other parameters are shown if there are too many lines for all; default: the last planned ones.
  * `expectsPoints`: whether further points may be measured. `live`: the newest tick of a run under way; null for none. `tables`: those
  * of its document. Null if the run has no axis, see `sweepAxis`.
  */
@@ -56,10 +63,11 @@ export function scalingView(
     expectsPoints: boolean;
     live: Tick | null;
     tables: readonly DocumentTable[];
+    part?: string | null;
   },
 ): RunScalingView | null {
   const { program, metric, expectsPoints, live, tables } = options;
-  const { points, scenario } = run;
+  const { scenario } = run;
   const sweep = plannedSweep(run);
   const axis = sweepAxis(sweep, program);
   if (axis === null) return null;
@@ -69,22 +77,30 @@ export function scalingView(
     hasSystems: plannedSystems(run).length > 1,
     hasInstances: plannedNumbers(run, 'instances').length > 1,
   });
-  const lines = plannedCombinations(run, program).map(({ system, params }) => ({
+  const planned = plannedCombinations(run, program).map(({ system, params }) => ({
     system,
     instances: numberParam(params, 'instances'),
     otherParams: others(params),
   }));
+  const parts = partsOf(planned);
+  const part = parts.find((each) => each === options.part) ?? parts.at(-1) ?? null;
+  const isShown = (otherParams: readonly string[]) => part === null || partOf(otherParams) === part;
+  /** All lines that are shown have the same values then, which need not stand in each name. */
+  const unnamed = <Line extends LineKind>(line: Line): Line =>
+    part === null ? line : { ...line, otherParams: [] };
+  const lines = planned.filter(({ otherParams }) => isShown(otherParams)).map(unnamed);
+  const points = run.points.filter(({ params }) => isShown(others(params)));
   const panels = (trips.length > 1 ? trips : [null]).map(
     (trip): ScalingViewPanel => ({
       id: trip === null ? 'all' : `trip-${trip}`,
       title: trip === null ? '' : tripTitle(trip),
       note: expectsPoints || points.some((point) => isIn(point, trip)) ? '' : 'not measured',
       series: scalingSeries(points, { metric, roundTrip: trip ?? 'all', axis, sweep, program }).map(
-        (each) => ({ ...each, name: nameOf(each) }),
+        (each) => ({ ...unnamed(each), name: nameOf(unnamed(each)) }),
       ),
       live:
-        live !== null && metric.id === liveMetric && isIn(live, trip)
-          ? liveMark(live, axis.id, others(live.params))
+        live !== null && metric.id === liveMetric && isIn(live, trip) && isShown(others(live.params))
+          ? liveMark(live, axis.id, part === null ? others(live.params) : [])
           : null,
     }),
   );
@@ -112,7 +128,17 @@ export function scalingView(
     references,
     curves,
     hasLinearGuide: metric.growsWith === axis.id,
+    parts,
+    part,
   };
+}
+
+const partOf = (otherParams: readonly string[]): string => otherParams.join(', ');
+
+function partsOf(planned: readonly LineKind[]): string[] {
+  const lines = new Set(planned.map(({ system, otherParams }) => `${system}/${partOf(otherParams)}`));
+  const parts = new Set(planned.map(({ otherParams }) => partOf(otherParams)));
+  return lines.size > linesMax && parts.size > 1 ? [...parts] : [];
 }
 
 const tripTitle = (trip: number): string =>

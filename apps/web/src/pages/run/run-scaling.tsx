@@ -1,5 +1,5 @@
 import { distributionOf, type ProgramInfo, type Run, type Tick } from '@shardlab/contract';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { scalingLegend } from '../../charts/scaling-legend.ts';
 import { variedInWords } from '../../model/combination-rows.ts';
 import { formatMs, formatValue } from '../../model/format.ts';
@@ -39,11 +39,12 @@ export function RunScaling(props: RunScalingProps) {
   const { run, program, live, search, onSearch } = props;
   const metric = useMemo(() => chosenMetric(metricsOf(program), search.metric), [program, search.metric]);
   const tables = useTables(run.scenario.study);
+  const [part, setPart] = useState<string | null>(null);
   const view = useMemo(
-    () => scalingView(run, { program, metric, expectsPoints: !isFinished(run.status), live, tables }),
-    [run, program, metric, live, tables],
+    () => scalingView(run, { program, metric, expectsPoints: !isFinished(run.status), live, tables, part }),
+    [run, program, metric, live, tables, part],
   );
-  if (view !== null) return <Scaling {...props} metric={metric} view={view} />;
+  if (view !== null) return <Scaling {...props} metric={metric} view={view} onPart={setPart} />;
   return (
     <CombinationFigure
       {...{ run, program, metric, live }}
@@ -56,8 +57,10 @@ export function RunScaling(props: RunScalingProps) {
   );
 }
 
-function Scaling(props: RunScalingProps & { metric: Metric; view: RunScalingView }) {
-  const { run, program, search, onSearch, metric, view } = props;
+function Scaling(
+  props: RunScalingProps & { metric: Metric; view: RunScalingView; onPart(part: string): void },
+) {
+  const { run, program, search, onSearch, metric, view, onPart } = props;
   const { axis } = view;
   const hasDocument = view.references.length + view.curves.length > 0;
   const { box, element, height, series, styles, hasLineLabels, hint, found, slider } = useScalingChart(view, {
@@ -74,7 +77,7 @@ function Scaling(props: RunScalingProps & { metric: Metric; view: RunScalingView
   });
   return (
     <ChartFrame
-      title={`${metric.title} over ${axis.over}`}
+      title={`${metric.title} over ${axis.over}${view.part === null ? '' : `, ${view.part}`}`}
       unit={[
         `${metric.unit}, logarithmic`,
         ...(hasDocument ? ['wide pale lines: the document'] : []),
@@ -88,7 +91,19 @@ function Scaling(props: RunScalingProps & { metric: Metric; view: RunScalingView
       svg={element}
       box={box}
       height={height}
-      controls={<MetricChoice program={program} metric={metric} onSearch={onSearch} />}
+      controls={
+        <>
+          <MetricChoice program={program} metric={metric} onSearch={onSearch} />
+          {view.part !== null && (
+            <SelectChoice
+              label="Of"
+              value={view.part}
+              options={view.parts.map((value) => ({ value, label: value }))}
+              onChange={onPart}
+            />
+          )}
+        </>
+      }
       saved={{ legend, provenance: runProvenance(run) }}
       legend={hasLineLabels ? undefined : <Legend items={legend} />}
       readout={
