@@ -48,7 +48,7 @@ test('the text of a panel disappears when it has points', () => {
   expect(textOf(true)).not.toContain('not measured');
 });
 
-test('of more lines than can be told apart those with one value of the other parameters are shown', () => {
+test('of more lines than can be told apart, those with one combination of the other parameters are shown', () => {
   const systems = Array.from({ length: 11 }, (_, number) => `system ${number}`);
   const crowded = {
     ...scenario,
@@ -61,7 +61,7 @@ test('of more lines than can be told apart those with one value of the other par
       return { ...rest, system, params: { ...params, operationsPerTransaction } };
     }),
   );
-  const shown = (part?: string, of: Scenario = crowded) => {
+  const shown = (variant?: string, of: Scenario = crowded) => {
     const view = scalingView(
       { scenario: of, scale: 'full', points: measured },
       {
@@ -70,19 +70,19 @@ test('of more lines than can be told apart those with one value of the other par
         expectsPoints: false,
         live: null,
         tables: [],
-        ...(part === undefined ? {} : { part }),
+        ...(variant === undefined ? {} : { variant }),
       },
     )!;
-    const { parts, panels, names } = view;
-    return { part: view.part, parts, lines: panels[0]!.series.length, names: names.length };
+    const { variants, panels, names } = view;
+    return { variant: view.variant, variants, lines: panels[0]!.series.length, names: names.length };
   };
-  const parts = ['10 operations per transaction', '100 operations per transaction'];
-  expect(shown()).toEqual({ part: parts[1], parts, lines: 11, names: 11 });
-  expect(shown(parts[0])).toEqual({ part: parts[0], parts, lines: 11, names: 11 });
-  expect(shown('of an old link').part).toBe(parts[1]);
+  const variants = ['10 operations per transaction', '100 operations per transaction'];
+  expect(shown()).toEqual({ variant: variants[1], variants, lines: 11, names: 11 });
+  expect(shown(variants[0])).toEqual({ variant: variants[0], variants, lines: 11, names: 11 });
+  expect(shown('one that was not planned').variant).toBe(variants[1]);
   expect(shown(undefined, { ...crowded, systems: systems.slice(0, 10) })).toMatchObject({
-    part: null,
-    parts: [],
+    variant: null,
+    variants: [],
     names: 20,
   });
 });

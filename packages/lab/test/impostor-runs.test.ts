@@ -48,6 +48,19 @@ const judge = (points: readonly Point[]) => bundledStudies.judge(claimIds, point
 const held = (points: readonly Point[]) => judge(points).filter(({ verdict }) => verdict === 'holds');
 const contradictionsOf = ({ conditions }: Point) => conditions?.contradictions ?? [];
 
+/** Judges as if neither a kill nor the kernel had exposed the impostors: what holds is marked as weak, or says that counters are missing. */
+function expectWeakOnly(points: readonly Point[]): void {
+  const judged = judge(unseen(unkilled(points, 'shown')));
+  expect(judged.filter(({ weak }) => weak === null)).toEqual([]);
+  const unmarked = judged.filter(
+    ({ id, verdict, reason }) =>
+      verdict === 'holds' &&
+      !weakIds.includes(id) &&
+      !reason.includes('Weak: The counters of the kernel are missing'),
+  );
+  expect(unmarked).toEqual([]);
+}
+
 /** The points as if no trial had been killed, with other evidence of durability. */
 const unkilled = (points: readonly Point[], durability: DurabilityEvidence): Point[] =>
   withGrouped(points).map(({ killed: _, integrity, ...point }) => ({
@@ -121,36 +134,25 @@ describe('a counter in memory as the sharded queue, and a capped rate as the uns
 
   test('make only claims hold that are marked as weak, if neither a kill nor the kernel exposes them', () => {
     // On a quiet machine the claims A3 and A9 hold here.
-    const judged = judge(unseen(unkilled(run.points, 'shown')));
-    expect(judged.filter(({ weak }) => weak === null)).toEqual([]);
-    const unmarked = judged.filter(
-      ({ id, verdict, reason }) =>
-        verdict === 'holds' &&
-        !weakIds.includes(id) &&
-        !reason.includes('Weak: The counters of the kernel are missing'),
-    );
-    expect(unmarked).toEqual([]);
+    expectWeakOnly(run.points);
   });
 });
 
 test('clients that set the pace as the sharded queue, and a random rate as the unsharded one, make no claim hold', async () => {
   const run = await runOf({ sharded: 'client-bound', unsharded: 'random' }, [4, 16], { repeats });
   expect(run).toMatchObject({ status: 'done', error: null });
-  const paced = run.points.filter(({ system }) => system === 'sharded');
-  // Four times the sessions commit about four times as much, as claims about scaling say.
-  const [few, many] = paced.map(({ figures }) => figures.dequeuePerSec!.value);
-  expect(many! / few!).toBeGreaterThan(2);
-  for (const { killed, integrity } of run.points)
-    expect(killed === undefined ? integrity.lost : killed.recovered).toBe(0);
+  const killed = run.points.filter((point) => point.killed !== undefined);
+  expect(killed.map(({ system }) => system)).toEqual(['sharded', 'unsharded']);
+  for (const point of killed) {
+    expect(point.killed!.lost).toBeGreaterThan(0);
+    expect(point.killed!.recovered).toBe(0);
+  }
   expect(run.claims.filter(({ verdict }) => verdict === 'holds')).toEqual([]);
   if (platform() === 'linux')
-    expect(paced.flatMap(contradictionsOf)).toContainEqual(expect.stringMatching(/its processes wrote/));
+    expect(run.points.flatMap(contradictionsOf)).toContainEqual(expect.stringMatching(/its processes wrote/));
   expect(held(unseen(unkilled(run.points, 'not sampled')))).toEqual([]);
-  const unmarked = judge(unseen(unkilled(run.points, 'shown'))).filter(
-    ({ id, verdict, weak }) => verdict === 'holds' && weak === null && !weakIds.includes(id),
-  );
-  expect(unmarked).toEqual([]);
-});
+  expectWeakOnly(run.points);
+}, 120_000);
 
 test('an array that also writes to a device that discards all agrees with the counters of the kernel, but loses messages in a kill', async () => {
   const run = await runOf({ sharded: 'discarding' }, [4], { repeats: 1, probes: true });

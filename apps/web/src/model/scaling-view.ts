@@ -29,9 +29,9 @@ export interface RunScalingView {
   /** The document's curves over the same axis. */
   curves: DocumentCurve[];
   hasLinearGuide: boolean;
-  /** Values of the other parameters, of which only `part` is shown: "8 dequeuers". Empty if all lines are shown. */
-  parts: readonly string[];
-  part: string | null;
+  /** Combinations of the other parameters, such as "8 dequeuers", of which only `variant` is shown. Empty if all lines are. */
+  variants: readonly string[];
+  variant: string | null;
 }
 
 export interface ScalingViewPanel {
@@ -51,7 +51,7 @@ const usualRates = [100, 100_000] as const;
 export const liveMetric = 'dequeuePerSec';
 
 /**
- * `part`: which values of the other parameters are shown if there are too many lines for all; default: the last planned ones.
+ * `variant`: the combination of the other parameters that is shown if there are too many lines for all; default: the last one planned.
  * `expectsPoints`: whether further points may be measured. `live`: the newest tick of a run under way; null for none. `tables`: those
  * of its document. Null if the run has no axis, see `sweepAxis`.
  */
@@ -63,7 +63,7 @@ export function scalingView(
     expectsPoints: boolean;
     live: Tick | null;
     tables: readonly DocumentTable[];
-    part?: string | null;
+    variant?: string | null;
   },
 ): RunScalingView | null {
   const { program, metric, expectsPoints, live, tables } = options;
@@ -82,13 +82,13 @@ export function scalingView(
     instances: numberParam(params, 'instances'),
     otherParams: others(params),
   }));
-  const parts = partsOf(planned);
-  const part = parts.find((each) => each === options.part) ?? parts.at(-1) ?? null;
-  const isShown = (otherParams: readonly string[]) => part === null || partOf(otherParams) === part;
-  /** All lines that are shown have the same values then, which need not stand in each name. */
-  const unnamed = <Line extends LineKind>(line: Line): Line =>
-    part === null ? line : { ...line, otherParams: [] };
-  const lines = planned.filter(({ otherParams }) => isShown(otherParams)).map(unnamed);
+  const variants = variantsIn(planned);
+  const variant = variants.find((each) => each === options.variant) ?? variants.at(-1) ?? null;
+  const isShown = (otherParams: readonly string[]) => variant === null || variantOf(otherParams) === variant;
+  /** Lines of one variant need not repeat it in their names. */
+  const withoutVariant = <Line extends LineKind>(line: Line): Line =>
+    variant === null ? line : { ...line, otherParams: [] };
+  const lines = planned.filter(({ otherParams }) => isShown(otherParams)).map(withoutVariant);
   const points = run.points.filter(({ params }) => isShown(others(params)));
   const panels = (trips.length > 1 ? trips : [null]).map(
     (trip): ScalingViewPanel => ({
@@ -96,11 +96,14 @@ export function scalingView(
       title: trip === null ? '' : tripTitle(trip),
       note: expectsPoints || points.some((point) => isIn(point, trip)) ? '' : 'not measured',
       series: scalingSeries(points, { metric, roundTrip: trip ?? 'all', axis, sweep, program }).map(
-        (each) => ({ ...unnamed(each), name: nameOf(unnamed(each)) }),
+        (each) => {
+          const line = withoutVariant(each);
+          return { ...line, name: nameOf(line) };
+        },
       ),
       live:
         live !== null && metric.id === liveMetric && isIn(live, trip) && isShown(others(live.params))
-          ? liveMark(live, axis.id, part === null ? others(live.params) : [])
+          ? liveMark(live, axis.id, variant === null ? others(live.params) : [])
           : null,
     }),
   );
@@ -128,17 +131,17 @@ export function scalingView(
     references,
     curves,
     hasLinearGuide: metric.growsWith === axis.id,
-    parts,
-    part,
+    variants,
+    variant,
   };
 }
 
-const partOf = (otherParams: readonly string[]): string => otherParams.join(', ');
+const variantOf = (otherParams: readonly string[]): string => otherParams.join(', ');
 
-function partsOf(planned: readonly LineKind[]): string[] {
-  const lines = new Set(planned.map(({ system, otherParams }) => `${system}/${partOf(otherParams)}`));
-  const parts = new Set(planned.map(({ otherParams }) => partOf(otherParams)));
-  return lines.size > linesMax && parts.size > 1 ? [...parts] : [];
+function variantsIn(planned: readonly LineKind[]): string[] {
+  const lines = new Set(planned.map(({ system, otherParams }) => `${system}/${variantOf(otherParams)}`));
+  const variants = new Set(planned.map(({ otherParams }) => variantOf(otherParams)));
+  return lines.size > linesMax && variants.size > 1 ? [...variants] : [];
 }
 
 const tripTitle = (trip: number): string =>

@@ -64,7 +64,7 @@ function ScalingFigure(props: RunFigureProps & { metric: Metric; view: RunScalin
       title={title}
       unit={[
         metric.unit,
-        ...(view.part === null ? [] : [view.part]),
+        ...(view.variant === null ? [] : [view.variant]),
         ...(hasReferences ? ['wide pale lines: the document'] : []),
         ...(hint === '' ? [] : [hint]),
       ].join('; ')}

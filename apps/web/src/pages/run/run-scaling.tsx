@@ -39,12 +39,13 @@ export function RunScaling(props: RunScalingProps) {
   const { run, program, live, search, onSearch } = props;
   const metric = useMemo(() => chosenMetric(metricsOf(program), search.metric), [program, search.metric]);
   const tables = useTables(run.scenario.study);
-  const [part, setPart] = useState<string | null>(null);
+  const [variant, setVariant] = useState<string | null>(null);
   const view = useMemo(
-    () => scalingView(run, { program, metric, expectsPoints: !isFinished(run.status), live, tables, part }),
-    [run, program, metric, live, tables, part],
+    () =>
+      scalingView(run, { program, metric, expectsPoints: !isFinished(run.status), live, tables, variant }),
+    [run, program, metric, live, tables, variant],
   );
-  if (view !== null) return <Scaling {...props} metric={metric} view={view} onPart={setPart} />;
+  if (view !== null) return <Scaling {...props} metric={metric} view={view} onVariant={setVariant} />;
   return (
     <CombinationFigure
       {...{ run, program, metric, live }}
@@ -58,9 +59,9 @@ export function RunScaling(props: RunScalingProps) {
 }
 
 function Scaling(
-  props: RunScalingProps & { metric: Metric; view: RunScalingView; onPart(part: string): void },
+  props: RunScalingProps & { metric: Metric; view: RunScalingView; onVariant(variant: string): void },
 ) {
-  const { run, program, search, onSearch, metric, view, onPart } = props;
+  const { run, program, search, onSearch, metric, view, onVariant } = props;
   const { axis } = view;
   const hasDocument = view.references.length + view.curves.length > 0;
   const { box, element, height, series, styles, hasLineLabels, hint, found, slider } = useScalingChart(view, {
@@ -77,7 +78,7 @@ function Scaling(
   });
   return (
     <ChartFrame
-      title={`${metric.title} over ${axis.over}${view.part === null ? '' : `, ${view.part}`}`}
+      title={`${metric.title} over ${axis.over}${view.variant === null ? '' : `, ${view.variant}`}`}
       unit={[
         `${metric.unit}, logarithmic`,
         ...(hasDocument ? ['wide pale lines: the document'] : []),
@@ -94,12 +95,12 @@ function Scaling(
       controls={
         <>
           <MetricChoice program={program} metric={metric} onSearch={onSearch} />
-          {view.part !== null && (
+          {view.variant !== null && (
             <SelectChoice
-              label="Of"
-              value={view.part}
-              options={view.parts.map((value) => ({ value, label: value }))}
-              onChange={onPart}
+              label="With"
+              value={view.variant}
+              options={view.variants.map((value) => ({ value, label: value }))}
+              onChange={onVariant}
             />
           )}
         </>

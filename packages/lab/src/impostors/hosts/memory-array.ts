@@ -24,7 +24,7 @@ const pauseMs = 1;
 export interface Pretence {
   /** Operations that it lets through in a second, enqueues and dequeues together; default: all. */
   operationsPerSec?: number;
-  /** Whether each session may do so many, instead of all together. */
+  /** Whether this limits each session, instead of all of them together. */
   eachSession?: boolean;
   /** How long a commit waits for nothing, milliseconds. */
   commitMs?: number;
@@ -45,7 +45,7 @@ export function openMemoryArray(
   const array = new NullInstance(clock);
   let syncs = 0;
 
-  /** Returns a function that says when it lets operations through, milliseconds from now. */
+  /** Makes a limiter, which returns in how many milliseconds it lets the operations through. */
   function makeLimiter() {
     let freeAtMs = 0;
     return (operations: number): number => {
