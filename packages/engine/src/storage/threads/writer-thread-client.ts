@@ -74,7 +74,10 @@ export class WriterThread {
     const memory = { groups: createGroupChannelMemory(), answers: createAnswerChannelMemory() };
     const worker = openInThread('writer-thread', { ...options, ...memory });
     this.#worker = worker;
-    this.#sender = new GroupSender(memory.groups, (request) => worker.postMessage(request));
+    // A thread that has closed this file may serve another one.
+    this.#sender = new GroupSender(memory.groups, (request) => {
+      if (!this.#fileClosed) worker.postMessage(request);
+    });
     this.#pendingAnswers = new PendingAnswers(worker, ports.clock);
     this.#answers = new WriterAnswers(memory.answers, ports, (answer) => {
       this.#pendingAnswers.onAnswerArrived();
@@ -242,6 +245,7 @@ export class WriterThread {
   }
 
   #post(request: WriterRequest): void {
+    if (this.#fileClosed) return;
     this.#pendingAnswers.expectAnswer();
     this.#sender.send(request);
   }
