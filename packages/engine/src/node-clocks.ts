@@ -1,6 +1,6 @@
 /**
- * Node's clocks, and what it says of the calling thread. Apart from the other ports, because the writer and scrub threads need nothing else of them: loading random
- * bytes and child processes takes a third of the CPU of a thread's start.
+ * Node's clocks, and the CPU time of the calling thread. Apart from the other ports, so that the writer and scrub threads do not load
+ * random bytes and child processes, which would take a third of the CPU time of a thread's start.
  */
 import type { InstancePorts } from './model/ports.ts';
 

@@ -1,6 +1,5 @@
 /**
- * The ports of a real process: Node's clocks, timers and random bytes, as they are where that will do. The only place of the
- * engine that uses them.
+ * The ports of a real process: Node's clocks, timers and random bytes. Nothing else in the engine uses these directly.
  */
 import { randomBytes } from 'node:crypto';
 import type { InstancePorts, Timer } from './model/ports.ts';

@@ -113,7 +113,7 @@ describe('a browse', () => {
     await Promise.all([instance.dropQueue('orders'), instance.unsubscribe('news', 'one'), ...ends]);
   });
 
-  it('refuses an unknown page mark', async () => {
+  it('refuses an end of a page that it never returned', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });
     for (const after of ['delayed.x.1', 'delayed.1', 'held.1.1', '1.1.1', '']) {

@@ -91,7 +91,7 @@ export const limits = {
   traceEveryMin: 64,
   traceEveryMax: 2 ** 20,
   /** Messages that are traced because a user asked, per log and in total: each run of messages is compared with all of them. */
-  tracesAskedMax: 1_024,
+  tracesRequestedMax: 1_024,
   /** How many of a queue's next messages a user can have traced. */
   tracesPendingMax: 100,
   /** Milliseconds between two samples of who holds what others wait for. A sample compares the states of all sessions. */

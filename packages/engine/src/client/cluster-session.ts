@@ -19,7 +19,12 @@ import type {
 import type { SqlParameters } from '../api/sql.ts';
 import type { InstanceId } from '../model/ids.ts';
 import type { Clock, Ports } from '../model/ports.ts';
-import { LazyCommitResult, SessionGuard, validateIdempotencyKey } from '../model/session-calls.ts';
+import {
+  LazyCommitResult,
+  refusedInBranch,
+  SessionGuard,
+  validateIdempotencyKey,
+} from '../model/session-calls.ts';
 import { ClusterBranches } from './cluster-branches.ts';
 import { splitReceipts, withInstancePrefix } from './cluster-receipts.ts';
 import type { RemoteSession } from './remote-session.ts';
@@ -91,12 +96,8 @@ export class ClusterSession implements Session {
     });
   }
 
-  /** A branch of a distributed transaction ends by the calls of its transaction manager. */
   #assertNotInBranch(call: string): void {
-    if (this.#branches?.isActive !== true) return;
-    throw new QueueError('XAER_PROTO', {
-      message: `The session works in a branch, which its transaction manager ends: ${call} is refused`,
-    });
+    if (this.#branches?.isActive === true) throw refusedInBranch(call);
   }
 
   enqueue(queue: string, message: NewMessage): void {

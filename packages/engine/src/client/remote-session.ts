@@ -21,6 +21,7 @@ import {
   contentOfStreamed,
   LazyCommitResult,
   recordBytes,
+  refusedInBranch,
   SessionGuard,
   validateHoldMs,
   validateIdempotencyKey,
@@ -140,12 +141,8 @@ export class RemoteSession implements ClientSession {
     };
   }
 
-  /** A branch of a distributed transaction ends by the calls of its transaction manager. */
   #assertNotInBranch(call: string): void {
-    if (this.#branches?.isActive !== true) return;
-    throw new QueueError('XAER_PROTO', {
-      message: `The session works in a branch, which its transaction manager ends: ${call} is refused`,
-    });
+    if (this.#branches?.isActive === true) throw refusedInBranch(call);
   }
 
   enqueue(queue: string, message: NewMessage): void {

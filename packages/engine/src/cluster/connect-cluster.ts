@@ -358,7 +358,7 @@ function sumOfField<K extends string>(infos: readonly Record<K, number>[], key: 
   return infos.reduce((sum, info) => sum + info[key], 0);
 }
 
-/** The end of a page: `<instance>/<page mark of the instance>`. */
+/** The end of a page: `<instance>/<the instance's own end of the page>`. */
 function encodePageMark(instance: InstanceId, after: string): string {
   return `${instance}/${after}`;
 }
@@ -366,5 +366,7 @@ function encodePageMark(instance: InstanceId, after: string): string {
 function decodePageMark(mark: string): { instance: InstanceId; after: string } {
   const [, instance, after] = /^(\d{1,2})\/(.*)$/.exec(mark) ?? [];
   if (instance !== undefined && after !== undefined) return { instance: Number(instance), after };
-  throw new QueueError('OPTIONS_INVALID', { message: '`after` is not a page mark of this queue' });
+  throw new QueueError('OPTIONS_INVALID', {
+    message: '`after` must be the `next` of an earlier page of this queue',
+  });
 }

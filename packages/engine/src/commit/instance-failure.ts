@@ -5,7 +5,8 @@ import { InvariantViolation } from '../model/invariant.ts';
 /** The error that ends the instance after an exception that nothing handles. */
 export function stopReason(error: unknown): QueueError {
   if (error instanceof InvariantViolation) return error;
-  return new QueueError('INSTANCE_FAILED', { cause: error });
+  const message = `The instance stopped after an unexpected error: ${String(error)}`;
+  return new QueueError('INSTANCE_FAILED', { message, cause: error });
 }
 
 /** The error with which every later call rejects after this failure. */

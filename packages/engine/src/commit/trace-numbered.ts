@@ -39,7 +39,7 @@ function traceEnqueued(
 ): void {
   if (trace.queue.pending > 0) {
     trace.queue.pending -= 1;
-    trace.ask(seq);
+    trace.request(seq);
   }
   const { clock } = trace.queue.ring;
   const agoMs = Math.max(0, clock.epochMs() - enqueuedAtMs);

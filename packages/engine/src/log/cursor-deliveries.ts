@@ -261,7 +261,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     return countBetween(this.#returned, 0, seq);
   }
 
-  /** Unsettled runs of a nonpersistent log that are not paused; none of a persistent log. */
+  /** Unsettled runs of a nonpersistent log, paused ones included; none of a persistent log. */
   get memoryOnly(): Run[] {
     return this.#log.persistent ? [] : [...this.#heldMemoryOnly, ...this.#returned];
   }

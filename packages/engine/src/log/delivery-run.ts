@@ -3,7 +3,7 @@
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
 import type { HoldNumber, Seq } from '../model/ids.ts';
 import type { MessageState } from '../model/message-life.ts';
-import { recordEnd } from '../model/message-record.ts';
+import { bufferOf, recordEnd } from '../model/message-record.ts';
 import type { CachedRun } from './message-cache.ts';
 
 /**
@@ -56,7 +56,7 @@ export function* singleDeliveries<Run extends DeliveryRun>(delivery: Run): Gener
 
 /** An evacuated message that the file holds. */
 export function recoveredDelivery({ seq, attempts, record }: EvacuatedRow, state: MessageState): DeliveryRun {
-  const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
+  const buffer = bufferOf(record);
   const extent = { firstSeq: seq, count: 1, start: 0, end: buffer.length };
   const run = { ...extent, buffer, fromDisk: true, retainCount: 0 };
   return { ...extent, run, deliveryCount: attempts, holdNumber: 0, state };

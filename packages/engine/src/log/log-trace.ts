@@ -11,7 +11,7 @@ import type { GroupNumber, LogId, QueueId, Seq, SessionNumber, SubscriberId } fr
 import { readName } from '../model/inspect-record.ts';
 import { delayedLogId, originalLogId, owningInstance } from '../model/log-id.ts';
 import type { MessageCommand } from '../model/message-life.ts';
-import { readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
+import { bufferOf, readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
 import type { LogPartitions } from '../model/partitions.ts';
 import { eventOfCommand, type MessageName } from '../model/trace-events.ts';
 import type { TraceDetails, TraceRing } from '../model/trace-ring.ts';
@@ -155,10 +155,10 @@ export class LogTrace {
   }
 
   /** Traces a message at a user's request. */
-  ask(seq: Seq): void {
+  request(seq: Seq): void {
     const name = this.#nameOf(seq) ?? { logId: this.#log.id, seq };
     this.#setName(seq, name);
-    this.queue.ring.ask(this.#log.queueId, name);
+    this.queue.ring.request(this.#log.queueId, name);
   }
 
   /** Records that a delayed message was stored. It is in no log before it is due. */
@@ -171,7 +171,7 @@ export class LogTrace {
     const name = { logId: delayedLogId(id), seq: delayedId };
     if (this.queue.pending > 0) {
       this.queue.pending -= 1;
-      ring.ask(queueId, name);
+      ring.request(queueId, name);
     }
     if (!ring.traces(queueId, name)) return;
     const { clock } = ring;
@@ -203,7 +203,7 @@ export class LogTrace {
   #setName(seq: Seq, name: MessageName | undefined): void {
     this.#named.set(seq, name);
     for (const oldest of this.#named.keys()) {
-      if (this.#named.size <= limits.tracesAskedMax) break;
+      if (this.#named.size <= limits.tracesRequestedMax) break;
       this.#named.delete(oldest);
     }
     this.namedCount = this.#named.size;
@@ -217,8 +217,4 @@ export class LogTrace {
   #isChosen(seq: Seq): boolean {
     return this.#traceEvery > 0 && seq % this.#traceEvery === 0;
   }
-}
-
-function bufferOf(record: Uint8Array): Buffer {
-  return Buffer.from(record.buffer, record.byteOffset, record.byteLength);
 }

@@ -1,5 +1,5 @@
 import type { LogId, QueueId, Seq } from './ids.ts';
-import { readRecord } from './message-record.ts';
+import { bufferOf, readRecord } from './message-record.ts';
 
 /** Delayed messages as they are stored until they are due. */
 export interface DelayedRow {
@@ -14,10 +14,8 @@ export interface DelayedRow {
 }
 
 /** When the message was enqueued, by the clock of its due time. */
-export function delayedSinceMs({ dueAtMs, record }: DelayedRow): number {
-  const { buffer, byteOffset, byteLength } = record;
-  return dueAtMs - (readRecord(Buffer.from(buffer, byteOffset, byteLength), 0).delayMs ?? 0);
-}
+export const delayedSinceMs = ({ dueAtMs, record }: DelayedRow): number =>
+  dueAtMs - (readRecord(bufferOf(record), 0).delayMs ?? 0);
 
 /** The primary key: messages are ordered by due time. */
 export type DelayedKey = Pick<DelayedRow, 'dueAtMs' | 'delayedId'>;

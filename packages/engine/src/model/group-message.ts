@@ -137,7 +137,7 @@ export interface GroupResult {
   failure: StorageFailure | null;
   /** Partitions too damaged to be truncated. */
   unusablePartitions: PartitionId[];
-  /** One for each of the group's `sql`; empty if the group failed. */
+  /** One for each of the group's `sqlTransactions`; empty if the group failed. */
   sqlOutcomes: SqlOutcome[];
   /** Time spent on assigning, making and truncating partitions, and from there to the end of the sync. */
   maintenanceMs: number;

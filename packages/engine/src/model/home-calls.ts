@@ -46,7 +46,8 @@ export interface ShippedWork {
   instance: InstanceId;
   runs: {
     queueId: QueueId;
-    count: number /** Records, one after the other, in base64. */;
+    count: number;
+    /** One after the other, in base64. */
     records: string;
   }[];
   /** Statements of the application, to be run at the prepare; shipped only to the instance that has the application's tables. */

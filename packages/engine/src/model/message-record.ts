@@ -380,3 +380,8 @@ export abstract class RecordMessage implements Message {
     return { id, ...content, payloadBytes, streamed, deliveryCount, receipt };
   }
 }
+
+/** The same bytes, not copied. */
+export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

@@ -28,50 +28,42 @@ export class PayloadReferences {
   /** Number of messages that refer to each payload. */
   readonly #referenceCounts = new Map<PayloadId, number>();
   #size = 0;
-  #bytes = 0;
 
   /** Messages with a payload in chunks. */
   get size(): number {
     return this.#size;
   }
 
-  /** Total size of all payloads, each counted once. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   isReferenced(payload: PayloadId): boolean {
     return this.#referenceCounts.has(payload);
   }
 
-  add(use: PayloadReference): void {
-    const log = this.#logFor(use);
-    if (log.bySeq.has(use.seq)) throw new RangeError(`message ${use.shard}.${use.seq} has a payload already`);
-    log.bySeq.set(use.seq, use);
-    log.seqs.splice(lowerBound(log.seqs, use.seq), 0, use.seq);
-    const users = this.#referenceCounts.get(use.payloadId) ?? 0;
-    this.#referenceCounts.set(use.payloadId, users + 1);
+  add(reference: PayloadReference): void {
+    const { shard, seq, payloadId } = reference;
+    const log = this.#logFor(reference);
+    if (log.bySeq.has(seq)) throw new RangeError(`message ${shard}.${seq} has a payload already`);
+    log.bySeq.set(seq, reference);
+    log.seqs.splice(lowerBound(log.seqs, seq), 0, seq);
+    this.#referenceCounts.set(payloadId, (this.#referenceCounts.get(payloadId) ?? 0) + 1);
     this.#size += 1;
-    if (users === 0) this.#bytes += use.bytes;
   }
 
   /** Returns whether another message still has the payload. */
   remove({ queueId, shard, seq }: Pick<PayloadReference, 'queueId' | 'shard' | 'seq'>): boolean {
     const log = this.#logs.get(logKey(queueId, shard));
-    const use = log?.bySeq.get(seq);
-    if (log === undefined || use === undefined)
+    const reference = log?.bySeq.get(seq);
+    if (log === undefined || reference === undefined)
       throw new RangeError(`message ${shard}.${seq} has no payload`);
     log.bySeq.delete(seq);
     log.seqs.splice(lowerBound(log.seqs, seq), 1);
     if (log.seqs.length === 0) this.#logs.delete(logKey(queueId, shard));
     this.#size -= 1;
-    const left = this.#referenceCounts.get(use.payloadId)! - 1;
+    const left = this.#referenceCounts.get(reference.payloadId)! - 1;
     if (left > 0) {
-      this.#referenceCounts.set(use.payloadId, left);
+      this.#referenceCounts.set(reference.payloadId, left);
       return true;
     }
-    this.#referenceCounts.delete(use.payloadId);
-    this.#bytes -= use.bytes;
+    this.#referenceCounts.delete(reference.payloadId);
     return false;
   }
 

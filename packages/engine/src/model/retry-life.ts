@@ -9,6 +9,7 @@
  *     returned   ready to be delivered again; where the attempts are used up, the dispatcher moves them instead
  *     moved      consumed here, and enqueued in the exception queue
  */
+import { limits } from '../api/limits.ts';
 import type { ViolationListener } from './invariant.ts';
 import { TransitionTable } from './transition-table.ts';
 
@@ -53,12 +54,9 @@ export class Retry<Queue, Delivery> {
   }
 }
 
-/** The longest retry delay: it doubles with each attempt up to here. */
-const retryDelayMsMax = 60 * 60_000;
-
-/** The delay after `attempts` attempts (at least 1), milliseconds. */
+/** The delay after `attempts` attempts (at least 1), milliseconds: it doubles with each, up to the longest that is allowed. */
 export function retryDelayAfter(attempts: number, retryDelayMs: number): number {
-  return Math.min(retryDelayMs * 2 ** (attempts - 1), retryDelayMsMax);
+  return Math.min(retryDelayMs * 2 ** (attempts - 1), limits.retryDelayMsMax);
 }
 
 /** Whether a message that was delivered so often must not be delivered again. `attemptsMax` null: no limit. */

@@ -257,8 +257,8 @@ function assertRecipients(recipients: unknown): void {
 
 /** A string that UTF-8 can store: a lone surrogate would come back as U+FFFD. */
 function assertText(field: keyof NewMessage, what: string, text: unknown): asserts text is string {
-  if (typeof text !== 'string') throw invalid(field, `${what} is no string`);
-  if (!text.isWellFormed()) throw invalid(field, `${what} contains a lone surrogate, which is no character`);
+  if (typeof text !== 'string') throw invalid(field, `${what} must be a string`);
+  if (!text.isWellFormed()) throw invalid(field, `${what} must not contain a lone surrogate`);
 }
 
 function invalid(
@@ -323,7 +323,8 @@ export function validateHoldMs(holdMs: number): number {
   return holdMs;
 }
 
-function validateRange(option: string, value: number, least: number, most: number): void {
+/** A whole number. Throws `OPTIONS_INVALID`. */
+export function validateRange(option: string, value: number, least: number, most: number): void {
   if (Number.isInteger(value) && value >= least && value <= most) return;
   throw new QueueError('OPTIONS_INVALID', {
     message: `${option} must be a whole number from ${least} to ${most}, not ${value}`,
@@ -376,3 +377,9 @@ export class LazyCommitResult implements CommitResult {
     return this.#ids;
   }
 }
+
+/** A branch of a distributed transaction ends by the calls of its transaction manager. */
+export const refusedInBranch = (call: string): QueueError =>
+  new QueueError('XAER_PROTO', {
+    message: `The session works in a branch, which its transaction manager ends: ${call} is refused`,
+  });

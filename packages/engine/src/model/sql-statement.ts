@@ -38,7 +38,7 @@ export function keywordOf(sql: string): StatementKeyword {
   const keyword = first.word as StatementKeyword;
   if ((rowKeywords as readonly string[]).includes(keyword)) return keyword;
   if (!changesSchema(keyword)) {
-    throw sqlRefused(first.word === '' ? 'It begins with no keyword' : `${first.word} may not be used here`);
+    throw sqlRefused(first.word === '' ? 'it begins with no keyword' : `${first.word} may not be used here`);
   }
   const { word } = nextWord(first.rest);
   if (keyword === 'ALTER' || schemaObjects.includes(word)) return keyword;
@@ -77,7 +77,7 @@ export function validateStatement(
     });
   }
   if (!sql.isWellFormed())
-    throw new QueueError('SQL_INVALID', { message: 'A statement has no lone surrogate' });
+    throw new QueueError('SQL_INVALID', { message: 'A statement must not contain a lone surrogate' });
   keywordOf(sql);
   const count = Object.keys(parameters).length;
   if (count > limits.sqlParametersMax) {

@@ -71,7 +71,7 @@ export class TraceRing {
   #doubles: Float64Array | undefined;
   #words: Uint32Array | undefined;
   /** Ids of messages whose trace was requested, the oldest first: `<queue>/<log>.<seq>`. */
-  readonly #asked = new Set<string>();
+  readonly #requested = new Set<string>();
 
   constructor({ instance, clock, traceEvery, eventsMax = limits.messageEventsMax }: TraceRingOptions) {
     this.instance = instance;
@@ -85,19 +85,19 @@ export class TraceRing {
     return Math.max(0, this.recorded - this.eventsMax);
   }
 
-  /** Traces this message from now on, in any log of this instance. Past `tracesAskedMax` the oldest request is forgotten. */
-  ask(queue: QueueId, { logId, seq }: MessageName): void {
-    this.#asked.add(`${queue}/${logId}.${seq}`);
-    for (const oldest of this.#asked) {
-      if (this.#asked.size <= limits.tracesAskedMax) break;
-      this.#asked.delete(oldest);
+  /** Traces this message from now on, in any log of this instance. Past `tracesRequestedMax` the oldest request is forgotten. */
+  request(queue: QueueId, { logId, seq }: MessageName): void {
+    this.#requested.add(`${queue}/${logId}.${seq}`);
+    for (const oldest of this.#requested) {
+      if (this.#requested.size <= limits.tracesRequestedMax) break;
+      this.#requested.delete(oldest);
     }
   }
 
   /** Whether a message is traced, by the id that it keeps. */
   traces(queue: QueueId, { logId, seq }: MessageName): boolean {
     if (this.traceEvery > 0 && seq % this.traceEvery === 0) return true;
-    return this.#asked.size > 0 && this.#asked.has(`${queue}/${logId}.${seq}`);
+    return this.#requested.size > 0 && this.#requested.has(`${queue}/${logId}.${seq}`);
   }
 
   push(

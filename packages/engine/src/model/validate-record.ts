@@ -29,5 +29,5 @@ function validateFields(source: Buffer, start: number, length: number): void {
 }
 
 function invalidRecordError(): QueueError {
-  return new QueueError('PROTOCOL_INVALID', { message: 'A message does not have the form of one' });
+  return new QueueError('PROTOCOL_INVALID', { message: 'A message of the request is malformed' });
 }

@@ -235,11 +235,11 @@ export class HolderSlot<T> {
 
   /** Ends the hold of the former holder. Undefined: nothing is held from now on. */
   setHolder(holder: T | undefined): void {
-    if (this.#book.sampler !== undefined) this.#tell(this.#book.sampler, holder);
+    if (this.#book.sampler !== undefined) this.#notify(this.#book.sampler, holder);
     this.#holder = holder;
   }
 
-  #tell(sampler: HolderSampler, next: T | undefined): void {
+  #notify(sampler: HolderSampler, next: T | undefined): void {
     const nowMs = this.#book.clock.monotonicMs();
     if (nowMs >= sampler.dueAtMs) sampler.sample(nowMs);
     if (this.#holder !== undefined && this.#sinceMs !== undefined)
@@ -382,13 +382,13 @@ export class RecordedTime implements SessionTime {
     if (this.#isMarked) totals.markedMs[before]! += ms;
     if (before >= firstWait) totals.count(before, ms);
     else if (before === onCpu && this.#book.running === this) this.#book.running = undefined;
-    if (this.#observer !== undefined) this.#tell(before, nowMs);
+    if (this.#observer !== undefined) this.#notify(before, nowMs);
     this.#state = state;
     this.#sinceMs = nowMs;
     totals.makeRoomFor(state);
   }
 
-  #tell(state: number, nowMs: number): void {
+  #notify(state: number, nowMs: number): void {
     const name = nameOf(state);
     if (name !== undefined) this.#observer!(name, this.#sinceMs, nowMs);
   }

@@ -14,6 +14,7 @@ import type { EvacuatedRow } from '../model/evacuated-message.ts';
 import type { IdempotencyKeyRow } from '../model/idempotency-key.ts';
 import type { LogId, PartitionId, QueueId, Seq } from '../model/ids.ts';
 import { ignoreViolation } from '../model/invariant.ts';
+import { bufferOf } from '../model/message-record.ts';
 import type { Partition } from '../model/partitions.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { FileReader, ReadBlock } from '../model/read-request.ts';
@@ -196,7 +197,7 @@ function runsBeforeMissing(
 }
 
 function toRun({ firstSeq, count, body }: ReadBlock): CachedRun {
-  const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const buffer = bufferOf(body);
   return { firstSeq, count, buffer, start: 0, end: buffer.byteLength, fromDisk: true, retainCount: 0 };
 }
 

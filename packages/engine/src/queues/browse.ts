@@ -12,7 +12,7 @@ import type { CorrelationKey } from '../model/correlation-key.ts';
 import type { DelayClock } from '../model/delay-clock.ts';
 import type { DelayedKey } from '../model/delayed-message.ts';
 import type { LogId, Seq } from '../model/ids.ts';
-import { readId, recordEnd } from '../model/message-record.ts';
+import { bufferOf, readId, recordEnd } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { ReadChunk } from '../payloads/payload-stream.ts';
 import type { BacklogReader } from './backlog-reader.ts';
@@ -263,14 +263,12 @@ function parsePageMark(after: string | undefined): { logId: LogId; seq: Seq; del
   if (after === undefined) return { logId: 0, seq: 0 };
   const [, isDelayed, first, second] = /^(delayed\.)?(\d{1,15})\.(\d{1,15})$/.exec(after) ?? [];
   if (first === undefined) {
-    throw new QueueError('OPTIONS_INVALID', { message: '`after` is not a page mark of this queue' });
+    throw new QueueError('OPTIONS_INVALID', {
+      message: '`after` must be the `next` of an earlier page of this queue',
+    });
   }
   const [a, b] = [Number(first), Number(second)];
   return isDelayed === undefined
     ? { logId: a, seq: b }
     : { logId: 0, seq: 0, delayed: { dueAtMs: a, delayedId: b } };
-}
-
-function bufferOf(record: Uint8Array): Buffer {
-  return Buffer.from(record.buffer, record.byteOffset, record.byteLength);
 }

@@ -163,10 +163,10 @@ export class DelayedMessages {
         const run = runs.get(log) ?? newStagedRun(log);
         runs.set(log, run);
         log.trace?.due(delayedId);
-        const use = payloads.references.find(queueId, delayedLogId(shard), delayedId);
-        if (use !== undefined) {
-          staged.removeFromMessage(use);
-          staged.addForNextMessage(run, use);
+        const reference = payloads.references.find(queueId, delayedLogId(shard), delayedId);
+        if (reference !== undefined) {
+          staged.removeFromMessage(reference);
+          staged.addForNextMessage(run, reference);
         }
         stageRecord(slab, run, record);
       }

@@ -9,6 +9,7 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { type IdRun, idRunsBytes, readIdRuns, writeIdRuns } from '../model/id-runs.ts';
 import type { IdempotencyKeyRow } from '../model/idempotency-key.ts';
+import { bufferOf } from '../model/message-record.ts';
 import { LazyCommitResult } from '../model/session-calls.ts';
 import type { TableWrite } from '../model/table-write.ts';
 
@@ -69,11 +70,8 @@ export class IdempotencyKeys {
     const row = await this.#options.read(key);
     if (row === undefined || this.#options.nowMs() - row.committedAtMs >= limits.idempotencyRetentionMs)
       return undefined;
-    const { buffer, byteOffset, byteLength } = row.idRuns;
-    return {
-      fingerprint: row.fingerprint,
-      idRuns: readIdRuns(Buffer.from(buffer, byteOffset, byteLength), 0, byteLength),
-    };
+    const { fingerprint, idRuns } = row;
+    return { fingerprint, idRuns: readIdRuns(bufferOf(idRuns), 0, idRuns.byteLength) };
   }
 
   /** The row to write with the transaction. */

@@ -94,7 +94,7 @@ export class Retries {
     }
   }
 
-  #tell(change: RetryChange, { queue, deliveries }: DeliveryRetry): void {
+  #notify(change: RetryChange, { queue, deliveries }: DeliveryRetry): void {
     for (const listener of this.listeners) listener(change, queue.row, deliveries);
   }
 
@@ -115,13 +115,13 @@ export class Retries {
     const { clock, timers } = this.#options.ports;
     const untilMs = clock.epochMs() + ms;
     for (const delivery of deliveries) delivery.cursor.deliveries.pause(delivery, untilMs);
-    if (command === 'delay') this.#tell('withheld', retry);
+    if (command === 'delay') this.#notify('withheld', retry);
     const timer = timers.after(ms, () => {
       this.#timers.delete(timer);
       for (const delivery of deliveries) delivery.cursor.deliveries.resume(delivery);
       this.#return(retry, 'resume');
       this.#options.onReady(queue);
-      this.#tell('returned', retry);
+      this.#notify('returned', retry);
     });
     this.#timers.add(timer);
   }
@@ -129,7 +129,7 @@ export class Retries {
   /** The messages stay held until the commit that moves them. */
   #moveToExceptionQueue(retry: DeliveryRetry): void {
     this.#apply(retry, 'move');
-    this.#tell('withheld', retry);
+    this.#notify('withheld', retry);
     const { queue, deliveries } = retry;
     const { groupCommit, slab, payloads, exceptionQueueOf } = this.#options;
     const target = exceptionQueueOf(queue.row);
@@ -166,7 +166,7 @@ export class Retries {
       .then(
         () => {
           this.#apply(retry, 'finishMove');
-          this.#tell('moved', retry);
+          this.#notify('moved', retry);
         },
         () => this.#pause(retry, 'failMove', moveRetryMs),
       )

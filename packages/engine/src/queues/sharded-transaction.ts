@@ -121,10 +121,6 @@ export class ShardedTransaction implements QueueTransaction {
     return this.#statements;
   }
 
-  get time(): RecordedTime | undefined {
-    return this.#staged.time;
-  }
-
   enqueue(queue: QueueRow, message: RecordContent): void {
     const bytesNeeded = recordBytes(message);
     this.#assertWithinLimits(1, bytesNeeded);

@@ -9,6 +9,7 @@ import type { SqlValue } from '../api/sql.ts';
 import type { StagedTransaction } from '../commit/staged-transaction.ts';
 import type { QueueId } from '../model/ids.ts';
 import {
+  bufferOf,
   type ChunkedPayload,
   chunkedPayloadStart,
   hasDueAt,
@@ -99,8 +100,4 @@ function addValue(hash: Hash, name: string, value: SqlValue): void {
     hash.update(`bytes ${value.byteLength}\n`);
     hash.update(value);
   } else addText(hash, typeof value, String(value));
-}
-
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -2,7 +2,7 @@
 
 import type { Delivery } from '../log/delivery.ts';
 import type { QueueId } from '../model/ids.ts';
-import { readRecord } from '../model/message-record.ts';
+import { bufferOf, readRecord } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { RetryChange } from '../queues/retries.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
@@ -45,9 +45,9 @@ export function followTopic(
       if (subscriber !== undefined) listener({ kind, subscriber, messages: count });
     }
   };
-  const onDue = (topic: QueueId, { buffer, byteOffset, byteLength }: Uint8Array) => {
+  const onDue = (topic: QueueId, record: Uint8Array) => {
     if (topic !== queueId) return;
-    const { recipients = null } = readRecord(Buffer.from(buffer, byteOffset, byteLength), 0);
+    const { recipients = null } = readRecord(bufferOf(record), 0);
     listener({ kind: 'due', recipients });
   };
   sharded.retries.listeners.add(onRetry);

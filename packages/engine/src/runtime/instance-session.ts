@@ -12,6 +12,7 @@ import type { RecordRun } from '../model/message-record.ts';
 import type { ServiceStateRow } from '../model/service-rows.ts';
 import {
   LazyCommitResult,
+  refusedInBranch,
   SessionGuard,
   type ValidatedDequeueOptions,
   validateDequeueOptions,
@@ -109,12 +110,8 @@ export class InstanceSession implements Session {
     return { session: this.#sessionNumber, transaction, acknowledged: this.#detachTransaction() };
   }
 
-  /** A branch of a distributed transaction ends by the calls of its transaction manager. */
   #assertNotInBranch(call: string): void {
-    if (this.#branchTransaction === undefined) return;
-    throw new QueueError('XAER_PROTO', {
-      message: `The session works in a branch, which its transaction manager ends: ${call} is refused`,
-    });
+    if (this.#branchTransaction !== undefined) throw refusedInBranch(call);
   }
 
   enqueue(queue: string, message: NewMessage): void {

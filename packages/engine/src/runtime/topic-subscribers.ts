@@ -4,6 +4,7 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
 import type { InstanceId, SubscriberId } from '../model/ids.ts';
+import { pause } from '../model/pause.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { subscriberNameFault } from '../model/subscriber-name.ts';
@@ -95,7 +96,7 @@ export class TopicSubscribers {
       if (instances.length === 0) return;
       if (clock.monotonicMs() > untilMs)
         throw new QueueError('SUBSCRIBER_PENDING', { details: { instances } });
-      await new Promise<void>((resume) => timers.deadline(awaitPollMs, resume));
+      await pause(timers, awaitPollMs);
     }
   }
 }

@@ -21,9 +21,9 @@ import type {
 import type { Ports, Timer } from '../model/ports.ts';
 import type { ServiceTenureRow } from '../model/service-rows.ts';
 import { toJsonText } from '../model/validate-services.ts';
+import { within } from '../model/within.ts';
 import { CallQueue } from './call-queue.ts';
 import type { ServiceInstance, ServiceState } from './service-instance.ts';
-import { within } from './within.ts';
 
 export interface HostedServiceOptions {
   spec: ServiceSpec;

@@ -1,5 +1,6 @@
 /** How a process reaches the elected writer of the folder: over a socket, or directly because it was elected itself. */
 import { connect, type Socket } from 'node:net';
+import { pause } from '../model/pause.ts';
 import type { Ports } from '../model/ports.ts';
 import { socketPath } from '../storage/socket-path.ts';
 import { tryFolderLock } from '../storage/sqlite/folder-lock.ts';
@@ -55,7 +56,7 @@ export async function openGroupLink(options: GroupLinkOptions): Promise<GroupLin
         throw error;
       }
     }
-    await new Promise<void>((resume) => ports.timers.deadline(retryMs, resume));
+    await pause(ports.timers, retryMs);
   }
   return undefined;
 }

@@ -14,6 +14,7 @@ import { registerWaitEvent } from '../api/waits.ts';
 import { commitWriteMs, logFileSync, logWriteMs, logWrites } from '../model/commit-waits.ts';
 import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId, TransactionNumber } from '../model/ids.ts';
+import { pause } from '../model/pause.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
@@ -154,7 +155,7 @@ export class GroupedWrites implements UnshardedWrites {
         return await lock.run('commit', () => work(opened));
       } catch (error) {
         if (!UnshardedFile.isBusy(error) || this.#closed) throw error;
-        await new Promise<void>((resume) => ports.timers.deadline(busyRetryMs, resume));
+        await pause(ports.timers, busyRetryMs);
       }
     }
   }

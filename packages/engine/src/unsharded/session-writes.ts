@@ -2,6 +2,7 @@
 import { commitWriteMs, logFileSync, logWriteMs, logWrites } from '../model/commit-waits.ts';
 import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId } from '../model/ids.ts';
+import { pause } from '../model/pause.ts';
 import type { Ports } from '../model/ports.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
 import {
@@ -53,7 +54,7 @@ export class SessionWrites implements UnshardedWrites {
         if (!UnshardedFile.isBusy(error) || this.#closed) throw error;
         const startedAt = ports.clock.monotonicMs();
         time?.begin(writeLock);
-        await new Promise<void>((resume) => ports.timers.deadline(busyRetryMs, resume));
+        await pause(ports.timers, busyRetryMs);
         if (time === undefined) waits.record(writeLock, ports.clock.monotonicMs() - startedAt);
       }
     }

@@ -96,6 +96,8 @@ function readMark(after: string | undefined): BrowseMark {
   if (after === undefined) return { rank: 0, id: 0 };
   const [, rank = '0', id] = /^(?:(\d)\.)?(\d{1,16})$/.exec(after) ?? [];
   if (id === undefined || !Number.isSafeInteger(Number(id)))
-    throw new QueueError('OPTIONS_INVALID', { message: '`after` is not a page mark of this queue' });
+    throw new QueueError('OPTIONS_INVALID', {
+      message: '`after` must be the `next` of an earlier page of this queue',
+    });
   return { rank: Number(rank), id: Number(id) };
 }

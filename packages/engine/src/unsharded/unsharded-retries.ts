@@ -94,7 +94,7 @@ export class UnshardedRetries {
     }
   }
 
-  #tell(change: RetryChange, { queue: topic, deliveries }: TopicRetry): void {
+  #notify(change: RetryChange, { queue: topic, deliveries }: TopicRetry): void {
     for (const delivery of deliveries)
       for (const listener of this.listeners)
         listener(change, topic, this.#attempts.get(delivery)!.subscriber);
@@ -107,11 +107,11 @@ export class UnshardedRetries {
 
   #pause(retry: TopicRetry, command: 'delay' | 'failMove', ms: number): void {
     this.#apply(retry, command);
-    if (command === 'delay') this.#tell('withheld', retry);
+    if (command === 'delay') this.#notify('withheld', retry);
     const timer = this.#options.timers.after(ms, () => {
       this.#timers.delete(timer);
       this.#apply(retry, 'resume');
-      void this.#options.release(retry.deliveries).then(() => this.#tell('returned', retry));
+      void this.#options.release(retry.deliveries).then(() => this.#notify('returned', retry));
     });
     this.#timers.add(timer);
   }
@@ -119,7 +119,7 @@ export class UnshardedRetries {
   /** The messages stay held until the commit that moves them. One that fails is tried again once a claim meets them. */
   #moveToExceptionQueue(retry: TopicRetry): void {
     this.#apply(retry, 'move');
-    this.#tell('withheld', retry);
+    this.#notify('withheld', retry);
     const { queue: topic, deliveries } = retry;
     const attempts = deliveries.map((delivery) => this.#attempts.get(delivery)!);
     const enqueued = attempts.map((attempt) => ({
@@ -132,7 +132,7 @@ export class UnshardedRetries {
       .then(
         () => {
           this.#apply(retry, 'finishMove');
-          this.#tell('moved', retry);
+          this.#notify('moved', retry);
         },
         () => this.#pause(retry, 'failMove', moveRetryMs),
       )

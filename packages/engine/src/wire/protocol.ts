@@ -130,10 +130,17 @@ export function protocolError(sentence: string): QueueError {
 }
 
 export function errorToJson(error: unknown): string {
-  const known = error instanceof QueueError ? error : new QueueError('INSTANCE_FAILED', { cause: error });
+  const known = error instanceof QueueError ? error : callFailed(error);
   const { code, message, details } = known;
   return JSON.stringify({ code, message, details });
 }
+
+/** Of an exception that nothing expects: the instance goes on, and the client shall see what it was. */
+const callFailed = (error: unknown) =>
+  new QueueError('INSTANCE_FAILED', {
+    message: `The call failed unexpectedly: ${String(error)}`,
+    cause: error,
+  });
 
 export function errorFromJson(json: string): QueueError {
   const { code, message, details } = JSON.parse(json) as {

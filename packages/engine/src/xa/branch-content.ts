@@ -11,6 +11,7 @@ import type { MessageLog } from '../log/message-log.ts';
 import { mergeRanges, type SeqRange } from '../model/consumption.ts';
 import type { DelayedRow } from '../model/delayed-message.ts';
 import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
+import { bufferOf } from '../model/message-record.ts';
 import type { PreparableContent } from '../queues/transaction-content.ts';
 
 interface Header {
@@ -85,7 +86,7 @@ export interface StagedContent {
 
 /** Stages the content for a commit. Messages for a queue that was dropped are left out: its drop would have deleted them. */
 export function stageBranch(stored: Uint8Array, findLog: FindLog): StagedContent {
-  const content = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  const content = bufferOf(stored);
   let offset = 4 + content.readUInt32LE();
   const header = JSON.parse(content.toString('utf8', 4, offset)) as Header;
   const runs: StagedRun[] = [];

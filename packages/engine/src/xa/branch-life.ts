@@ -29,6 +29,21 @@ export type BranchState =
   | 'activeRollbackOnly'
   | 'rollbackOnly';
 
+/** The states as they stand in an error message, after "its state is". */
+export const branchStateNames: Readonly<Record<BranchState, string>> = {
+  nonexistent: 'unknown',
+  active: 'active',
+  suspended: 'suspended',
+  ended: 'ended',
+  preparing: 'preparing',
+  prepared: 'prepared',
+  committingOnePhase: 'committing in one phase',
+  committing: 'committing',
+  rollingBack: 'rolling back',
+  activeRollbackOnly: 'active, rollback only',
+  rollbackOnly: 'rollback only',
+};
+
 export type BranchCommand =
   | 'start'
   | 'join'

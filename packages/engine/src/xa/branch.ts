@@ -8,7 +8,7 @@ import type { Timer } from '../model/ports.ts';
 import { transactionKey, xidKey } from '../model/xid.ts';
 import type { Acknowledgement } from '../queues/queue-engine.ts';
 import type { ShardedTransaction } from '../queues/sharded-transaction.ts';
-import { type BranchCommand, type BranchState, branchLife } from './branch-life.ts';
+import { type BranchCommand, type BranchState, branchLife, branchStateNames } from './branch-life.ts';
 import type { TightBranch } from './tight/tight-branch.ts';
 
 /** The work of sessions in a branch that is not prepared. */
@@ -92,7 +92,7 @@ export class Branch {
     }
     if (this.rollbackCode !== undefined) throw new QueueError(this.rollbackCode);
     throw new QueueError('XAER_PROTO', {
-      message: `A branch that is ${this.#state} cannot ${command}`,
+      message: `The branch refuses ${command}: its state is ${branchStateNames[this.#state]}`,
       details: { state: this.#state, call: command },
     });
   }

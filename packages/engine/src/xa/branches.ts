@@ -18,6 +18,7 @@ import type { PreparedBranchRow } from '../model/xa-rows.ts';
 import { validateXid, xidKey } from '../model/xid.ts';
 import type { ShardedTransaction } from '../queues/sharded-transaction.ts';
 import { Branch, type BranchWork } from './branch.ts';
+import { branchStateNames } from './branch-life.ts';
 import { BranchWrites, type BranchWritesOptions } from './branch-writes.ts';
 import type { PassedOnCalls } from './passed-on-calls.ts';
 import type { HomeInstances } from './tight/home-instances.ts';
@@ -311,7 +312,9 @@ export class Branches implements XaResource {
 
   async forget(xid: Xid): Promise<void> {
     const { state } = this.find(xid);
-    throw new QueueError('XAER_PROTO', { message: `A branch that is ${state} cannot be forgotten` });
+    throw new QueueError('XAER_PROTO', {
+      message: `The branch refuses forget: its state is ${branchStateNames[state]}`,
+    });
   }
 
   /** The instance closes. Prepared branches stay in its file. */

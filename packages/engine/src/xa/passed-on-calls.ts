@@ -12,9 +12,10 @@ import type { InstanceId } from '../model/ids.ts';
 import type { PassedOnAnswer, PassedOnCall } from '../model/passed-on-call.ts';
 import type { Ports } from '../model/ports.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
+import { within } from '../model/within.ts';
 import { xaError } from '../model/xa-error.ts';
 import { transactionKey, validateXid } from '../model/xid.ts';
-import { answerWithin, recordedAnswer } from './tight/peer-answer.ts';
+import { recordedAnswer } from './tight/peer-answer.ts';
 import type { LockWaiter } from './tight/tight-branch.ts';
 
 export const passedOnCall = registerWaitEvent({
@@ -91,11 +92,9 @@ export class PassedOnCalls {
         `Instance ${this.#options.instance} is not served: it cannot reach instance ${instance}`,
       );
     const { xaCallMsMax: msMax } = limits;
-    return answerWithin(this.#peers.callBranch(instance, call), {
-      timers: this.#options.ports.timers,
-      msMax,
-      late: () =>
-        unreachable(`Instance ${instance}, which has the branch, did not answer within ${msMax} ms`),
-    });
+    const late = () =>
+      unreachable(`Instance ${instance}, which has the branch, did not answer within ${msMax} ms`);
+    const answer = this.#peers.callBranch(instance, call);
+    return within(this.#options.ports.timers, { msMax, late }, () => answer);
   }
 }

@@ -66,7 +66,8 @@ describe('the ring of events', () => {
 
   it('forgets the oldest of the requested messages', () => {
     const { ring } = ringOf(2, 0);
-    for (let seq = 1; seq <= limits.tracesAskedMax + 1; seq += 1) ring.ask(queue, { logId: 100, seq });
+    for (let seq = 1; seq <= limits.tracesRequestedMax + 1; seq += 1)
+      ring.request(queue, { logId: 100, seq });
     expect(ring.traces(queue, { logId: 100, seq: 1 })).toBe(false);
     expect(ring.traces(queue, { logId: 100, seq: 2 })).toBe(true);
     expect(ring.traces(queue + 1, { logId: 100, seq: 2 })).toBe(false);

@@ -13,6 +13,7 @@ import { limits } from '../../api/limits.ts';
 import type { QueueSettingName } from '../../api/queue-settings.ts';
 import { canCancel } from '../../model/conversion.ts';
 import { exceptionQueueName, type NewQueueRow } from '../../model/queue-row.ts';
+import { validateRange } from '../../model/session-calls.ts';
 import { nodePorts } from '../../node-ports.ts';
 import { validateQueueSpec } from '../../runtime/validate-queue-spec.ts';
 import type { ConversionRow } from '../../storage/catalog/conversion-table.ts';
@@ -128,16 +129,9 @@ function assertSameOptions(row: ConversionRow, options: ConvertOptions): Convers
 }
 
 function validateOptions({ cacheBytesMax, drainMsMax }: ConvertOptions): void {
-  assertRange('cacheBytesMax', cacheBytesMax, limits.cacheBytesMin, limits.cacheBytesMax);
-  assertRange('drainMsMax', drainMsMax, 0, limits.drainMsMax);
-}
-
-function assertRange(option: string, value: number | undefined, least: number, most: number): void {
-  if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return;
-  throw new QueueError('OPTIONS_INVALID', {
-    message: `${option} is ${value}; a whole number from ${least} to ${most} is needed`,
-    details: { option, value, least, most },
-  });
+  if (cacheBytesMax !== undefined)
+    validateRange('cacheBytesMax', cacheBytesMax, limits.cacheBytesMin, limits.cacheBytesMax);
+  if (drainMsMax !== undefined) validateRange('drainMsMax', drainMsMax, 0, limits.drainMsMax);
 }
 
 function assertCanCancel({ queue, stage }: ConversionRow): void {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { QueueError } from '../../api/errors.ts';
+import { pause } from '../../model/pause.ts';
 import type { Timers } from '../../model/ports.ts';
 import { makePrivate } from '../private-files.ts';
 import { isBusy, mapSqliteErrors, toQueueError } from './open-sqlite.ts';
@@ -22,7 +23,7 @@ export async function withFolderLock<T>(dir: string, timers: Timers, work: () =>
     }
     if (waitedMs >= lockWaitMsMax)
       throw new QueueError('STORAGE_FAILED', { message: `${join(dir, 'election.db')} stays locked` });
-    await new Promise<void>((resume) => timers.deadline(retryMs, resume));
+    await pause(timers, retryMs);
   }
 }
 

@@ -14,6 +14,7 @@ import { limits } from '../../api/limits.ts';
 import type { XaResource, Xid } from '../../api/xa.ts';
 import type { Epoch, InstanceId } from '../../model/ids.ts';
 import type { Ports, Timer } from '../../model/ports.ts';
+import { within } from '../../model/within.ts';
 import type { Decisions } from './decisions.ts';
 import { DistributedTransaction } from './distributed-transaction.ts';
 import { gtridOf, transactionNameOf } from './transaction-name.ts';
@@ -60,17 +61,12 @@ export class Coordinator implements TransactionCoordinator {
   /** Rejects with `XAER_RMFAIL` if the call takes longer than any participant that lives. */
   #within<T>(call: Promise<T>): Promise<T> {
     const { xaCallMsMax: msMax } = limits;
-    return new Promise((resolve, reject) => {
-      const timer = this.#options.ports.timers.deadline(msMax, () =>
-        reject(
-          new QueueError('XAER_RMFAIL', {
-            message: `A participant did not answer within ${msMax} ms`,
-            details: { msMax },
-          }),
-        ),
-      );
-      call.then(resolve, reject).finally(() => timer.cancel());
-    });
+    const late = () =>
+      new QueueError('XAER_RMFAIL', {
+        message: `A participant did not answer within ${msMax} ms`,
+        details: { msMax },
+      });
+    return within(this.#options.ports.timers, { msMax, late }, () => call);
   }
 
   #scheduleResolve(): void {

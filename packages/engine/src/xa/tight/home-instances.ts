@@ -10,8 +10,9 @@ import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
 import type { InstanceId, LockToken } from '../../model/ids.ts';
 import type { Ports } from '../../model/ports.ts';
 import type { RecordedTime, WaitRecorder } from '../../model/wait-recorder.ts';
+import { within } from '../../model/within.ts';
 import { HomeCaller } from './home-caller.ts';
-import { answerWithin, recordedAnswer } from './peer-answer.ts';
+import { recordedAnswer } from './peer-answer.ts';
 import type { ShippedBranches } from './shipped-branches.ts';
 import { TransactionLocks } from './transaction-locks.ts';
 
@@ -104,11 +105,8 @@ export class HomeInstances {
     if (home === this.instance) return this.#own.call(call);
     if (this.#peers === undefined) return Promise.reject(this.#unreachable(home));
     const msMax = limits.homeAnswerMs + ('waitMs' in call ? call.waitMs : 0);
-    return answerWithin(this.#peers.callHome(home, call), {
-      timers: this.#ports.timers,
-      msMax,
-      late: () => this.#unreachable(home, msMax),
-    });
+    const answer = this.#peers.callHome(home, call);
+    return within(this.#ports.timers, { msMax, late: () => this.#unreachable(home, msMax) }, () => answer);
   }
 
   #unreachable(home: InstanceId, msMax?: number): QueueError {

@@ -1,5 +1,4 @@
-/** Waiting for the answer of another instance: bounded, and recorded as a wait event. */
-import type { QueueError } from '../../api/errors.ts';
+/** Waiting for the answer of another instance, recorded as a wait event. */
 import type { WaitEvent } from '../../api/waits.ts';
 import type { Ports } from '../../model/ports.ts';
 import type { RecordedTime, WaitRecorder } from '../../model/wait-recorder.ts';
@@ -7,16 +6,6 @@ import type { RecordedTime, WaitRecorder } from '../../model/wait-recorder.ts';
 export interface AnswerRecorder {
   waits: Pick<WaitRecorder, 'record'>;
   ports: Pick<Ports, 'clock'>;
-}
-
-/** Rejects with the error of `late` if there is no answer within `msMax`. */
-export function answerWithin<T>(
-  answer: Promise<T>,
-  { timers, msMax, late }: { timers: Ports['timers']; msMax: number; late(): QueueError },
-): Promise<T> {
-  const tooLate = Promise.withResolvers<never>();
-  const timer = timers.deadline(msMax, () => tooLate.reject(late()));
-  return Promise.race([answer, tooLate.promise]).finally(() => timer.cancel());
 }
 
 /** `time`: of the session that waits. Without one the wait is recorded for the instance alone. */

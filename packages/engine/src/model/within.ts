@@ -1,5 +1,5 @@
-/** A bound for what an application's code takes. */
-import type { Timers } from '../model/ports.ts';
+/** A bound for what others take: an application's code, another instance, a participant of a distributed transaction. */
+import type { Timers } from './ports.ts';
 
 /** Resolves as `work` does. Rejects with `late()` if that takes longer than `msMax`; the work itself cannot be ended. */
 export async function within<T>(
