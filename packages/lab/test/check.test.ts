@@ -1,5 +1,5 @@
 /** `check` on the command line: its verdict in words, and its exit code. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openInstance } from '@shardlab/engine';
@@ -27,12 +27,22 @@ async function check(...args: string[]): Promise<{ code: number; said: string }>
 it('reports that a folder is intact or damaged, and accepts a loss on request', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'shardlab-check-'));
   onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
-  const dir = join(parent, 'data');
-  expect(await check(dir)).toMatchObject({ code: 1, said: expect.stringContaining('STORAGE_READ_ONLY') });
+  const dir = join(parent, 'cluster');
+  expect(await check(dir)).toMatchObject({
+    code: 1,
+    said: expect.stringContaining('no queues in the folder'),
+  });
+  mkdirSync(dir);
+  expect(await check(dir)).toMatchObject({
+    code: 1,
+    said: expect.stringContaining('no queues in the folder'),
+  });
   const instance = await openInstance({ dir });
   await instance.createQueue({ name: 'q' });
   await instance.close();
   expect(await check(dir)).toMatchObject({ code: 0, said: expect.stringContaining(`${dir} is intact`) });
+  // The folder of a server is named too, since that is the one that users know.
+  expect(await check(parent)).toMatchObject({ code: 0, said: expect.stringContaining(`${dir} is intact`) });
 
   rmSync(join(dir, 'instance-1.db'));
   const json = join(parent, 'out.json');

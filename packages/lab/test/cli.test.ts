@@ -64,6 +64,8 @@ describe('the command line', () => {
     [['run', 'first-look', '--quik'], "Unknown option '--quik'"],
     [['run', 'nowhere.json'], 'There is no scenario "nowhere.json"'],
     [['run', 'first-look', '--require', 'A1'], 'first-look tests A3, A4, A5'],
+    [['record', '--hours', '600'], '--hours must be a number above 0 and up to 500'],
+    [['record', '--hours', 'two'], '--hours must be a number above 0 and up to 500'],
   ])('%j is a usage error', async (args, sentence) => {
     expect(await lab(args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(sentence) });
   });

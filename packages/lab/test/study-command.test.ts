@@ -132,6 +132,12 @@ describe('the command of a study', () => {
     expect(told.out).toBe('');
   });
 
+  it('measures nothing if it is to require a claim that none of its scenarios tests', async () => {
+    expect(await studyCommand('peers', { ...flags(), require: ['P9'] }, folders())).toBe(2);
+    expect(told.err).toContain('--require P9: none of the scenarios tests this claim; small-loop tests P8');
+    expect(told.out).toBe('');
+  });
+
   it('lists the studies', async () => {
     expect(await studyCommand('peer', flags())).toBe(2);
     const ids = bundledStudies.studies.map(({ id }) => id);

@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type CalibrationProgress, calibrate } from '../calibrate/calibrate.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { bundledHardwareFolder, calibratedId } from '../hardware/hardware-folder.ts';
 import { hardwareText } from '../hardware/hardware-text.ts';
-import { dataFolder } from './data-folder.ts';
+import { dataFolder, fromCaller } from './folders.ts';
 
 export interface CalibrateFlags {
   json?: string | undefined;
@@ -13,11 +13,8 @@ export interface CalibrateFlags {
 
 /** `calibrate`: writes `scenarios/hardware/this-machine.json`, or another file. */
 export async function calibrateCommand(flags: CalibrateFlags): Promise<number> {
-  const base = process.env.INIT_CWD ?? process.cwd();
   const path =
-    flags.json === undefined
-      ? join(bundledHardwareFolder, `${calibratedId}.json`)
-      : resolve(base, flags.json);
+    flags.json === undefined ? join(bundledHardwareFolder, `${calibratedId}.json`) : fromCaller(flags.json);
   const hardware = await calibrate({
     onProgress: tellSubjects(),
     dataDir: dataFolder(flags['data-dir']),

@@ -7,13 +7,16 @@ import {
   repairFolder,
 } from '@shardlab/engine';
 import { exitCodes } from '../errors/exit-codes.ts';
+import { assertHasQueues, clusterFolder, fromCaller } from './folders.ts';
 
-/** `check <folder>`: verifies the folder; with `acceptLoss` it then repairs it and verifies it again. */
+/** `check <folder>`: verifies the engine's folder, or that of a server; with `acceptLoss` it then repairs it and verifies it again. */
 export function checkCommand(
-  dir: string,
+  folder: string,
   options: { json?: string | undefined; acceptLoss: boolean },
 ): number {
   try {
+    const dir = clusterFolder(folder);
+    assertHasQueues(dir);
     let check = checkFolder(dir);
     printCheck(check);
     if (options.acceptLoss && check.faults.length > 0) {
@@ -25,7 +28,8 @@ export function checkCommand(
       check = checkFolder(dir);
       printCheck(check);
     }
-    if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(check, null, 2)}\n`);
+    if (options.json !== undefined)
+      writeFileSync(fromCaller(options.json), `${JSON.stringify(check, null, 2)}\n`);
     return check.faults.length === 0 ? exitCodes.done : exitCodes.failed;
   } catch (error) {
     if (!(error instanceof QueueError)) throw error;

@@ -7,7 +7,7 @@ import { type RecordedVerdict, recordedVerdicts } from '../recorded/recorded-ver
 import { readScenarios } from '../scenario/scenario-folder.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import type { Claim, Study } from '../studies/study.ts';
-import { dataFolder } from './data-folder.ts';
+import { dataFolder } from './folders.ts';
 import { verdictsInWords } from './result-table.ts';
 
 export interface ClaimsOptions {

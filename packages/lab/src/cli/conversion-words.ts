@@ -1,5 +1,6 @@
 /** The conversions of a run in words, one line per repeat. */
 import type { ConversionOutcome, Point } from '@shardlab/contract';
+import { plural } from '../programs/figures-in-words.ts';
 
 const number = (value: number) => Math.round(value).toLocaleString('en-US');
 
@@ -9,7 +10,9 @@ export function conversionsInWords(points: readonly Point[]): string {
     repeats.flatMap(({ conversion }, repeat) =>
       conversion === undefined
         ? []
-        : [`  ${params.instances} instances, repeat ${repeat + 1}: ${conversionInWords(conversion)}`],
+        : [
+            `  ${plural(Number(params.instances), 'instance')}, repeat ${repeat + 1}: ${conversionInWords(conversion)}`,
+          ],
     ),
   );
   return lines.length === 0 ? '' : ['Conversions:', ...lines].join('\n');

@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import {
   type Conversion,
   type ConversionStage,
@@ -9,7 +8,8 @@ import {
   QueueError,
 } from '@shardlab/engine';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { clusterFolder } from './data-folder.ts';
+import { plural } from '../programs/figures-in-words.ts';
+import { clusterFolder, fromCaller } from './folders.ts';
 
 export interface ConvertFlags {
   shards?: string | undefined;
@@ -36,8 +36,7 @@ const stageInWords: Readonly<Record<ConversionStage, string>> = {
 
 /** `convert <folder> <queue>`: converts an unsharded queue to a sharded one, resumes that, or cancels it. */
 export async function convertCommand(folder: string, queue: string, flags: ConvertFlags): Promise<number> {
-  const base = process.env.INIT_CWD ?? process.cwd();
-  const dir = clusterFolder(resolve(base, folder));
+  const dir = clusterFolder(folder);
   const stop = new AbortController();
   const interrupt = () => stop.abort();
   process.once('SIGINT', interrupt);
@@ -55,7 +54,7 @@ export async function convertCommand(folder: string, queue: string, flags: Conve
       onStep: printConversion,
     });
     if (flags.json !== undefined) {
-      await writeFile(resolve(base, flags.json), `${JSON.stringify(conversion, null, 2)}\n`);
+      await writeFile(fromCaller(flags.json), `${JSON.stringify(conversion, null, 2)}\n`);
     }
     return exitCodes.done;
   } catch (error) {
@@ -79,7 +78,7 @@ export async function convertCommand(folder: string, queue: string, flags: Conve
 function printConversion({ queue, stage, settings: { shards } }: Conversion): void {
   const line =
     stage === 'done'
-      ? `${queue} is now sharded, with ${shards} ${shards === 1 ? 'shard' : 'shards'} per instance`
+      ? `${queue} is now sharded, with ${plural(shards, 'shard')} per instance`
       : stageInWords[stage];
   process.stdout.write(`${line}\n`);
 }

@@ -1,5 +1,6 @@
 /** The faults of a run in words, one line for each fault of each repeat. */
 import type { FaultOutcome, Point } from '@shardlab/contract';
+import { plural } from '../programs/figures-in-words.ts';
 
 const number = (value: number) => Math.round(value).toLocaleString('en-US');
 
@@ -14,7 +15,10 @@ const faultInPastTense: Record<FaultOutcome['kind'], string> = {
 export function faultsInWords(points: readonly Point[]): string {
   const lines = points.flatMap(({ params, repeats }) =>
     repeats.flatMap(({ faults = [] }, repeat) =>
-      faults.map((fault) => `  ${params.instances} instances, repeat ${repeat + 1}: ${faultInWords(fault)}`),
+      faults.map(
+        (fault) =>
+          `  ${plural(Number(params.instances), 'instance')}, repeat ${repeat + 1}: ${faultInWords(fault)}`,
+      ),
     ),
   );
   return lines.length === 0 ? '' : ['Faults:', ...lines].join('\n');

@@ -1,11 +1,11 @@
 /** Finds the scenario that an argument names, and prints its faults. */
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { Scenario } from '@shardlab/contract';
 import { LabError } from '../errors/errors.ts';
 import { readLessonFolder } from '../lessons/lesson-folder.ts';
 import { type ParsedScenario, parseScenario } from '../scenario/parse-scenario.ts';
 import { readScenarios } from '../scenario/scenario-folder.ts';
+import { fromCaller } from './folders.ts';
 
 /** Loads a scenario by path, relative to the caller's folder, or by the id of a built-in scenario or of a lesson's. */
 export async function loadScenario(nameOrPath: string): Promise<ParsedScenario> {
@@ -18,10 +18,8 @@ export async function loadScenario(nameOrPath: string): Promise<ParsedScenario> 
         return { ok: true, scenario: read.scenario };
     }
   }
-  // npm runs scripts in the folder of the package; INIT_CWD is the folder of the caller.
-  const base = process.env.INIT_CWD ?? process.cwd();
   try {
-    return parseScenario(await readFile(resolve(base, nameOrPath), 'utf8'));
+    return parseScenario(await readFile(fromCaller(nameOrPath), 'utf8'));
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     const sentence =

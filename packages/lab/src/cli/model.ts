@@ -1,5 +1,4 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { Run } from '@shardlab/contract';
 import {
   countSources,
@@ -20,6 +19,7 @@ import { writeSection } from '../model/markdown.ts';
 import { agreementWith, predictionsOf, scalingOf } from '../model/model-report.ts';
 import { parameterTable, predictionTable, residualTable, scalingTable } from '../model/model-tables.ts';
 import { assertRunParams } from '../run/run-params.ts';
+import { callersFolder, fromCaller } from './folders.ts';
 
 export interface ModelFlags {
   run: string[];
@@ -37,14 +37,13 @@ export interface ModelFlags {
  * comparisons are written to a file too.
  */
 export async function modelCommand(target: string, flags: ModelFlags): Promise<number> {
-  const base = process.env.INIT_CWD ?? process.cwd();
   const report = async (section: string, text: string) => {
     process.stdout.write(`${text}\n\n`);
-    if (flags.write !== undefined) await writeSection(resolve(base, flags.write), section, text);
+    if (flags.write !== undefined) await writeSection(fromCaller(flags.write), section, text);
   };
   let loaded: LoadedHardware;
   try {
-    loaded = await loadHardware(target, base);
+    loaded = await loadHardware(target, callersFolder());
   } catch (error) {
     if (!(error instanceof LabError)) throw error;
     process.stderr.write(`${error.message}\n`);
@@ -74,14 +73,14 @@ export async function modelCommand(target: string, flags: ModelFlags): Promise<n
     );
   }
   if (flags.run.length > 0) {
-    const runs = await Promise.all(flags.run.map((path) => readRun(resolve(base, path))));
+    const runs = await Promise.all(flags.run.map((path) => readRun(fromCaller(path))));
     const compared = runs.map((run) => ({ run, rows: agreementWith(hardware, run) }));
     found.agreement = compared.map(({ run, rows }) => ({ scenario: run.scenario.id, rows }));
     await report('model-agreement', agreementReport(hardware, compared));
   }
   if (flags.scale) await report('model-scaling', scalingTable(scalingOf(hardware)));
   if (flags.json !== undefined)
-    await writeFile(resolve(base, flags.json), `${JSON.stringify(found, null, 2)}\n`);
+    await writeFile(fromCaller(flags.json), `${JSON.stringify(found, null, 2)}\n`);
   return exitCodes.done;
 }
 

@@ -1,6 +1,6 @@
 /** `move <folder> <queue> <address>`, and back with both ends exchanged: a queue between the local engine and NATS JetStream. */
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import {
   type ClusterClient,
   connectCluster,
@@ -13,7 +13,7 @@ import {
 } from '@shardlab/engine';
 import type { LocalQueues, MoveStep } from '@shardlab/jetstream';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { clusterFolder } from './data-folder.ts';
+import { assertHasQueues, clusterFolder } from './folders.ts';
 
 export interface MoveFlags {
   'drain-s'?: string | undefined;
@@ -41,7 +41,6 @@ export async function moveCommand(
   flags: MoveFlags,
 ): Promise<number> {
   const toServers = isStoreAddress(to);
-  const base = process.env.INIT_CWD ?? process.cwd();
   const stop = new AbortController();
   const interrupt = () => stop.abort();
   process.once('SIGINT', interrupt);
@@ -49,7 +48,7 @@ export async function moveCommand(
   try {
     const { nats: servers, transactions: _none, ...store } = parseStoreAddress(toServers ? to : from);
     const { moveToJetStream, moveToLocal } = await import('@shardlab/jetstream');
-    local = await openLocal(clusterFolder(resolve(base, toServers ? from : to)), toServers);
+    local = await openLocal(clusterFolder(toServers ? from : to), toServers);
     const drainMsMax = flags['drain-s'] === undefined ? {} : { drainMsMax: secondsOf(flags['drain-s']) };
     await (toServers ? moveToJetStream : moveToLocal)({
       ...store,
@@ -91,9 +90,7 @@ function secondsOf(text: string): number {
  * `INSTANCE_IN_USE` for a folder whose only instance runs inside another process.
  */
 async function openLocal(dir: string, mustExist: boolean): Promise<OpenLocal> {
-  if (mustExist && !existsSync(join(dir, 'catalog.db'))) {
-    throw new QueueError('OPTIONS_INVALID', { message: `There are no queues in the folder ${dir}` });
-  }
+  if (mustExist) assertHasQueues(dir);
   const served = existsSync(join(dir, 'catalog.db')) ? await connectIfServed(dir) : undefined;
   if (served !== undefined) return { queues: served, close: () => served.close() };
   if (readMembers(dir).length <= 1) {

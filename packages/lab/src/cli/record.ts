@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Scale, Scenario } from '@shardlab/contract';
 import { LabError } from '../errors/errors.ts';
@@ -20,11 +20,14 @@ import { planRun, type RunPlan } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
 import { identityOf, TrialJournal } from '../run/trial-journal.ts';
 import { readScenarios } from '../scenario/scenario-folder.ts';
-import { dataFolder } from './data-folder.ts';
 import { estimateInWords } from './duration.ts';
+import { dataFolder, fromCaller } from './folders.ts';
 import { loadOrExplain } from './load-scenario.ts';
 import { ProgressLine } from './progress-line.ts';
 import { sayLine } from './run.ts';
+
+/** A timer of more than 2^31 ms, some 596 hours, would fire at once. */
+const hoursMax = 500;
 
 export interface RecordFlags {
   quick: boolean;
@@ -41,8 +44,8 @@ export interface RecordFlags {
  */
 export async function recordCommand(targets: readonly string[], flags: RecordFlags): Promise<number> {
   const hours = flags.hours === undefined ? Number.POSITIVE_INFINITY : Number(flags.hours);
-  if (!(hours > 0)) {
-    process.stderr.write(`--hours must be a number above 0, not "${flags.hours}"\n`);
+  if (!(hours > 0 && (hours <= hoursMax || flags.hours === undefined))) {
+    process.stderr.write(`--hours must be a number above 0 and up to ${hoursMax}, not "${flags.hours}"\n`);
     return exitCodes.usage;
   }
   const scenarios = await scenariosOf(targets);
@@ -73,8 +76,7 @@ async function judgeRecorded(scenarios: readonly Scenario[], folder: string): Pr
   return exitCodes.done;
 }
 
-const folderOf = ({ into }: RecordFlags): string =>
-  into === undefined ? recordedFolder : resolve(process.env.INIT_CWD ?? process.cwd(), into);
+const folderOf = ({ into }: RecordFlags): string => (into === undefined ? recordedFolder : fromCaller(into));
 
 /** Null if one of them has faults, which were printed. */
 async function scenariosOf(targets: readonly string[]): Promise<Scenario[] | null> {

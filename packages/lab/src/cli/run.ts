@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
 import { LabError } from '../errors/errors.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
@@ -10,8 +10,8 @@ import { planRun } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
 import type { TrialJournal } from '../run/trial-journal.ts';
 import { bundledStudies } from '../studies/registry.ts';
-import { dataFolder } from './data-folder.ts';
 import { estimateInWords } from './duration.ts';
+import { dataFolder, fromCaller } from './folders.ts';
 import { loadOrExplain } from './load-scenario.ts';
 import { ProgressLine } from './progress-line.ts';
 import { reportInWords, summaryInWords } from './run-report.ts';
@@ -25,8 +25,6 @@ export interface RunFlags {
 
 /** Of what happens before a run, on standard error as its progress is. */
 export const sayLine = (sentence: string): boolean => process.stderr.write(`${sentence}\n`);
-
-export const baseFolder = () => process.env.INIT_CWD ?? process.cwd();
 
 /** `run <scenario>...`: runs scenarios in order; progress goes to standard error, results to standard output. */
 export async function runScenariosCommand(targets: readonly string[], flags: RunFlags): Promise<number> {
@@ -65,7 +63,10 @@ export async function runScenariosCommand(targets: readonly string[], flags: Run
 }
 
 /** The error if a required claim is not tested by any of the scenarios; null if there is none. */
-function unjudgedClaimsError(required: readonly string[], scenarios: readonly Scenario[]): string | null {
+export function unjudgedClaimsError(
+  required: readonly string[],
+  scenarios: readonly Scenario[],
+): string | null {
   const judged = scenarios.flatMap(({ claims }) => claims);
   const id = required.find((claim) => !judged.includes(claim));
   if (id === undefined) return null;
@@ -73,7 +74,7 @@ function unjudgedClaimsError(required: readonly string[], scenarios: readonly Sc
   const known = claimIds.includes(id)
     ? scenarios.map((scenario) => `${scenario.id} tests ${scenario.claims.join(', ') || 'none'}`).join('; ')
     : `the known claims are ${claimIds.join(', ')}`;
-  return `--require ${id}: no scenario given here tests this claim; ${known}\n`;
+  return `--require ${id}: none of the scenarios tests this claim; ${known}\n`;
 }
 
 const scaleOf = ({ quick }: RunFlags): Scale => (quick ? 'quick' : 'full');
@@ -123,17 +124,18 @@ function showProgress(event: RunEvent, line: ProgressLine): void {
 /** Writes a single run to the file `json`, or one of several runs to a file in the folder `json`, named by its scenario. */
 export async function writeRun(run: Run, json: string, several: boolean): Promise<void> {
   const path = several ? join(json, `${run.scenario.id}.json`) : json;
-  await mkdir(dirname(resolve(baseFolder(), path)), { recursive: true });
-  await writeFile(resolve(baseFolder(), path), `${JSON.stringify(run, null, 2)}\n`);
+  await mkdir(dirname(fromCaller(path)), { recursive: true });
+  await writeFile(fromCaller(path), `${JSON.stringify(run, null, 2)}\n`);
   process.stdout.write(`\nWritten to ${path}\n`);
 }
 
 export function exitCodeOf(runs: readonly Run[], required: readonly string[]): number {
   if (runs.some(({ status }) => status === 'cancelled')) return exitCodes.interrupted;
   if (runs.some(({ status, points }) => status !== 'done' || points.some(isFaulty))) return exitCodes.failed;
-  const unmet = required.filter((id) =>
-    runs.some(({ claims }) => claims.some((claim) => claim.id === id && claim.verdict !== 'holds')),
-  );
+  const unmet = required.filter((id) => {
+    const judged = runs.flatMap(({ claims }) => claims.filter((claim) => claim.id === id));
+    return judged.length === 0 || judged.some(({ verdict }) => verdict !== 'holds');
+  });
   for (const id of unmet) process.stderr.write(`Required claim ${id} does not hold\n`);
   return unmet.length > 0 ? exitCodes.failed : exitCodes.done;
 }

@@ -1,7 +1,7 @@
 /** `study <id>`: runs all scenarios of a study, with the systems that this machine has, or reads their recorded runs; writes a report. */
 import { rmSync, statfsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Run, Scale, Scenario } from '@shardlab/contract';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { assertSection, writeSection } from '../model/markdown.ts';
@@ -15,8 +15,8 @@ import { bundledStudies } from '../studies/registry.ts';
 import type { Study } from '../studies/study.ts';
 import { hasClientPackages, installClientPackages } from '../systems/peers/client-packages.ts';
 import { versionsOf } from '../systems/versions.ts';
-import { dataFolder } from './data-folder.ts';
-import { baseFolder, exitCodeOf, type RunFlags, runScenario, sayLine, writeRun } from './run.ts';
+import { dataFolder, fromCaller } from './folders.ts';
+import { exitCodeOf, type RunFlags, runScenario, sayLine, unjudgedClaimsError, writeRun } from './run.ts';
 import { summaryInWords } from './run-report.ts';
 import { studyReport } from './study-report.ts';
 
@@ -46,7 +46,7 @@ export async function studyCommand(
     return exitCodes.usage;
   }
   const section = `study ${id}`;
-  const report = flags.write === undefined ? undefined : resolve(baseFolder(), flags.write);
+  const report = flags.write === undefined ? undefined : fromCaller(flags.write);
   if (report !== undefined) {
     try {
       await assertSection(report, section);
@@ -73,6 +73,14 @@ export async function studyCommand(
   const planned = await runnablesOf(study, { scale, folder, folders });
   const absent = [...new Set(planned.flatMap((each) => each.absent))];
   for (const sentence of absent) process.stderr.write(`Left out: ${sentence}\n`);
+  const unjudged = unjudgedClaimsError(
+    flags.require,
+    planned.flatMap((each) => each.scenario ?? []),
+  );
+  if (unjudged !== null) {
+    process.stderr.write(unjudged);
+    return exitCodes.usage;
+  }
   const runs = await runAll(planned, { ...flags, 'data-dir': folder }, openJournal(folder, id, flags.resume));
   process.stdout.write(`\n${summaryInWords(runs, planned.length)}\n`);
   // Half a study must not replace the report of a whole one.
