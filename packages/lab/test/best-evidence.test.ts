@@ -33,7 +33,7 @@ const named = (runId: string, change: Partial<StoredVerdict>): StoredVerdict => 
 
 const runs = (verdicts: readonly StoredVerdict[]) => verdicts.map(({ runId }) => runId);
 
-test('better evidence counts more than newer: measured, final, full scale, more repeats, steady and undisturbed, then the newest', () => {
+test('better evidence counts more than newer: measured, final, full scale, more repeats, steady, undisturbed, then the newest', () => {
   const bestFirst = [
     named('ten repeats', { repeats: 10 }),
     named('newer', { endedAtMs: 3 }),
@@ -43,6 +43,11 @@ test('better evidence counts more than newer: measured, final, full scale, more 
     named('quick', { scale: 'quick', repeats: 20, endedAtMs: 9 }),
     named('provisional', { provisional: true, repeats: 4, endedAtMs: 10 }),
     named('provisional and quick', { provisional: true, repeats: 4, scale: 'quick', endedAtMs: 11 }),
+    named('not comparable', {
+      verdict: 'not-comparable',
+      clauses: [clause(null, 'not-comparable', null)],
+      endedAtMs: 13,
+    }),
     named('unmeasured', { verdict: 'inconclusive', clauses: unmeasured!.clauses, endedAtMs: 12 }),
   ];
   expect(runs(bestFirst.toReversed().toSorted(byEvidence))).toEqual(runs(bestFirst));

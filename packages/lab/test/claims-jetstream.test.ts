@@ -114,6 +114,16 @@ describe('the claims about JetStream', () => {
     expect(claim!.reason).toContain('in 1 of 5');
   });
 
+  it.each<[string, Point]>([
+    ['J1', failure('kill', { lost: [0, 0, 0, 1, 0, 0, 0, 0] })],
+    ['J2', failure('pause', { doubled: [0, 0, 0, 0, 0, 0, 1] })],
+    ['J6', powerCut('all', 'jetstream-r3-synced', [1, 0, 0, 0, 0, 0, 0, 0])],
+  ])('%s does not hold if a single repeat of many is off', (id, point) => {
+    const [claim] = judge([id], [point]);
+    expect(claim).toMatchObject({ verdict: 'does-not-hold', provisional: false });
+    expect(claim!.reason).toContain('a repeat had 1');
+  });
+
   it('that nothing is lost do not hold for servers that acknowledged nothing', () => {
     const silent = powerCut('all', 'jetstream-r3-synced', 0, { acknowledged: 0 });
     expect(verdict('J6', [silent])).toBe('inconclusive');

@@ -254,6 +254,18 @@ describe('A10, limited by commits and partitions', () => {
     expect(judge('A10', points(full), 64).verdict).toBe('does-not-hold');
   });
 
+  test('is left open if only messages without syncs were seen to survive a kill', () => {
+    const all = points({ gain: 2, waits: (threads) => [commits(0.8, threads)] });
+    const killed = all.map((each) => {
+      const durability = each.params.durability === 'relaxed' ? ('shown' as const) : ('not sampled' as const);
+      return { ...each, integrity: { ...each.integrity, durability } };
+    });
+    expect(judge('A10', killed)).toMatchObject({
+      verdict: 'inconclusive',
+      reason: expect.stringContaining('its durability is not shown'),
+    });
+  });
+
   test('needs points with two different times of a sync', () => {
     const durable = points({ gain: 2, waits: (threads) => [commits(0.8, threads)] }).filter(
       ({ params }) => params.durability === 'durable',
@@ -296,7 +308,7 @@ describe('A11, large batches', () => {
   test('does not hold at a rate far above', () => {
     const result = judge('A11', points({ deq: 680_000, cpuUs: 2, waits: [partitions, { totalMs: 1_000 }] }));
     expect(result.verdict).toBe('does-not-hold');
-    expect(result.reason).toContain('Needed: 90000 to 110000. A higher rate has another limit');
+    expect(result.reason).toContain('Needed: 90,000 to 110,000. A higher rate has another limit');
   });
 
   test('is not judged by small batches', () => {

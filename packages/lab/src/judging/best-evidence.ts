@@ -4,12 +4,13 @@ import { combine } from './combine.ts';
 import type { StoredVerdict } from './verdict-history.ts';
 
 /**
- * Orders verdicts by their evidence, the best first: one that was decided or measured before one without points, then final
- * before provisional, full scale before quick, more repeats before fewer, steady and undisturbed ones before others, and the newest of equals.
+ * Orders verdicts by their evidence, the best first: one that was measured before one that says why it is not comparable, and
+ * that before one without points; then final before provisional, full scale before quick, more repeats before fewer, steady and
+ * undisturbed ones before others, and the newest of equals.
  */
 export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
   const rank = (verdict: StoredVerdict) => [
-    verdict.clauses.some(({ value }) => value !== null) || verdict.verdict === 'not-comparable' ? 1 : 0,
+    substanceOf(verdict),
     verdict.provisional ? 0 : 1,
     verdict.scale === 'full' ? 1 : 0,
     verdict.repeats,
@@ -19,6 +20,11 @@ export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
   const [left, right] = [rank(a), rank(b)];
   const different = left.findIndex((value, index) => value !== right[index]);
   return different < 0 ? 0 : right[different]! - left[different]!;
+}
+
+function substanceOf({ verdict, clauses }: StoredVerdict): number {
+  if (clauses.some(({ value }) => value !== null)) return 2;
+  return verdict === 'not-comparable' ? 1 : 0;
 }
 
 export interface BestEvidence<Kept extends StoredVerdict> {

@@ -1,6 +1,7 @@
 /** The one rule by which a measured value decides a statement: docs/decisions/verdicts.md. */
 import type { ClaimClause, Provenance, Verdict } from '@shardlab/contract';
 import { type Interval, median, repeatsMin } from '@shardlab/model';
+import { plural } from '../programs/figures-in-words.ts';
 import { type Sample, steadyRepeatsOf } from './sample.ts';
 
 /**
@@ -91,17 +92,19 @@ export function clauseOf(facts: ClauseFacts): ClaimClause {
 }
 
 function barInWords(over?: number, under?: number): string {
-  if (over !== undefined && under !== undefined) return `Needed: ${withMinus(over)} to ${withMinus(under)}.`;
+  if (over !== undefined && under !== undefined)
+    return `Needed: ${numberInWords(over)} to ${numberInWords(under)}.`;
   return over === undefined
-    ? `Needed: less than ${withMinus(under!)}.`
-    : `Needed: more than ${withMinus(over)}.`;
+    ? `Needed: less than ${numberInWords(under!)}.`
+    : `Needed: more than ${numberInWords(over)}.`;
 }
 
-/** Formats a number with a minus sign instead of a hyphen. */
-const withMinus = (value: number): string => String(value).replace('-', '−');
+/** "−0.5", "150,000", "0.3333" */
+const numberInWords = (value: number): string =>
+  value.toLocaleString('en-US', { maximumSignificantDigits: 4 }).replace('-', '−');
 
 const provisionalInWords = (repeats: number) =>
-  `Provisional: ${repeats} ${repeats === 1 ? 'repeat' : 'repeats'}, and an interval needs ${repeatsMin}.`;
+  `Provisional: ${plural(repeats, 'repeat')}, and an interval needs ${repeatsMin}.`;
 
 /** `judged`: the sample, or its steady repeats only. */
 function notSteadyInWords({ repeats, notSteady = [] }: Sample, judged: Sample): string {
@@ -114,11 +117,13 @@ function notSteadyInWords({ repeats, notSteady = [] }: Sample, judged: Sample): 
   return `${count} of ${repeats.length} repeats ${are} not steady; ${left}.`;
 }
 
-/** A clause about something that must never happen, so that a single case decides. */
+/** A clause about something that must never happen, so that a single case decides, whatever the value over all repeats is. */
 export const failed = (clause: ClaimClause, fault: string): ClaimClause => ({
   ...clause,
   statement: 'without any fault',
   verdict: 'does-not-hold',
+  value: null,
+  interval: null,
   provisional: false,
   reason: `${clause.reason} But ${fault}.`,
 });

@@ -68,9 +68,11 @@ const verdictWords: Readonly<Record<Verdict, string>> = {
 /** "As it is: does not hold. Adding instances …" Of several statements that hold, the first is enough. */
 function conditionInWords({ condition, verdict, deciding }: ConditionVerdict): string {
   const told = verdict === 'holds' ? deciding.slice(0, 1) : deciding;
-  const sentences = told.map(({ statement, reason }) =>
-    statement === '' ? reason : `${statement}: ${reason}`,
-  );
+  const sentences = told.map(({ statement, reason }) => {
+    if (statement === '') return reason;
+    // Without measurements in words the reason begins with a sentence of its own.
+    return reason.startsWith('Needed:') ? `${statement}. ${reason}` : `${statement}: ${reason}`;
+  });
   const words = sentences.map(capital).join(' ');
   return condition === null ? words : `${capital(condition)}: ${verdictWords[verdict]}. ${words}`;
 }

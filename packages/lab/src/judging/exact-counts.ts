@@ -1,13 +1,16 @@
-/** Statements about exact counts: a single repeat that is off refutes them. */
+/** Statements about exact values: a single repeat that is off refutes them. */
 import { type ClaimClause, type FigureInfo, figureOf, type Point } from '@shardlab/contract';
 import { clauseOf, failed } from './clause.ts';
-import { provenanceOfPoints } from './point-samples.ts';
+import { figureSample, provenanceOfPoints } from './point-samples.ts';
 import { combined, sampleOf } from './sample.ts';
+
+/** A count, or the least and the most that it may be. */
+export type Expected = number | readonly [least: number, most: number];
 
 export interface ExactCounts {
   statement: string;
   /** Expected counts by the name of the figure. */
-  expected: Readonly<Record<string, number>>;
+  expected: Readonly<Record<string, Expected>>;
   /** Figures of the points' program, for their labels. */
   figures: readonly FigureInfo[];
 }
@@ -22,7 +25,7 @@ export function exactClauses(
   const wrong = points.map((point) =>
     sampleOf(
       Array.from({ length: repeatsOf(point, names) }, (_, repeat) =>
-        names.reduce((sum, name) => sum + off(point, { name, repeat, expected: expected[name]! }), 0),
+        names.reduce((sum, name) => sum + off(point.figures[name]?.repeats[repeat], expected[name]!), 0),
       ),
     ),
   );
@@ -39,8 +42,35 @@ export function exactClauses(
   return isOff ? [clause, failed(clause, `not in every repeat ${statement}`)] : [clause];
 }
 
+export interface ExactFigure {
+  condition: string;
+  name: string;
+  value: number;
+  statement: string;
+  unit: string;
+  /** Further measurements, as sentences. */
+  numbers?: string;
+}
+
+/** Clauses about a figure that must have this value in every repeat, within half a unit. */
+export function exactFigure(point: Point, { name, value, ...facts }: ExactFigure): ClaimClause[] {
+  const sample = figureSample(point, name);
+  const clause = clauseOf({
+    ...facts,
+    sample,
+    over: value - halfUnit,
+    under: value + halfUnit,
+    noise: halfUnit / 2,
+    provenance: provenanceOfPoints([point]),
+  });
+  const others = sample.repeats.filter((each) => Math.abs(each - value) >= halfUnit);
+  return others.length === 0 ? [clause] : [clause, failed(clause, `a repeat had ${others[0]}`)];
+}
+
+const halfUnit = 0.5;
+
 /** "Round trips 9" */
-export function countInWords(point: Point, name: string, figures: readonly FigureInfo[]): string {
+function countInWords(point: Point, name: string, figures: readonly FigureInfo[]): string {
   const label = figures.find((info) => info.name === name)?.label ?? name;
   return `${label} ${figureOf(point, name)}`;
 }
@@ -49,7 +79,9 @@ export function countInWords(point: Point, name: string, figures: readonly Figur
 const repeatsOf = ({ figures }: Point, names: readonly string[]) =>
   Math.max(0, ...names.map((name) => figures[name]?.repeats.length ?? 0));
 
-const off = (
-  { figures }: Point,
-  { name, repeat, expected }: { name: string; repeat: number; expected: number },
-) => Math.abs((figures[name]?.repeats[repeat] ?? Number.NaN) - expected);
+/** How far a count is from what is expected; NaN if it is missing. */
+function off(count: number | undefined, expected: Expected): number {
+  if (count === undefined) return Number.NaN;
+  const [least, most] = typeof expected === 'number' ? [expected, expected] : expected;
+  return Math.max(0, least - count, count - most);
+}

@@ -1,5 +1,6 @@
 /** Parts that judges of queues and topics share: selecting points, conditions, waits, wording. */
 import type { ClaimClause, Provenance, WaitSummary } from '@shardlab/contract';
+import { plural } from '../programs/figures-in-words.ts';
 import type { QueuePoint } from '../programs/queue/points/queue-point.ts';
 import { clauseWithout, fixed } from './clause.ts';
 import type { Judge } from './judgement.ts';
@@ -174,5 +175,5 @@ export function pointInWords(point: QueuePoint): string {
       ? `, ${operationsPerTransaction} operations per transaction`
       : '';
   const trip = `${roundTripMs > 0 ? `, ${roundTripMs} ms round trip` : ''}${batch}`;
-  return `${instances} ${instances === 1 ? 'instance' : 'instances'}, ${threads} ${threads === 1 ? 'thread' : 'threads'}${trip}`;
+  return `${plural(instances, 'instance')}, ${plural(threads, 'thread')}${trip}`;
 }

@@ -25,7 +25,7 @@ export function steadyRepeatsOf(sample: Sample): Sample {
 
 /**
  * A value per repeat from the values of several quantities in that repeat. All of a run are measured in the same rounds, so a
- * slow minute of the machine affects all of them; a quantity that has more repeats than another has them in later rounds.
+ * slow minute of the machine affects all of them. If a quantity has fewer repeats than another, the last of the others are left out.
  */
 export function combined(samples: readonly Sample[], compute: (values: readonly number[]) => number): Sample {
   const rounds = samples.length === 0 ? 0 : Math.min(...samples.map(({ repeats }) => repeats.length));

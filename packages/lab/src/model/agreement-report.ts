@@ -9,6 +9,7 @@ import {
   type HardwareFile,
   sourcesInWords,
 } from '@shardlab/model';
+import { plural } from '../programs/figures-in-words.ts';
 import { agreementTable, figureNames, signed } from './agreement-table.ts';
 import { table } from './markdown.ts';
 
@@ -83,5 +84,5 @@ function runInWords({ scenario, scale, points, environment, endedAtMs }: Run): s
   const when = endedAtMs === null ? '' : `, ${new Date(endedAtMs).toISOString().slice(0, 10)}`;
   const commit = environment?.commit ? `, commit ${environment.commit}` : '';
   const load = environment === null ? '' : `, load before ${environment.loadAverage}`;
-  return `\`npm run lab -- run ${scenario.id}${scale === 'quick' ? ' --quick' : ''}\`, ${repeats} ${repeats === 1 ? 'repeat' : 'repeats'}${when}${commit}${load}.`;
+  return `\`npm run lab -- run ${scenario.id}${scale === 'quick' ? ' --quick' : ''}\`, ${plural(repeats, 'repeat')}${when}${commit}${load}.`;
 }

@@ -1,8 +1,9 @@
 /** Judges of the statements of `docs/distributed.md` about failing servers (J1 to J3). */
 import type { ClaimClause, Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
+import { exactFigure } from '../../../judging/exact-counts.ts';
 import type { Judge } from '../../../judging/judgement.ts';
-import { sampleOf } from '../../../judging/sample.ts';
+import { figureSample } from '../../../judging/point-samples.ts';
 import { documentValues } from '../document/document-values.ts';
 
 const conditions: Readonly<Record<string, string>> = {
@@ -18,37 +19,26 @@ const conditionOf = ({ params, system }: Point) =>
 
 /** Faults are needed: without one, any system loses and doubles nothing. */
 const judgeOf =
-  (clause: (point: Point) => ClaimClause): Judge =>
+  (clausesOf: (point: Point) => readonly ClaimClause[]): Judge =>
   (all) => {
     const points = pointsOf(all).filter(({ params }) => params.fault !== 'none');
-    return points.length > 0 ? points.map(clause) : needs('Needs points with faults.');
+    return points.length > 0 ? points.flatMap(clausesOf) : needs('Needs points with faults.');
   };
 
 const none = (name: string, statement: string, unit: string): Judge =>
-  judgeOf((point) =>
-    clauseOf({
-      condition: conditionOf(point),
-      statement,
-      unit,
-      sample: sampleOf(point.figures[name]?.repeats ?? []),
-      over: -0.5,
-      under: 0.5,
-      noise: 0.25,
-      provenance: 'measured',
-    }),
-  );
+  judgeOf((point) => exactFigure(point, { condition: conditionOf(point), name, value: 0, statement, unit }));
 
 export const judgeJ1 = none('lost', 'no acknowledged message is lost', 'messages lost');
 export const judgeJ2 = none('doubled', 'none is consumed again after a confirmation', 'messages doubled');
 
-export const judgeJ3: Judge = judgeOf((point) =>
+export const judgeJ3: Judge = judgeOf((point) => [
   clauseOf({
     condition: conditionOf(point),
     statement: 'enqueues are acknowledged again',
-    unit: 'ms without one, at most',
-    sample: sampleOf(point.figures.gapMs?.repeats ?? []),
+    unit: 'ms without an acknowledged enqueue, at most',
+    sample: figureSample(point, 'gapMs'),
     under: documentValues.electionMsMax,
     provenance: 'measured',
     digits: 0,
   }),
-);
+]);

@@ -1,8 +1,9 @@
 /** Judges of what a power cut loses (J4 to J6): findings of Jepsen on NATS 2.12.1, and the setting that ends them. */
 import type { ClaimClause, Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
+import { exactFigure } from '../../../judging/exact-counts.ts';
 import type { Judge } from '../../../judging/judgement.ts';
-import { sampleOf } from '../../../judging/sample.ts';
+import { figureSample } from '../../../judging/point-samples.ts';
 
 const conditions: Readonly<Record<string, string>> = {
   all: 'all servers lose power at once',
@@ -22,25 +23,27 @@ const cutPoints = (all: readonly Point[], { cut, system }: Cut) =>
       (cut === undefined || point.params.cut === cut),
   );
 
-function lostClause(point: Point, statement: string, bar: { over: number } | { under: number }): ClaimClause {
-  const { acknowledged, consumed } = point.figures;
-  return clauseOf({
-    condition: conditions[String(point.params.cut)] ?? String(point.params.cut),
-    statement,
+function factsOf({ params, figures: { acknowledged, consumed } }: Point) {
+  return {
+    condition: conditions[String(params.cut)] ?? String(params.cut),
     unit: 'messages lost',
-    sample: sampleOf(point.figures.lost?.repeats ?? []),
-    ...bar,
-    noise: 0.25,
-    provenance: 'measured',
     numbers: `Of ${acknowledged?.value ?? 0} acknowledged messages ${consumed?.value ?? 0} were consumed.`,
-    digits: 0,
-  });
+  };
 }
 
 /** A clause about something that can happen: a single case decides. */
 function onceClause(point: Point): ClaimClause {
-  const repeats = point.figures.lost?.repeats ?? [];
-  const clause = lostClause(point, 'what was acknowledged is lost', { over: 0.5 });
+  const sample = figureSample(point, 'lost');
+  const { repeats } = sample;
+  const clause = clauseOf({
+    ...factsOf(point),
+    statement: 'what was acknowledged is lost',
+    sample,
+    over: 0.5,
+    noise: 0.25,
+    provenance: 'measured',
+    digits: 0,
+  });
   const cases = repeats.filter((lost) => lost > 0);
   if (cases.length === 0) return clause;
   return {
@@ -71,6 +74,13 @@ export const judgeJ5 = loses('one');
 export const judgeJ6: Judge = (all) => {
   const points = cutPoints(all, { system: 'jetstream-r3-synced' }).filter(hasAcknowledged);
   return points.length > 0
-    ? points.map((point) => lostClause(point, 'nothing that was acknowledged is lost', { under: 0.5 }))
+    ? points.flatMap((point) =>
+        exactFigure(point, {
+          ...factsOf(point),
+          name: 'lost',
+          value: 0,
+          statement: 'nothing that was acknowledged is lost',
+        }),
+      )
     : needs('Needs points of three servers that sync, whose power is cut.');
 };

@@ -2,12 +2,13 @@
 import { type ClaimClause, numberParam, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';
-import { ratioOf, sampleOf } from '../../../judging/sample.ts';
+import { figureSample } from '../../../judging/point-samples.ts';
+import { ratioOf } from '../../../judging/sample.ts';
 import { perSec } from '../../../programs/figures-in-words.ts';
 import { documentValues } from '../document/document-values.ts';
 
 const figure = 'dequeuePerSec';
-const rateOf = ({ figures }: Point) => sampleOf(figures[figure]?.repeats ?? []);
+const rateOf = (point: Point) => figureSample(point, figure);
 const inWords = ({ system, figures }: Point) => `${system} ${perSec(figures[figure]?.value ?? 0)}`;
 
 /** Points of a load without a backlog, by what is done: the systems that did the same. */

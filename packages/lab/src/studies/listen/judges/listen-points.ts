@@ -11,7 +11,7 @@ export const pairsOf = ({ params }: Point): number => numberParam(params, 'pairs
 export const copiesOf = ({ params }: Point): number => numberParam(params, 'copies');
 export const methodOf = ({ params }: Point) => params.method as ListenParams['method'];
 
-/** The sum over repeats where each has it; an empty sample if the point has no such figure. */
+/** Whether the figure was measured in at least one repeat. */
 export const hasFigure = ({ figures }: Point, name: string): boolean =>
   (figures[name]?.repeats.length ?? 0) > 0;
 

@@ -115,7 +115,7 @@ export const judgeL3: Judge = (all, context) => {
         }),
         clauseOf({
           ...facts,
-          statement: `for the ${guard} faster than up to ${peakSessions} pairs`,
+          statement: `past ${peakSessions} pairs the time for the ${guard} grows faster than up to ${peakSessions}`,
           unit: 'difference of the powers',
           sample: steeper,
           over: 0,

@@ -2,11 +2,12 @@
 import { numberParam, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';
+import { figureSample } from '../../../judging/point-samples.ts';
 import { provenanceOf } from '../../../judging/queue-points.ts';
 import { ratioOf } from '../../../judging/sample.ts';
 import { perSec } from '../../../programs/figures-in-words.ts';
 import { openLoopParamsOf } from '../../../programs/load/load-params.ts';
-import { closedLoopPoints, sampleOfFigure } from './load-points.ts';
+import { closedLoopPoints } from './load-points.ts';
 import { targets } from './targets.ts';
 
 interface Bound {
@@ -18,7 +19,7 @@ interface Bound {
 
 /** A figure of the first of the points is under a bound. */
 function within([point]: readonly Point[], { figure, statement, unit, under }: Bound, needed: string) {
-  const sample = point === undefined ? undefined : sampleOfFigure(point, figure);
+  const sample = point === undefined ? undefined : figureSample(point, figure);
   if (point === undefined || sample === undefined || sample.repeats.length === 0) return needs(needed);
   const provenance = provenanceOf([point.figures[figure]!]);
   return [clauseOf({ statement, unit, sample, under, provenance })];
@@ -76,7 +77,7 @@ export const judgeP11: Judge = (points) => {
     clauseOf({
       statement: 'the rate hardly falls',
       unit: '× the dequeue rate with a small backlog',
-      sample: ratioOf(sampleOfFigure(most, 'dequeuePerSec'), sampleOfFigure(small, 'dequeuePerSec')),
+      sample: ratioOf(figureSample(most, 'dequeuePerSec'), figureSample(small, 'dequeuePerSec')),
       over: targets.backlog,
       provenance: 'measured',
       numbers: `${[most, small].map((point) => `${perSec(point.figures.dequeuePerSec?.value ?? 0)} with ${backlogOf(point).toLocaleString('en-US')}`).join(' over ')}.`,

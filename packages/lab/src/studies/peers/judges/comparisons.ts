@@ -2,6 +2,7 @@
 import { type ClaimClause, numberParam, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';
+import { figureSample } from '../../../judging/point-samples.ts';
 import { ratioOf } from '../../../judging/sample.ts';
 import { perSec } from '../../../programs/figures-in-words.ts';
 import { openLoopParamsOf } from '../../../programs/load/load-params.ts';
@@ -9,7 +10,6 @@ import {
   bestOf,
   closedLoopPoints,
   ourRemote,
-  sampleOfFigure,
   serverPeers,
   syncedPlainjob,
   syncedServerPeers,
@@ -51,7 +51,7 @@ const faster =
         clauseOf({
           statement: `with ${operations.toLocaleString('en-US')} a transaction`,
           unit: figure === 'dequeuePerSec' ? '× the dequeue rate' : '× the enqueue rate',
-          sample: ratioOf(sampleOfFigure(own, figure), sampleOfFigure(other, figure)),
+          sample: ratioOf(figureSample(own, figure), figureSample(other, figure)),
           over,
           provenance: 'measured',
           numbers: `${[own, other].map((point) => rateInWords(point, figure)).join(' over ')}.`,
@@ -115,7 +115,7 @@ const quicker =
       clauseOf({
         statement: `the ${words} is at most that of the best synced server`,
         unit: `× the ${words}`,
-        sample: ratioOf(sampleOfFigure(own, figure), sampleOfFigure(other, figure)),
+        sample: ratioOf(figureSample(own, figure), figureSample(other, figure)),
         under: targets.latency,
         provenance: 'measured',
         numbers: `${ms(own)} over ${ms(other)}, at ${numberParam(own.params, 'messagesPerSec')} messages/s.`,

@@ -20,7 +20,8 @@ export const judgeP6: QueueJudge = (points) => {
     );
   return [
     clauseOf({
-      statement: 'the unsharded queue, where each session commits for itself, uses a multiple of the CPU',
+      statement:
+        'the unsharded queue, where each session commits for itself, uses more than four times the CPU',
       unit: '× the CPU per message of the sharded queue',
       sample: ratioOf(cpuUs(unsharded), cpuUs(sharded)),
       over: targets.unshardedCpu,
@@ -58,7 +59,7 @@ export const judgeP13: QueueJudge = (points) => {
     return needs('Needs points of a sharded topic with 1 and with 10 subscribers.');
   return [
     clauseOf({
-      statement: 'a delivery to one of ten subscribers costs a fraction',
+      statement: 'a delivery to one of ten subscribers costs less than a third',
       unit: '× the CPU per delivery to a single subscriber',
       sample: ratioOf(cpuUs(ten), cpuUs(one)),
       under: targets.topicCpu,

@@ -1,6 +1,5 @@
 /** Points of the programs that load a system for a time, and the values that judges read from them. */
 import type { Point } from '@shardlab/contract';
-import { type Sample, sampleOf } from '../../../judging/sample.ts';
 import { closedLoopParamsOf, type schedules } from '../../../programs/load/load-params.ts';
 import { engineServer } from '../../../systems/engine-server.ts';
 import type { System } from '../../../systems/system.ts';
@@ -10,10 +9,6 @@ export const closedLoopPoints = (points: readonly Point[], schedule: (typeof sch
   points.filter(
     ({ program, params }) => program === 'closed-loop' && closedLoopParamsOf(params).schedule === schedule,
   );
-
-/** A value per repeat; none if the figure was not measured. */
-export const sampleOfFigure = ({ figures }: Point, name: string): Sample =>
-  sampleOf(figures[name]?.repeats ?? []);
 
 const idsOf = (isMeant: (system: System) => boolean): ReadonlySet<string> =>
   new Set(systems.filter(isMeant).map(({ info }) => info.id));

@@ -2,9 +2,10 @@
 import { type ClaimClause, figureOf, numberParam, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
 import type { Judge } from '../../../judging/judgement.ts';
+import { figureSample } from '../../../judging/point-samples.ts';
 import { ratioOf } from '../../../judging/sample.ts';
-import { perSec } from '../../../programs/figures-in-words.ts';
-import { closedLoopPoints, sampleOfFigure } from './load-points.ts';
+import { perSec, plural } from '../../../programs/figures-in-words.ts';
+import { closedLoopPoints } from './load-points.ts';
 import { targets } from './targets.ts';
 
 type Rate = 'enqueuePerSec' | 'dequeuePerSec';
@@ -16,7 +17,7 @@ const payloadBytes = 512;
 const callOf = ({ params }: Point) => numberParam(params, 'operationsPerTransaction');
 const ofSystem = (points: readonly Point[], system: string, messages: number) =>
   points.find((point) => point.system === system && callOf(point) === messages);
-const callInWords = (messages: number) => `${messages} ${messages === 1 ? 'message' : 'messages'} a call`;
+const callInWords = (messages: number) => `${plural(messages, 'message')} a call`;
 
 interface Compared {
   condition: string;
@@ -30,7 +31,7 @@ interface Compared {
 const compared = ({ ours, theirs, ...rest }: Compared): ClaimClause =>
   clauseOf({
     ...rest,
-    sample: ratioOf(sampleOfFigure(...ours), sampleOfFigure(...theirs)),
+    sample: ratioOf(figureSample(...ours), figureSample(...theirs)),
     provenance: 'measured',
     numbers: `${[ours, theirs].map(([point, rate]) => `${perSec(figureOf(point, rate))} of ${point.system}`).join(' over ')}.`,
   });
@@ -63,7 +64,7 @@ export const judgeP22: Judge = (all) => {
       condition: callInWords(batch),
       statement: 'messages are enqueued in batches',
       unit: 'messages per second',
-      sample: sampleOfFigure(rest, 'enqueuePerSec'),
+      sample: figureSample(rest, 'enqueuePerSec'),
       over: targets.restBatchedPerSec,
       provenance: 'measured',
       digits: 0,

@@ -1,52 +1,28 @@
 /** Judges of the claims that are about exact counts: D5, D6 and D8. */
 import { type ClaimClause, numberParam, type Point } from '@shardlab/contract';
-import { clauseOf, failed, needs } from '../../../judging/clause.ts';
-import { countInWords } from '../../../judging/exact-counts.ts';
+import { needs } from '../../../judging/clause.ts';
+import { type Expected, exactClauses } from '../../../judging/exact-counts.ts';
 import type { Judge } from '../../../judging/judgement.ts';
-import { combined } from '../../../judging/sample.ts';
 import { pipelineCaseFigures } from '../../../programs/pipelining/case-figures.ts';
 import type { PipelineCaseName } from '../../../programs/pipelining/cases.ts';
-import { casePoints, figureSample, provenanceOfPoints } from './pipelining-points.ts';
+import { casePoints } from './pipelining-points.ts';
 import { starvationClauses } from './starvation.ts';
 
 interface ExactCase {
   name: PipelineCaseName;
   statement: string;
-  /** Minimum and maximum of each figure, by name. */
-  expected(point: Point): Readonly<Record<string, readonly [least: number, most: number]>>;
-}
-
-/** A single repeat that is off refutes it. */
-function exactClauses(all: readonly Point[], { name, statement, expected }: ExactCase): ClaimClause[] {
-  return casePoints(all, name).map((point) => {
-    const ranges = Object.entries(expected(point));
-    const off = combined(
-      ranges.map(([figure]) => figureSample(point, figure)),
-      (values) =>
-        values.reduce((sum, value, index) => {
-          const [least, most] = ranges[index]![1];
-          return sum + Math.max(0, least - value, value - most);
-        }, 0),
-    );
-    const clause = clauseOf({
-      statement,
-      unit: 'counts too many or too few',
-      sample: off,
-      under: 1,
-      provenance: provenanceOfPoints([point]),
-      numbers: `${ranges.map(([figure]) => countInWords(point, figure, pipelineCaseFigures)).join(', ')}.`,
-      digits: 0,
-    });
-    return off.repeats.some((value) => value > 0)
-      ? failed(clause, `not in every repeat ${statement}`)
-      : clause;
-  });
+  /** Expected counts by the name of the figure. */
+  expected(point: Point): Readonly<Record<string, Expected>>;
 }
 
 function judgeCases(all: readonly Point[], cases: readonly ExactCase[]): readonly ClaimClause[] {
   if (cases.some(({ name }) => casePoints(all, name).length === 0))
     return needs(`Needs points of ${cases.length === 1 ? 'its case' : `all ${cases.length} cases`}.`);
-  return cases.flatMap((each) => exactClauses(all, each));
+  return cases.flatMap(({ name, statement, expected }) =>
+    casePoints(all, name).flatMap((point) =>
+      exactClauses([point], { statement, expected: expected(point), figures: pipelineCaseFigures }),
+    ),
+  );
 }
 
 const pipelineOf = ({ params }: Point) => numberParam(params, 'messagesMaximum');
@@ -60,14 +36,14 @@ export const judgeD5: Judge = (all) =>
         'the most urgent message leaves first, and a more urgent one that comes later is behind what is in the pipeline',
       // A fair pipeline of a consumer that has taken one message holds 10.
       expected: (point) => ({
-        sortedBeforeLeaving: [1, 1],
+        sortedBeforeLeaving: 1,
         deliveredBeforeUrgent: [Math.min(10, pipelineOf(point)), pipelineOf(point)],
       }),
     },
   ]);
 
-const off = { refused: [0, 0], prefetching: [0, 0] } as const;
-const refused = { refused: [1, 1], prefetching: [1, 1] } as const;
+const off = { refused: 0, prefetching: 0 };
+const refused = { refused: 1, prefetching: 1 };
 
 export const judgeD6: Judge = (all) =>
   judgeCases(all, [
@@ -98,10 +74,7 @@ const starvationCases: readonly ExactCase[] = [
     name: 'huge-pipeline',
     statement:
       'a pipeline that is filled at once has all messages in its memory, and another consumer gets none',
-    expected: (point) => ({
-      inPipeline: [messagesOf(point) - 1, messagesOf(point) - 1],
-      leftToAnother: [0, 0],
-    }),
+    expected: (point) => ({ inPipeline: messagesOf(point) - 1, leftToAnother: 0 }),
   },
   {
     name: 'huge-fair-pipeline',

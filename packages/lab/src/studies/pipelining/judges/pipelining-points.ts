@@ -1,7 +1,7 @@
 /** The points of the study's two programs, and the values that judges read from them. */
-import { figureOf, numberParam, type Point, type Provenance } from '@shardlab/contract';
-import { provenanceOf } from '../../../judging/queue-points.ts';
-import { type Sample, sampleOf } from '../../../judging/sample.ts';
+import { figureOf, numberParam, type Point } from '@shardlab/contract';
+import { figureSample } from '../../../judging/point-samples.ts';
+import type { Sample } from '../../../judging/sample.ts';
 import type { PipelineCaseName } from '../../../programs/pipelining/cases.ts';
 import type { Configuration, PipeliningParams } from '../../../programs/pipelining/pipelining-params.ts';
 
@@ -15,12 +15,7 @@ export const pacedOf = ({ params }: Point): number => Number(params.sendsPerSec 
 export const subscribersOf = ({ params }: Point): number => numberParam(params, 'subscribers');
 export const configurationOf = ({ params }: Point) => params.configuration as Configuration;
 
-export const figureSample = ({ figures }: Point, name: string): Sample =>
-  sampleOf(figures[name]?.repeats ?? []);
 export const rateOf = (point: Point): Sample => figureSample(point, 'messagesPerSec');
-
-export const provenanceOfPoints = (points: readonly Point[]): Provenance =>
-  provenanceOf(points.flatMap(({ figures }) => Object.values(figures)));
 
 export const loadPoints = (points: readonly Point[]): Point[] =>
   points.filter(({ program }) => program === 'pipelining');
@@ -40,5 +35,3 @@ export function groupsBy(points: readonly Point[], ...axes: (keyof PipeliningPar
 
 export const fillsCores = (point: Point, cores: number | null): boolean =>
   cores !== null && figureOf(point, 'cpuCores') >= fullShare * cores;
-
-export const inWords = (count: number, one: string) => `${count} ${count === 1 ? one : `${one}s`}`;

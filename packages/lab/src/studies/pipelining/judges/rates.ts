@@ -2,18 +2,16 @@
 import { type ClaimClause, figureOf, type Point } from '@shardlab/contract';
 import { clauseOf, needs, onLessHardware } from '../../../judging/clause.ts';
 import type { Judge, JudgeContext } from '../../../judging/judgement.ts';
+import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { combined, ratioOf } from '../../../judging/sample.ts';
-import { percent, perSec } from '../../../programs/figures-in-words.ts';
+import { percent, perSec, plural } from '../../../programs/figures-in-words.ts';
 import {
   configurationOf,
-  figureSample,
   fillsCores,
   groupsBy,
-  inWords,
   pacedOf,
   payloadOf,
   producersOf,
-  provenanceOfPoints,
   rateOf,
   subscribersOf,
 } from './pipelining-points.ts';
@@ -29,7 +27,7 @@ const isUsual = (point: Point) => payloadOf(point) === kilobyte && subscribersOf
 const isPaced = (point: Point) => pacedOf(point) > 0;
 const atLoad = (point: Point) => `${pacedOf(point).toLocaleString('en-US')} sends a second of each producer`;
 const ratesInWords = (points: readonly Point[]) =>
-  `${points.map((point) => `${inWords(producersOf(point), 'producer')}: ${perSec(figureOf(point, 'messagesPerSec'))}`).join(', ')}.`;
+  `${points.map((point) => `${plural(producersOf(point), 'producer')}: ${perSec(figureOf(point, 'messagesPerSec'))}`).join(', ')}.`;
 
 /** If all cores are busy, more producers take CPU that the consumer needs; the document's machine had cores to spare. */
 function comparable(clause: ClaimClause, points: readonly Point[], { cores }: JudgeContext): ClaimClause {
@@ -37,7 +35,7 @@ function comparable(clause: ClaimClause, points: readonly Point[], { cores }: Ju
   if (full.length === 0) return clause;
   return onLessHardware(
     clause,
-    `But the ${cores} cores are full from ${inWords(Math.min(...full.map(producersOf)), 'producer')} on.`,
+    `But the ${cores} cores are full from ${plural(Math.min(...full.map(producersOf)), 'producer')} on.`,
   );
 }
 
@@ -60,7 +58,7 @@ export const judgeD1: Judge = (all) => {
   const clauses = groupsBy(all.filter(isUsual), 'configuration').flatMap((group) => {
     const [[base], [quotas]] = [of(group, 'base'), of(group, 'quotas')];
     if (base === undefined || quotas === undefined) return [];
-    const condition = inWords(producersOf(base), 'producer');
+    const condition = plural(producersOf(base), 'producer');
     const provenance = provenanceOfPoints([base, quotas]);
     const numbers = (figure: string, words: (value: number) => string) =>
       `Base: ${words(figureOf(base, figure))}; quotas: ${words(figureOf(quotas, figure))}.`;
@@ -185,8 +183,8 @@ export const judgeD4: Judge = (all, context) => {
     if (one === undefined || two === undefined) return [];
     const facts = {
       condition: isPaced(one)
-        ? `${inWords(producersOf(one), 'producer')}, ${atLoad(one)}`
-        : inWords(producersOf(one), 'producer'),
+        ? `${plural(producersOf(one), 'producer')}, ${atLoad(one)}`
+        : plural(producersOf(one), 'producer'),
       provenance: provenanceOfPoints([one, two]),
       numbers: `One subscriber: ${perSec(figureOf(one, 'messagesPerSec'))}; each of two: ${perSec(figureOf(two, 'messagesPerSec'))}.`,
     };

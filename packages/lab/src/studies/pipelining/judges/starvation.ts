@@ -1,10 +1,11 @@
 /** How much a slow consumer's pipeline leaves to another consumer, as rates: the second half of D8. */
 import { type ClaimClause, figureOf, numberParam, type Point } from '@shardlab/contract';
 import { clauseOf } from '../../../judging/clause.ts';
+import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { ratioOf } from '../../../judging/sample.ts';
 import { perSec } from '../../../programs/figures-in-words.ts';
 import { slowConsumerParamsOf } from '../../../programs/pipelining/slow-consumer-job.ts';
-import { figureSample, provenanceOfPoints, slowConsumerPoints } from './pipelining-points.ts';
+import { slowConsumerPoints } from './pipelining-points.ts';
 
 /** Starved, and hardly disturbed: the bars are ours. */
 const starved = 0.5;

@@ -1,7 +1,8 @@
 /** The points of the document's first plan (one thread, one queue, all enqueues first), and their rates. */
 import { figureOf, numberParam, type Point } from '@shardlab/contract';
 import { median } from '@shardlab/model';
-import { combined, geometricMean, ratioOf, type Sample, sampleOf } from '../../../judging/sample.ts';
+import { figureSample } from '../../../judging/point-samples.ts';
+import { combined, geometricMean, ratioOf, type Sample } from '../../../judging/sample.ts';
 import { perSec } from '../../../programs/figures-in-words.ts';
 
 export const rates = [
@@ -24,7 +25,7 @@ export const ofSystem = (points: readonly Point[], system: string) =>
 export const messagesOf = ({ params }: Point): number => numberParam(params, 'messages');
 
 /** A value per trial, whatever the number of its messages. */
-export const rateOf = (point: Point, { name }: Rate): Sample => sampleOf(point.figures[name]?.repeats ?? []);
+export const rateOf = (point: Point, { name }: Rate): Sample => figureSample(point, name);
 
 export interface Place {
   /** Clients of the queues; those of Redis are always behind a socket. */

@@ -4,8 +4,9 @@
  */
 import { type ClaimClause, numberParam, type Point, yesOrNo } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
+import { type ExactFigure, exactFigure } from '../../../judging/exact-counts.ts';
 import type { Judge } from '../../../judging/judgement.ts';
-import { sampleOf } from '../../../judging/sample.ts';
+import { figureSample } from '../../../judging/point-samples.ts';
 import { singletonService } from '../../../programs/singleton/singleton-program.ts';
 import { documentValues } from '../document/document-values.ts';
 
@@ -32,33 +33,20 @@ function conditionOf(point: Point): string {
   return `${conditions[faultOf(point)] ?? faultOf(point)}, ${numberParam(point.params, 'instances')} instances${kept}`;
 }
 
-const sample = ({ figures }: Point, name: string) => sampleOf(figures[name]?.repeats ?? []);
 const has = ({ figures }: Point, name: string) => (figures[name]?.repeats.length ?? 0) > 0;
 
-/** Every repeat must be the value itself: the bars are half a unit to both sides. */
-function exactly(point: Point, facts: { name: string; value: number; statement: string; unit: string }) {
-  const { name, value, statement, unit } = facts;
-  return clauseOf({
-    condition: conditionOf(point),
-    statement,
-    unit,
-    sample: sample(point, name),
-    over: value - 0.5,
-    under: value + 0.5,
-    noise: 0.25,
-    provenance: 'measured',
-  });
-}
+const exactly = (point: Point, facts: Omit<ExactFigure, 'condition'>) =>
+  exactFigure(point, { condition: conditionOf(point), ...facts });
 
 export const judgeS1: Judge = (all) => {
   const clauses = servicePoints(all).flatMap((point): ClaimClause[] => [
-    exactly(point, {
+    ...exactly(point, {
       name: 'activeAtOnceMs',
       value: 0,
       statement: 'at no time are two active',
       unit: 'ms with two active',
     }),
-    exactly(point, {
+    ...exactly(point, {
       name: 'writtenTwice',
       value: 0,
       statement: 'no two write the same',
@@ -75,11 +63,11 @@ export const judgeS2: Judge = (all) => {
       clauseOf({
         condition: conditionOf(point),
         statement: 'it is active again elsewhere',
-        unit: 'ms without it, at most',
-        sample: sample(point, 'gapMaxMs'),
+        unit: 'ms at most without an active service',
+        sample: figureSample(point, 'gapMaxMs'),
         under: gapMsMax,
         provenance: 'measured',
-        numbers: `Median ${Math.round(sample(point, 'gapMs').value)} ms. The document names no time; the bar is ours.`,
+        numbers: `Median ${Math.round(figureSample(point, 'gapMs').value)} ms. The document names no time; the bar is ours.`,
         digits: 0,
       }),
     )
@@ -93,23 +81,21 @@ export const judgeS2: Judge = (all) => {
 
 export const judgeS3: Judge = (all) => {
   const clauses = servicePoints(all).flatMap((point): ClaimClause[] => [
-    exactly(point, {
+    ...exactly(point, {
       name: 'seenByOther',
       value: documentValues.sum,
       statement: 'what one client has added another reads',
       unit: '= 5 + 8',
     }),
     ...(has(point, 'seenAfterMove')
-      ? [
-          exactly(point, {
-            name: 'seenAfterMove',
-            value: isKept(point) ? documentValues.sum : documentValues.start,
-            statement: isKept(point)
-              ? 'after the move it still reads that'
-              : 'after the move it reads what activate sets',
-            unit: 'read after the move',
-          }),
-        ]
+      ? exactly(point, {
+          name: 'seenAfterMove',
+          value: isKept(point) ? documentValues.sum : documentValues.start,
+          statement: isKept(point)
+            ? 'after the move it still reads that'
+            : 'after the move it reads what activate sets',
+          unit: 'read after the move',
+        })
       : []),
   ]);
   return clauses.length > 0 ? clauses : needs('Needs points of the service.');
@@ -117,21 +103,19 @@ export const judgeS3: Judge = (all) => {
 
 export const judgeS4: Judge = (all) => {
   const clauses = servicePoints(all).flatMap((point): ClaimClause[] => [
-    exactly(point, {
+    ...exactly(point, {
       name: 'startedOnPreferred',
       value: 1,
       statement: 'it is first active on its preferred instance',
       unit: yesOrNo,
     }),
     ...(has(point, 'returned')
-      ? [
-          exactly(point, {
-            name: 'returned',
-            value: 1,
-            statement: 'it goes back once the preferred process has returned (our addition)',
-            unit: yesOrNo,
-          }),
-        ]
+      ? exactly(point, {
+          name: 'returned',
+          value: 1,
+          statement: 'it goes back once the preferred process has returned (our addition)',
+          unit: yesOrNo,
+        })
       : []),
   ]);
   return clauses.length > 0 ? clauses : needs('Needs points of the service.');

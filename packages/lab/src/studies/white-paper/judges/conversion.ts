@@ -5,7 +5,7 @@ import { clauseOf, failed, fixed, needs } from '../../../judging/clause.ts';
 import { isFaulty } from '../../../judging/judgement.ts';
 import { provenanceOf, type QueueJudge } from '../../../judging/queue-points.ts';
 import { sampleOf } from '../../../judging/sample.ts';
-import { perSec } from '../../../programs/figures-in-words.ts';
+import { perSec, plural } from '../../../programs/figures-in-words.ts';
 import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
 
 /** Clients that reach half of their previous rate after the conversion have continued. Whether they are faster is up to A1 to A5. */
@@ -23,7 +23,7 @@ export const judgeW8: QueueJudge = (points) => {
   const endless = conversions.filter(({ withoutEnqueueMs }) => withoutEnqueueMs === null).length;
   const medianOf = (read: (conversion: ConversionOutcome) => number) => median(conversions.map(read));
   const pause = medianOf(({ withoutEnqueueMs }) => withoutEnqueueMs ?? Number.POSITIVE_INFINITY);
-  const numbers = `${conversions.length} ${conversions.length === 1 ? 'conversion' : 'conversions'} under load: ${fixed(
+  const numbers = `${plural(conversions.length, 'conversion')} under load: ${fixed(
     medianOf(({ tookMs }) => tookMs),
     0,
   )} ms at the median, ${pause === Number.POSITIVE_INFINITY ? 'no enqueue acknowledged afterwards' : `${fixed(pause, 0)} ms without an acknowledged enqueue`}; dequeues ${perSec(medianOf(({ dequeuePerSec }) => dequeuePerSec.before))} before and ${perSec(medianOf(({ dequeuePerSec }) => dequeuePerSec.after))} after.`;

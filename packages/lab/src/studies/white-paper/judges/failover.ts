@@ -5,7 +5,7 @@ import { clauseOf, failed, fixed, needs } from '../../../judging/clause.ts';
 import { isFaulty } from '../../../judging/judgement.ts';
 import { provenanceOf, type QueueJudge, sharded } from '../../../judging/queue-points.ts';
 import { sampleOf } from '../../../judging/sample.ts';
-import { perSec } from '../../../programs/figures-in-words.ts';
+import { perSec, plural } from '../../../programs/figures-in-words.ts';
 import type { QueuePoint } from '../../../programs/queue/points/queue-point.ts';
 
 /** A survivor must serve a killed instance within this time: the lease of a second, and another second for recovery. */
@@ -25,7 +25,7 @@ export const judgeW7: QueueJudge = (points) => {
     under: serviceMsMax,
     digits: 0,
     provenance: provenanceOf(withKills),
-    numbers: `${kills.length} ${kills.length === 1 ? 'instance' : 'instances'} killed at full load.${longest} All instances together dequeue ${rate((kill) => kill.dequeuePerSec.before)} before, ${rate((kill) => kill.dequeuePerSec.during)} during the outage, and ${rate((kill) => kill.dequeuePerSec.after)} after it with one process less.`,
+    numbers: `${plural(kills.length, 'instance')} killed at full load.${longest} All instances together dequeue ${rate((kill) => kill.dequeuePerSec.before)} before, ${rate((kill) => kill.dequeuePerSec.during)} during the outage, and ${rate((kill) => kill.dequeuePerSec.after)} after it with one process less.`,
   });
   const faults = [
     ...(withKills.some(isFaulty) ? ['messages were lost, duplicated, damaged or out of order'] : []),

@@ -120,7 +120,7 @@ export const judgeX4: Judge = (all) => {
       clauseOf({
         condition: conditionOf(two),
         statement: `the time in waits for the lock is more than ${lockRise} times that on one instance`,
-        unit: `ms of a transaction above ${lockRise} times`,
+        unit: `ms per transaction beyond ${lockRise} times the time on one instance`,
         sample: combined([lock(two), lock(one)], ([ofTwo, ofOne]) => ofTwo! - lockRise * ofOne!),
         over: 0,
         noise: lockNoiseMs,
@@ -199,7 +199,7 @@ export const judgeX6: Judge = (all) => {
       figures: xaFigures,
     }),
     ...exactClauses(counted, {
-      statement: `${roundTripsOfXa} requests left the client for each`,
+      statement: `${roundTripsOfXa} requests left the client for each transaction`,
       expected: { roundTripsPerTransaction: roundTripsOfXa },
       figures: xaFigures,
     }),
@@ -232,7 +232,7 @@ export const judgeX7: Judge = (all) => {
     ...loose.map((point) =>
       clauseOf({
         condition: conditionOf(point),
-        statement: 'loosely coupled ones are, so that the client lets them',
+        statement: 'loosely coupled branches are, so the client does not prevent it',
         unit: 'of the transactions',
         sample: figureSample(point.point, 'activeTogetherShare'),
         over: togetherMin,
