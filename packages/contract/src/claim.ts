@@ -42,7 +42,10 @@ export const ClaimClause = Type.Object(
 );
 export type ClaimClause = Static<typeof ClaimClause>;
 
-/** The verdict combines the clauses; value, unit, interval and reason are taken from the clause that decided it. */
+/**
+ * The verdict combines the clauses; value, unit and interval are those of the first clause that decided it, and
+ * reason has a sentence for each condition.
+ */
 export const ClaimResult = Type.Object(
   {
     id: Type.String(),
@@ -57,7 +60,7 @@ export const ClaimResult = Type.Object(
     value: Type.Union([Type.Number(), Type.Null()]),
     unit: Type.String(),
     interval: Type.Union([Interval, Type.Null()]),
-    repeats: Type.Integer({ description: 'The fewest repeats of a clause' }),
+    repeats: Type.Integer({ description: 'The fewest repeats of a clause that is comparable' }),
     provenance: Type.Union([Provenance, Type.Null()], {
       description: 'Emulated if a clause is; null without clauses',
     }),

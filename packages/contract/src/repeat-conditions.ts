@@ -6,7 +6,7 @@ const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type
 
 /** Bounds within which a repeat counts. The reasons are in docs/decisions/repeats-that-count.md. */
 export const repeatLimits = {
-  /** Difference of the dequeue rates of the window's halves, as a share of the first half's. */
+  /** Largest difference between the rates of the window's halves, of enqueues or of dequeues, as a share of the first half's. */
   rateDriftMax: 0.15,
   /** Growth of the backlog in the window, in either direction, as a share of the messages dequeued in it. */
   backlogDriftMax: 0.05,
@@ -21,7 +21,10 @@ export const repeatLimits = {
 /** Whether the first and the second half of the measured window agree, by the instances' counters at its middle. */
 export const Steadiness = Type.Object(
   {
-    rateDrift: Type.Number({ description: 'Dequeue rate of the second half ÷ that of the first, less 1' }),
+    rateDrift: Type.Number({
+      description:
+        'Rate of the second half ÷ that of the first, less 1: of enqueues and dequeues the one that changed more',
+    }),
     backlogDrift: Type.Number({
       description: 'Messages by which the backlog grew in the window ÷ messages dequeued in it',
     }),

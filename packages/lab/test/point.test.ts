@@ -30,6 +30,16 @@ function outcome(dequeuePerSec: number, latencyMs: number): TrialOutcome {
   };
 }
 
+test('counts of any size are exact, and other values have five digits', () => {
+  const outcomes = [100_001, 123_456.7].map((dequeuePerSec) => ({
+    ...outcome(1, 1),
+    figures: { dequeuePerSec },
+  }));
+  expect(summarisePoint(combination, outcomes, queueProgram).figures.dequeuePerSec!.repeats).toEqual([
+    100_001, 123_460,
+  ]);
+});
+
 test('a point is the median of its repeats, with merged latencies and summed integrity', () => {
   const point = summarisePoint(
     combination,

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { steadinessOf } from '../src/meters/steadiness.ts';
+import type { LoadResult } from '../src/programs/load/load-job.ts';
+import { steadyOf } from '../src/programs/load/step-figures.ts';
 
 /** The window of one instance, with its counts in the first half and in total. */
 const window = (half: [enqueued: number, consumed: number], whole: [number, number], ms = [500, 1_000]) => ({
@@ -35,6 +37,9 @@ describe('a window is steady', () => {
       backlogDrift: 0,
       isSteady: true,
     });
+    const results = [{ window: window([50, 500], [100, 1_000]) } as unknown as LoadResult];
+    expect(steadyOf(results, 10)).toMatchObject({ backlogDrift: 0, isSteady: true });
+    expect(steadyOf(results)).toMatchObject({ isSteady: false });
   });
 });
 

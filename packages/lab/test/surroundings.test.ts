@@ -4,8 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { queueProgram } from '../src/programs/queue/queue-program.ts';
-import { attemptsMax, isWorthAnother, measureRepeat, NeverSteadyPoints } from '../src/run/measure-repeat.ts';
+import {
+  againShareMax,
+  attemptsMax,
+  isWorthAnother,
+  measureRepeat,
+  NeverSteadyPoints,
+} from '../src/run/measure-repeat.ts';
 import { durabilityOf, probeOf, withRawRatio } from '../src/run/measured-beside.ts';
+import type { RunPlan } from '../src/run/plan-run.ts';
+import { TrialMeasurer } from '../src/run/trial-measurer.ts';
 import {
   machineTicks,
   parseProcessStat,
@@ -14,7 +22,8 @@ import {
 } from '../src/surroundings/cpu-of-others.ts';
 import { disturbanceOf } from '../src/surroundings/disturbance.ts';
 import { type RawShape, Surroundings } from '../src/surroundings/surroundings.ts';
-import type { MeasuredRepeat } from '../src/trial/trial.ts';
+import type { MeasuredRepeat, Trial } from '../src/trial/trial.ts';
+import { smallScenario } from './support.ts';
 
 describe('CPU of other processes', () => {
   test('of the machine is all time except idle time and waits for the disk', () => {
@@ -102,6 +111,37 @@ describe('a repeat', () => {
     const never = Array.from({ length: 9 }, (_, index) => attempt(index, { steady: false }));
     expect((await measure(never)).kept.attempts).toBe(attemptsMax);
     expect((await measure(never, 1)).kept.attempts).toBe(1);
+  });
+
+  test('of a long trial, for which no time is left, does not use up the time of a short one', async () => {
+    const estimates: Record<string, number> = { long: 20_000, short: 2_000 };
+    const plan = {
+      estimatedMs: 5_000 / againShareMax,
+      phases: { measureMs: 1_000 },
+      kills: new Set(),
+      program: {
+        figures: [{ name: 'dequeuePerSec' }],
+        run: async () => attempt(1, { steady: false }),
+        estimateTrialMs: ({ key }: Trial) => estimates[key]!,
+      },
+    } as unknown as RunPlan;
+    const surroundings = {
+      measure: async (_: unknown, trial: () => Promise<MeasuredRepeat>) => ({
+        result: await trial(),
+        disturbance: { otherCpuShare: 0, syncRatio: 1, isDisturbed: false },
+        rawPerSec: undefined,
+      }),
+    } as unknown as Surroundings;
+    const again: string[] = [];
+    const measurer = new TrialMeasurer({
+      plan,
+      scenario: smallScenario({}),
+      surroundings,
+      onTick: (tick) => tick,
+      onDetour: ({ key }) => again.push(key),
+    });
+    for (const key of ['long', 'short', 'long']) await measurer.measure({ key, params: {} } as Trial, '');
+    expect(again).toEqual(['short']);
   });
 
   test('is not measured again if its window is under half a second, but is if its work is counted', () => {

@@ -226,9 +226,9 @@ export function mergeLedgers(reports: readonly LedgerReport[]): Integrity {
  * and another did not receive it, one message is duplicated and one is lost.
  */
 export function mergeBySource(byInstance: readonly (readonly LedgerReport[])[]): Integrity {
-  const outlets = byInstance[0]!.keys();
-  return [...outlets]
-    .map((outlet) => mergeLedgers(byInstance.map((ledgers) => ledgers[outlet]!)))
+  const sources = byInstance[0]!.keys();
+  return [...sources]
+    .map((source) => mergeLedgers(byInstance.map((ledgers) => ledgers[source]!)))
     .reduce(addIntegrity);
 }
 

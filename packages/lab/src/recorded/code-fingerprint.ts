@@ -4,20 +4,32 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const packages = fileURLToPath(new URL('../../../', import.meta.url));
+const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
+/** Of the lab its programs, the rooms below them, and the room that measures trials. */
+const labRooms = ['meters', 'integrity', 'raw', 'surroundings', 'systems', 'trial', 'programs', 'run'];
+const folders = [
+  'packages/engine/src',
+  ...labRooms.map((room) => `packages/lab/src/${room}`),
+  // What trials start beside the engine.
+  'packages/jetstream/src',
+  'apps/server/src',
+];
+/** The rules by which sessions are placed and repeats count; the rest of the contract is descriptions. */
+const files = ['session-placement.ts', 'repeat-conditions.ts'].map((name) => `packages/contract/src/${name}`);
 
 /**
- * A hash over the sources that decide what a trial measures: the engine, and of the lab its programs and the rooms below them.
- * Judges, pages, commands and the texts of errors may change without it. 16 hexadecimal digits.
+ * A hash over the sources that decide what a trial measures. Judges, pages, commands and the texts of errors may change without it.
+ * 16 hexadecimal digits. `root`: of the checkout.
  */
-export function codeFingerprint(): string {
+export function codeFingerprint(root: string = checkout): string {
   const hash = createHash('sha256');
-  const rooms = ['meters', 'integrity', 'raw', 'surroundings', 'systems', 'trial', 'programs'];
-  for (const folder of ['engine/src', ...rooms.map((room) => `lab/src/${room}`)]) {
-    const files = readdirSync(join(packages, folder), { recursive: true, encoding: 'utf8' });
-    for (const file of files.filter((name) => name.endsWith('.ts')).sort()) {
-      hash.update(`${folder}/${file}\n`).update(readFileSync(join(packages, folder, file)));
-    }
-  }
+  for (const file of [...folders.flatMap((folder) => sourcesIn(root, folder)), ...files])
+    hash.update(`${file}\n`).update(readFileSync(join(root, file)));
   return hash.digest('hex').slice(0, 16);
 }
+
+const sourcesIn = (root: string, folder: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .sort()
+    .map((name) => `${folder}/${name}`);

@@ -120,5 +120,5 @@ function mergedHistogram(histograms: readonly Histogram[]): Histogram {
   return merged;
 }
 
-/** Five significant digits: more than any repeat supports. */
-const rounded = (value: number) => Number(value.toPrecision(5));
+/** Counts as they are, and of other values five significant digits: more than any repeat supports. */
+const rounded = (value: number) => (Number.isInteger(value) ? value : Number(value.toPrecision(5)));

@@ -68,8 +68,10 @@ export class TrialMeasurer {
       mayMeasureAgain: (attempt) => {
         if (!isWorthAnother(attempt, phases)) return false;
         if (!this.#neverSteady.expectsAnother(trial.key, attempt)) return false;
-        this.#againMs -= program.estimateTrialMs(trial, phases);
-        return this.#againMs >= 0;
+        const ms = program.estimateTrialMs(trial, phases);
+        if (ms > this.#againMs) return false;
+        this.#againMs -= ms;
+        return true;
       },
     });
     this.#neverSteady.add(trial.key, repeat);

@@ -133,7 +133,7 @@ async function atOnce(trial: LoadTrial): Promise<TrialOutcome> {
     integrity,
     stated: results[0]!.stated,
     measuredMs: measuredMs(results),
-    steady: steadyOf(results),
+    steady: steadyOf(results, trial.copies),
   };
 }
 

@@ -73,11 +73,14 @@ export class LoadTrial {
     return server === null ? system.instances : 1;
   }
 
+  /** How often each message is delivered: once to each subscriber, of a queue once. */
+  get copies(): number {
+    return Math.max(1, this.#loaded.params.subscribers ?? 0);
+  }
+
   /** The usual step has enqueuers and dequeuers in a closed loop. */
   async step(change: Partial<LoadJob>): Promise<Step> {
-    const { processes } = this;
-    const { subscribers = 0 } = this.#loaded.params;
-    const copies = Math.max(1, subscribers);
+    const { processes, copies } = this;
     const standing = this.#history.reduce(
       (sum, { committed, consumed }) => sum + committed - consumed / copies,
       0,

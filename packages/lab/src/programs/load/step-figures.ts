@@ -50,10 +50,11 @@ export const p99Of = (histogram: Histogram): number | undefined =>
 export const p50Of = (histogram: Histogram): number | undefined =>
   histogram.totalCount === 0 ? undefined : latencyOf(histogram).p50;
 
-export const steadyOf = (results: Results): Steadiness =>
+/** `copies`: how often each message is delivered, once to each subscriber. */
+export const steadyOf = (results: Results, copies = 1): Steadiness =>
   steadinessOf(
     results.map(({ window }) => window),
-    1,
+    copies,
   );
 
 /**

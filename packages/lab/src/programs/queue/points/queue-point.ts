@@ -87,7 +87,11 @@ export function queuePointOf(point: Point): QueuePoint {
     waits,
     integrity,
     repeats: point.repeats.map(({ byInstance: each, ...repeat }, index) => {
-      const figure = (name: string) => figures[name]?.repeats[index];
+      // If some repeats lack the figure, nothing tells which of them its values are from.
+      const figure = (name: string) => {
+        const values = figures[name]?.repeats;
+        return values?.length === point.repeats.length ? values[index] : undefined;
+      };
       return {
         ...repeat,
         enqueuePerSec: figure('enqueuePerSec') ?? 0,

@@ -60,11 +60,11 @@ function workload({ payloadBytes, operations, messages: wanted }: GeneratorLoad)
   const clock = createMonotonicClock();
   const kept = new NullInstance(clock);
   const host = NullInstance.asHost(kept);
-  const forge = new PayloadCodec({ bytes: payloadBytes, seed: 1, nonce: 1 });
+  const codec = new PayloadCodec({ bytes: payloadBytes, seed: 1, nonce: 1 });
   const work = new Workload({
     host,
     clock,
-    codec: forge,
+    codec,
     streams: null,
     book: null,
     meter: new Meter(host, clock),

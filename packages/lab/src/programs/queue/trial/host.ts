@@ -41,7 +41,7 @@ export interface Host extends Pick<RemoteInstance, 'id' | 'createQueue' | 'subsc
   /** Synced group commits since the instance opened; 0 for a remote instance, as with its shards. */
   syncs(): number;
   /** Number of ready messages for one source of messages. */
-  waitingCount(outlet: DequeueSource): Promise<number>;
+  waitingCount(source: DequeueSource): Promise<number>;
 }
 
 /** `clock`: of the time books of remote sessions, and of an impostor's. */

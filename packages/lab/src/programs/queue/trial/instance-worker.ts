@@ -65,13 +65,13 @@ class InstanceWorker {
     const { payloadBytes, seed, nonce } = config;
     const book = config.book === null ? null : new Book(config.book);
     const streamed = isStreamed(payloadBytes);
-    const forge = new PayloadCodec({ bytes: streamed ? payloadHeaderBytes : payloadBytes, seed, nonce });
+    const codec = new PayloadCodec({ bytes: streamed ? payloadHeaderBytes : payloadBytes, seed, nonce });
     const streams = streamed ? new StreamedPayloadCodec({ bytes: payloadBytes, seed, nonce }) : null;
     this.#config = config;
     this.#host = host;
     this.#clock = clock;
     this.#meter = new Meter(host, clock);
-    this.#workload = new Workload({ host, config, clock, codec: forge, streams, book, meter: this.#meter });
+    this.#workload = new Workload({ host, config, clock, codec, streams, book, meter: this.#meter });
     this.#enqueuers = config.enqueuers.map((number) => new Enqueuer(this.#workload, number));
     const { queues, dequeueSources } = config.layout;
     const { kind, name: queue } = queues[0]!;
