@@ -56,6 +56,10 @@ test('Figure 3, quick, from the start page to its verdicts and back', async ({ p
     await expect(claims.nth(index)).toContainText(words[claim.verdict]);
     await expect(claims.nth(index)).toContainText(claim.reason);
   }
+  const copyLink = page.getByRole('button', { name: /^(Copy link|Link copied)$/ });
+  await copyLink.click();
+  await expect(copyLink).toHaveText('Link copied');
+  await expect(copyLink).toHaveText('Copy link');
   expect(run.points).toHaveLength(run.progress.total);
   await expect(points).toHaveCount(1 + run.points.length);
   for (const { integrity } of run.points) {

@@ -7,7 +7,7 @@ test('the mosaic of claims can be used with the keyboard, and a claim that was j
 }) => {
   await page.goto('/');
   await expect(page.getByRole('region', { name: 'Result' }).getByRole('heading', { level: 1 })).toContainText(
-    'the unsharded, where each session commits for itself, ',
+    'the unsharded one, where each session commits for itself, ',
   );
   const row = page.getByRole('region', { name: 'Oracle Database 12c: JMS Sharded Queues' });
   await row.getByRole('button').first().focus();

@@ -22,6 +22,16 @@ test('an unsharded queue is converted once it is empty, and can be cancelled bef
     );
   };
 
+  await console.getByRole('button', { name: 'Convert to sharded…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Shards per instance').fill('0');
+  await dialog.getByRole('button', { name: 'Convert', exact: true }).click();
+  await expect(dialog.getByRole('alert')).toBeVisible();
+  await dialog.getByRole('button', { name: 'Keep it unsharded' }).click();
+  await console.getByRole('button', { name: 'Convert to sharded…' }).click();
+  await expect(dialog.getByRole('alert')).toHaveCount(0);
+  await dialog.getByRole('button', { name: 'Keep it unsharded' }).click();
+
   await begin('2');
   await expect(conversion).toContainText('1 message to dequeue');
   const refused = await request.post(`/api/queues/${name}/messages`, {

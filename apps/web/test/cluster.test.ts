@@ -313,6 +313,10 @@ describe('a load over time', () => {
       'An instance is unavailable, so its messages cannot be counted: 1,200 messages acknowledged, 1,200 consumed.',
       { lost: null, left: 3 },
     ],
+    [
+      'The messages that are left could not be counted: 1,200 messages acknowledged, 1,200 consumed.',
+      { lost: null, error: { code: 'TIMED_OUT', message: 'No answer', retryable: true } },
+    ],
   ])('in a sentence: %s', (sentence, change) => {
     expect(loadVerdict(load({ state: 'done', acknowledged: 1_200, consumed: 1_200, ...change }))).toBe(
       sentence,

@@ -52,7 +52,7 @@ describe('round trips', () => {
       consumer: { waitUs: 75, workUs: 25 },
     });
     expect(tripInWords(groups[0]!.title, groups[0]!.rows[1]!)).toBe(
-      'Base, 4 producers: of one message a producer waits 300\u202fµs of 400\u202fµs, a consumer waits 75\u202fµs of 100\u202fµs.',
+      'Base, 4 producers: for each message a producer spends 400\u202fµs, of which it waits 300\u202fµs; a consumer spends 100\u202fµs, of which it waits 75\u202fµs.',
     );
     expect(tripTable(groups).rows).toHaveLength(6);
   });

@@ -74,18 +74,19 @@ test('percentiles are never averaged: a bin shows its slowest tick and instance'
 });
 
 test('the backlog is that of the last tick of a bin: summed over the parts of a sharded queue, else the same for all', () => {
-  const of = (system: string, ...backlogs: number[]): Tick => {
+  const partition = { partition: 1, state: 'open', fill: 0.5, drained: 0 };
+  const of = (partitions: (typeof partition)[], ...backlogs: number[]): Tick => {
     const given = tick({ atMs: 250, rates: backlogs });
     const instances = given.instances.map((sample, index) => ({
       ...sample,
-      shards: [{ shard: 1, backlog: backlogs[index]!, partitions: [] }],
+      shards: [{ shard: 1, backlog: backlogs[index]!, partitions }],
     }));
-    return { ...given, system, instances };
+    return { ...given, instances };
   };
   const samplesOf = (...ticks: Tick[]) => whole(ticks, 1)[0]!.samples.map(({ backlog }) => backlog);
-  expect(samplesOf(of('sharded', 9, 9), { ...of('sharded', 3, 4), atMs: 500 })).toEqual([7]);
-  expect(samplesOf(of('unsharded', 3, 4))).toEqual([4]);
-  expect(samplesOf(of('redis-snapshot', 5))).toEqual([5]);
+  expect(samplesOf(of([partition], 9, 9), { ...of([partition], 3, 4), atMs: 500 })).toEqual([7]);
+  expect(samplesOf(of([], 3, 4))).toEqual([4]);
+  expect(samplesOf(of([], 5))).toEqual([5]);
 });
 
 test('a trial without a number of instances has one', () => {

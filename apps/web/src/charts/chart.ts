@@ -11,10 +11,3 @@ export interface Size {
   width: number;
   height: number;
 }
-
-export interface Margin {
-  top: number;
-  right: number;
-  bottom: number;
-  left: number;
-}

@@ -116,7 +116,7 @@ function ratioOf(over: readonly number[] | undefined, under: readonly number[] |
 export const isClear = ({ interval }: RunRatio): boolean | null =>
   interval === null ? null : interval[0] > 1 || interval[1] < 1;
 
-/** "12 of 18 points higher, 2 lower, 4 not distinguishable from the baseline"; without intervals by the medians alone. */
+/** "1.05 × the baseline at the middle of 18 points; clearly higher at 12, lower at 2"; without intervals why there are none. */
 export function comparisonInWords(rows: readonly ComparedPoint[], index: number): string {
   const ratios = rows.flatMap(({ ratios: all }) => all[index] ?? []);
   if (ratios.length === 0) return 'no points in common with the baseline';

@@ -7,7 +7,13 @@ export function loadVerdict(load: ClusterLoad): string | null {
   const { state, acknowledged, consumed, duplicated, lost, left, outcomeUnknown } = load;
   if (state !== 'done') return null;
   const counts = `${formatCount(acknowledged)} messages acknowledged, ${formatCount(consumed)} consumed`;
-  if (lost === null) return `An instance is unavailable, so its messages cannot be counted: ${counts}.`;
+  if (lost === null) {
+    const why =
+      load.error === null
+        ? 'An instance is unavailable, so its messages cannot be counted'
+        : 'The messages that are left could not be counted';
+    return `${why}: ${counts}.`;
+  }
   const parts = [
     lost === 0 ? 'Nothing lost' : `${formatCount(lost)} lost`,
     duplicated === 0 ? 'nothing duplicated' : `${formatCount(duplicated)} duplicated`,

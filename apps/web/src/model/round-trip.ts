@@ -70,13 +70,13 @@ const wordsOf = {
 
 const formatUs = (us: number) => formatMs(us / 1_000);
 
-/** "4 producers: a producer waits 80 µs of 120 µs for a message, a consumer 2 µs of 30 µs." */
+/** "Base, 4 producers: for each message a producer spends 400 µs, of which it waits 300 µs; a consumer spends 100 µs, …" */
 export function tripInWords(title: string, { label, producer, consumer }: TripRow): string {
   const part = (name: string, time: TripTime | null) =>
     time === null
-      ? `${name} had none`
-      : `${name} waits ${formatUs(time.waitUs)} of ${formatUs(time.waitUs + time.workUs)}`;
-  return `${title}, ${label}: of one message ${part('a producer', producer)}, ${part('a consumer', consumer)}.`;
+      ? `no message passed ${name}`
+      : `${name} spends ${formatUs(time.waitUs + time.workUs)}, of which it waits ${formatUs(time.waitUs)}`;
+  return `${title}, ${label}: for each message ${part('a producer', producer)}; ${part('a consumer', consumer)}.`;
 }
 
 export const tripTable = (groups: readonly TripGroup[]): DataTable => ({

@@ -71,10 +71,14 @@ function sampleOf(bin: TickBin): TimeSample {
 const sumOf = (tick: Tick, read: (sample: Tick['instances'][number]) => number): number =>
   tick.instances.reduce((sum, sample) => sum + read(sample), 0);
 
-/** Instances of a sharded queue have parts of the backlog; others share one table, which each reports at a slightly different time. */
-function backlogOf({ system, instances }: Tick): number {
+/**
+ * Instances of a sharded queue, which alone has partitions, have parts of the backlog. Others share one table, which each reports at
+ * a slightly different time. A queue that is converted is one and then the other.
+ */
+function backlogOf({ instances }: Tick): number {
   const each = instances.map(({ shards }) => shards.reduce((sum, { backlog }) => sum + backlog, 0));
-  return system === 'sharded' ? each.reduce((sum, backlog) => sum + backlog, 0) : Math.max(0, ...each);
+  const isSharded = instances.some(({ shards }) => shards.some(({ partitions }) => partitions.length > 0));
+  return isSharded ? each.reduce((sum, backlog) => sum + backlog, 0) : Math.max(0, ...each);
 }
 
 function slowest(bin: TickBin): TimeSample['latency'] {

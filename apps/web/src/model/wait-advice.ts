@@ -138,7 +138,7 @@ export const meaningOfState: Readonly<Record<string, { about: string; standsFor:
   },
   [runnable]: {
     about:
-      'ready to go on: its wait has ended, but its thread is busy with other sessions or blocked by a sync, or has no core',
+      'ready to run: its wait has ended, but its thread is busy with other sessions or blocked by a sync, or has no core',
     standsFor: 'CPU queue (wait for CPU)',
   },
 };

@@ -9,10 +9,10 @@ export function BusyDialog(props: {
   /** The consequence for a measurement. */
   consequence: string;
   /** Label of the button that continues: "Run anyway". */
-  goOn: string;
-  onGoOn(): void;
+  continueLabel: string;
+  onContinue(): void;
 }) {
-  const { isOpen, onClose, reasons, consequence, goOn, onGoOn } = props;
+  const { isOpen, onClose, reasons, consequence, continueLabel, onContinue } = props;
   return (
     <Dialog title="The machine is busy" isOpen={isOpen} onClose={onClose}>
       {reasons.map((reason) => (
@@ -25,10 +25,10 @@ export function BusyDialog(props: {
           className="button"
           onClick={() => {
             onClose();
-            onGoOn();
+            onContinue();
           }}
         >
-          {goOn}
+          {continueLabel}
         </button>
         <button type="button" className="button button-ink" onClick={onClose}>
           Not now
@@ -39,13 +39,13 @@ export function BusyDialog(props: {
 }
 
 /** Before a run; open while there are reasons. */
-export function BusyQuestion(props: { reasons: readonly string[]; onGoOn(): void; onClose(): void }) {
+export function BusyQuestion(props: { reasons: readonly string[]; onContinue(): void; onClose(): void }) {
   return (
     <BusyDialog
       {...props}
       isOpen={props.reasons.length > 0}
       consequence="A run would measure that too. Its figures would be lower, and marked as disturbed."
-      goOn="Run anyway"
+      continueLabel="Run anyway"
     />
   );
 }

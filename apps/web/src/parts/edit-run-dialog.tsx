@@ -48,6 +48,8 @@ export function EditRunDialog(props: {
         onClick={() => {
           setLabels(run.labels ?? noLabels);
           setAsksToDelete(false);
+          save.reset();
+          remove.reset();
           setOpen(true);
         }}
       >

@@ -136,19 +136,6 @@ export function PasswordField(props: Omit<Valued, 'fault'> & { required?: boolea
   return <LabelledInput {...props} type="password" autoComplete="current-password" />;
 }
 
-export function SelectField(props: Valued & { options: readonly string[] }) {
-  return (
-    <label className="field">
-      <span>{props.label}</span>
-      <select className="input" value={props.value} onChange={(event) => props.onChange(event.target.value)}>
-        {props.options.map((option) => (
-          <option key={option}>{option}</option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
 export function CheckField(props: {
   checked: boolean;
   fault?: string | undefined;

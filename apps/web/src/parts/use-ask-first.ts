@@ -20,7 +20,7 @@ export function useAskFirst(options: { begin(): Promise<Id>; onBegun(runId: stri
   });
   return {
     ask: () => looked.mutate(),
-    question: { reasons, onGoOn: () => begun.mutate(), onClose: () => setReasons([]) },
+    question: { reasons, onContinue: () => begun.mutate(), onClose: () => setReasons([]) },
     isPending: looked.isPending || begun.isPending,
     isBegun: begun.isSuccess,
     error: looked.error ?? begun.error,

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import type { ApiAnswer, ApiBody, ApiCall } from '../../model/api-reference.ts';
 import { ScrollX } from '../../parts/scroll-x.tsx';
+import { useCopy } from '../../parts/use-copy.ts';
 import { SchemaRows } from './schema-rows.tsx';
 
 /** One call: closed, its method, path and summary; open, all that it takes and answers. */
@@ -116,16 +117,12 @@ function Answer({ answer, call }: { answer: ApiAnswer; call: ApiCall }) {
 }
 
 function Example({ text }: { text: string }) {
-  const [isCopied, setIsCopied] = useState(false);
+  const { isCopied, copy } = useCopy();
   return (
     <section aria-label="Example">
       <div className="section-head">
         <h3>Example</h3>
-        <button
-          type="button"
-          className="button button-quiet"
-          onClick={() => void navigator.clipboard.writeText(text).then(() => setIsCopied(true))}
-        >
+        <button type="button" className="button button-quiet" onClick={() => void copy(text)}>
           {isCopied ? 'Copied' : 'Copy'}
         </button>
       </div>

@@ -82,7 +82,7 @@ function Result({ run, evidence }: { run: Run; evidence: Evidence }) {
       <h1>
         With {plural(number('threads'), 'thread')} on {plural(number('instances'), 'instance')}, the sharded
         queue dequeues <strong className="ink-sharded">{formatCount(rate(sharded))}</strong> messages a
-        second, the unsharded, where {unshardedCommits},{' '}
+        second, the unsharded one, where {unshardedCommits},{' '}
         <strong className="ink-unsharded">{formatCount(rate(unsharded))}</strong>:{' '}
         {formatValue(Number(ratio.toPrecision(2)))} times as many.
       </h1>
@@ -92,9 +92,9 @@ function Result({ run, evidence }: { run: Run; evidence: Evidence }) {
           <>
             {' '}
             One writer for all sessions of the unsharded queue gives{' '}
-            <strong className="ink-grouped">{formatCount(rate(grouped))}</strong>: group commit explains{' '}
-            {formatValue(Number((rate(grouped) / rate(unsharded)).toPrecision(2)))} of it, sharding{' '}
-            {formatValue(Number((rate(sharded) / rate(grouped)).toPrecision(2)))}.
+            <strong className="ink-grouped">{formatCount(rate(grouped))}</strong>: group commit accounts for a
+            factor of {formatValue(Number((rate(grouped) / rate(unsharded)).toPrecision(2)))}, sharding for
+            one of {formatValue(Number((rate(sharded) / rate(grouped)).toPrecision(2)))}.
           </>
         )}
       </p>

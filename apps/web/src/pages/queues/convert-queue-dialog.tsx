@@ -22,6 +22,10 @@ export function ConvertQueueDialog({ queue: { name } }: { queue: QueueInfo }) {
       await client.invalidateQueries({ queryKey: ['queues'] });
     },
   });
+  const open = () => {
+    convert.reset();
+    setOpen(true);
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     convert.mutate(
@@ -35,7 +39,7 @@ export function ConvertQueueDialog({ queue: { name } }: { queue: QueueInfo }) {
   const { form, fault, rest } = useFormFaults(convert.error, convertFields);
   return (
     <>
-      <button type="button" className="button" onClick={() => setOpen(true)}>
+      <button type="button" className="button" onClick={open}>
         Convert to sharded…
       </button>
       <Dialog title={`Convert ${name} to sharded?`} isOpen={isOpen} onClose={() => setOpen(false)}>

@@ -19,9 +19,13 @@ export function DropQueueDialog({ queue: { name, type } }: { queue: QueueInfo })
       await client.invalidateQueries({ queryKey: ['queues'] });
     },
   });
+  const open = () => {
+    drop.reset();
+    setOpen(true);
+  };
   return (
     <>
-      <button type="button" className="button button-danger" onClick={() => setOpen(true)}>
+      <button type="button" className="button button-danger" onClick={open}>
         Drop {type}
       </button>
       <Dialog title={`Drop ${name}?`} isOpen={isOpen} onClose={() => setOpen(false)}>

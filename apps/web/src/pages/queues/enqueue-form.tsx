@@ -152,8 +152,10 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
   );
 }
 
-/** One if nothing was typed; one more than the server takes, at most, so that it can say so. */
-/** The server counts messages, not copies, so the words are this form's. Throws what a refusal of the server looks like. */
+/**
+ * One if nothing was typed. The server counts messages, not copies, so the words are this form's. Throws what a refusal of the
+ * server looks like.
+ */
 function copiesToSend(typed: string): number {
   const copies = typedNumber(typed) ?? 1;
   const fault = !Number.isInteger(copies)

@@ -28,15 +28,15 @@ export function CalibrateHere({ isCalibrated, onDone }: { isCalibrated: boolean;
           </span>
         </p>
       )}
-      {calibration === null ? null : <Ended calibration={calibration} />}
+      {calibration === null ? null : <Ended calibration={calibration} isCalibrated={isCalibrated} />}
       {calibrate.error === null ? null : <ErrorNotice error={calibrate.error} />}
       <BusyDialog
         isOpen={asks}
         onClose={() => setAsks(false)}
         reasons={calibrate.reasons}
         consequence="A calibration would measure that too, and the model would take the machine for slower than it is."
-        goOn="Calibrate anyway"
-        onGoOn={calibrate.start}
+        continueLabel="Calibrate anyway"
+        onContinue={calibrate.start}
       />
     </div>
   );
@@ -58,11 +58,12 @@ function Progress({ calibration, onCancel }: { calibration: Calibration; onCance
 }
 
 /** How the last one ended, if it gave no costs. */
-function Ended({ calibration: { state, error } }: { calibration: Calibration }) {
+function Ended(props: { calibration: Calibration; isCalibrated: boolean }) {
+  const { state, error } = props.calibration;
   if (state === 'cancelled')
     return (
       <p className="muted" role="status">
-        The calibration was cancelled. The earlier costs stay in use.
+        The calibration was cancelled.{props.isCalibrated ? ' The earlier costs stay in use.' : ''}
       </p>
     );
   if (state !== 'failed' || error === null) return null;
