@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { QueueError } from '../src/api/errors.ts';
+import { limits } from '../src/api/limits.ts';
+import { HostedInstance } from '../src/cluster/hosted-instance.ts';
 import { Lease } from '../src/cluster/lease.ts';
 import { nodeClusterPorts } from '../src/cluster/node-cluster-ports.ts';
 import { nodePorts } from '../src/node-ports.ts';
@@ -10,7 +12,9 @@ import { assembleInstance } from '../src/runtime/assemble-instance.ts';
 import type { LocalInstance } from '../src/runtime/local-instance.ts';
 import { LeaseFile } from '../src/storage/catalog/lease-file.ts';
 import { Membership } from '../src/storage/catalog/membership.ts';
+import { WriterThread } from '../src/storage/threads/writer-thread-client.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
+import { waiting } from './waiting.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
 
@@ -172,6 +176,91 @@ describe('a lease', () => {
     expect(lease.isHeld()).toBe(false);
     expect(instance.endReason).toMatchObject({ code: 'INSTANCE_FENCED' });
     expect(membership.hosts()).toEqual([]);
+  });
+});
+
+describe('the lease of an instance that is being closed', () => {
+  /** What a process needs to host instance 1; `open` opens it under a lease whose clock the test moves. */
+  function prepare() {
+    const dir = makeFolder();
+    let nowMs = 1_000_000;
+    const membership = new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
+    const file = new LeaseFile(dir);
+    const unhealthy: string[] = [];
+    onTestFinished(() => {
+      file.close();
+      membership.close();
+    });
+    const open = (serve = async () => ({ close: async () => undefined })) =>
+      HostedInstance.open({
+        instanceId: 1,
+        claim: membership.claim(1, 'owner'),
+        role: 'owner',
+        membership,
+        leaseFile: file,
+        instanceOptions: { dir },
+        writerSilentMsMax: limits.writerSilentMsDefault,
+        ports: { ...nodeClusterPorts, machineClock: { nowMs: () => nowMs } },
+        processOf: 1,
+        leaving: false,
+        serve,
+        onEnded: () => undefined,
+        onUnhealthy: (reason) => void unhealthy.push(reason.code),
+        onDamageFound: () => undefined,
+      });
+    const setClock = (ms: number) => {
+      nowMs = 1_000_000 + ms;
+    };
+    return { dir, membership, file, unhealthy, open, setClock };
+  }
+
+  /** Makes the writer close its file only when the test says so. */
+  function holdWriter() {
+    const [asked, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const closeWriter = WriterThread.prototype.close;
+    const close = vi.spyOn(WriterThread.prototype, 'close').mockImplementation(async function (
+      this: WriterThread,
+    ) {
+      asked.resolve();
+      await allowed.promise;
+      await closeWriter.call(this);
+    });
+    onTestFinished(() => close.mockRestore());
+    return { asked: asked.promise, allow: allowed.resolve };
+  }
+
+  it('is renewed until its files are closed, and the claim then ends', async () => {
+    const { open, membership, file, setClock, unhealthy } = prepare();
+    const hosted = await open();
+    const writer = holdWriter();
+    const closed = hosted.close();
+    await writer.asked;
+    for (const ms of [900, 1_800, 2_700]) {
+      setClock(ms);
+      vi.advanceTimersByTime(limits.leaseRenewMs);
+      const renewed = () => expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_000 + ms }]);
+      await vi.waitFor(renewed, waiting);
+    }
+    writer.allow();
+    await closed;
+    expect(membership.hosts()).toEqual([]);
+    expect(unhealthy).toEqual([]);
+  });
+
+  it('is not renewed while the writer hangs, and reports that', async () => {
+    const { open, file, setClock, unhealthy } = prepare();
+    const hosted = await open();
+    const writer = holdWriter();
+    const closed = hosted.close();
+    await writer.asked;
+    const silentMs = vi.spyOn(WriterThread.prototype, 'silentMs', 'get').mockReturnValue(60_000);
+    onTestFinished(() => silentMs.mockRestore());
+    setClock(900);
+    vi.advanceTimersByTime(limits.leaseRenewMs);
+    expect(unhealthy).toEqual(['WRITER_SILENT']);
+    writer.allow();
+    await closed;
+    expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_000 }]);
   });
 });
 

@@ -63,10 +63,10 @@ export class HostedInstance {
       membership,
       leaseFile: options.leaseFile,
       ports: options.ports,
-      unhealthyReason: () => opened.instance?.unhealthyReason(options.writerSilentMsMax),
+      unhealthyReason: () => opened.instance && reasonToLapse(opened.instance, options.writerSilentMsMax),
       onUnhealthy: (reason) => {
-        // A closed, failed or fenced instance is reported by its own event.
-        if (opened.instance?.endReason === undefined) options.onUnhealthy(reason);
+        // A failed or fenced instance is reported by its own event.
+        if (reason !== opened.instance?.endReason) options.onUnhealthy(reason);
       },
       onFenced: (error) => opened.instance?.fence(error),
       onReacquired: () => opened.instance?.onLeaseRegained(),
@@ -120,4 +120,11 @@ export class HostedInstance {
     await endClaim(this.#timers, () => this.#membership.returnToOwner(this.claim));
     this.#lease.stopRenewing();
   }
+}
+
+/** While an instance closes its files only a writer that hangs counts: the files may take longer to close than a lease lasts. */
+function reasonToLapse(instance: LocalInstance, writerSilentMsMax: number): QueueError | undefined {
+  return instance.endReason?.code === 'INSTANCE_CLOSED'
+    ? instance.writerSilence(writerSilentMsMax)
+    : instance.unhealthyReason(writerSilentMsMax);
 }

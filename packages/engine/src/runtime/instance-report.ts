@@ -95,8 +95,12 @@ export class InstanceReport {
 
   /** Undefined if the instance serves, and its writer is idle or answered within `writerSilentMsMax`. */
   unhealthyReason(writerSilentMsMax: number): QueueError | undefined {
-    const { instance, queues, sharded } = this.#options;
-    if (queues.endReason !== undefined) return queues.endReason;
+    return this.#options.queues.endReason ?? this.writerSilence(writerSilentMsMax);
+  }
+
+  /** The error of a writer that has owed an answer for longer than this; undefined if it has not. */
+  writerSilence(writerSilentMsMax: number): QueueError | undefined {
+    const { instance, sharded } = this.#options;
     if (sharded.writer.silentMs <= writerSilentMsMax) return undefined;
     return new QueueError('WRITER_SILENT', {
       message: `The writer of instance ${instance} has work and has not answered for over ${writerSilentMsMax} ms`,

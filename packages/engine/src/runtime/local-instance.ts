@@ -363,6 +363,11 @@ export class LocalInstance implements Instance {
     return this.#report.unhealthyReason(writerSilentMsMax);
   }
 
+  /** The error of a writer that has owed an answer for longer than this, also of one that is closing the file. */
+  writerSilence(writerSilentMsMax: number): QueueError | undefined {
+    return this.#report.writerSilence(writerSilentMsMax);
+  }
+
   async probe(): Promise<void> {
     if (this.endReason !== undefined) throw this.endReason;
     await this.#sharded.probe.run();
