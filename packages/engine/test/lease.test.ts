@@ -13,6 +13,7 @@ import type { LocalInstance } from '../src/runtime/local-instance.ts';
 import { LeaseFile } from '../src/storage/catalog/lease-file.ts';
 import { Membership } from '../src/storage/catalog/membership.ts';
 import { WriterThread } from '../src/storage/threads/writer-thread-client.ts';
+import { UnshardedEngine } from '../src/unsharded/unsharded-engine.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 import { waiting } from './waiting.ts';
 
@@ -261,6 +262,34 @@ describe('the lease of an instance that is being closed', () => {
     writer.allow();
     await closed;
     expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_000 }]);
+  });
+
+  it('ends with the claim if a file cannot be closed cleanly, and the other files are closed', async () => {
+    const { dir, open, membership } = prepare();
+    const hosted = await open();
+    await hosted.instance.createQueue({ name: 'news', type: 'topic' });
+    await hosted.instance.subscribe('news', { name: 'nondurable', durable: false });
+    const closeUnsharded = vi
+      .spyOn(UnshardedEngine.prototype, 'close')
+      .mockRejectedValueOnce(new QueueError('STORAGE_FULL'));
+    onTestFinished(() => closeUnsharded.mockRestore());
+    await expect(hosted.close()).rejects.toThrow(code('STORAGE_FULL'));
+    expect(closeUnsharded).toHaveBeenCalledTimes(2); // The second time for the grouped queues.
+    expect(membership.hosts()).toEqual([]);
+    const catalog = new Database(join(dir, 'catalog.db'), { readonly: true });
+    expect(catalog.prepare('SELECT count(*) FROM subscriber').pluck().get()).toBe(0);
+    catalog.close();
+  });
+
+  it('ends with the claim if the instance cannot be served and a file of it cannot be closed cleanly', async () => {
+    const { open, membership } = prepare();
+    const closeUnsharded = vi
+      .spyOn(UnshardedEngine.prototype, 'close')
+      .mockRejectedValueOnce(new QueueError('STORAGE_FULL'));
+    onTestFinished(() => closeUnsharded.mockRestore());
+    const opening = open(() => Promise.reject(new QueueError('INSTANCE_IN_USE')));
+    await expect(opening).rejects.toThrow(code('INSTANCE_IN_USE'));
+    expect(membership.hosts()).toEqual([]);
   });
 });
 

@@ -280,18 +280,19 @@ export class ClusterMember {
     this.#isFailoverStopped = true;
   }
 
-  /** Closes all hosted instances in order, so that other processes can claim them. */
+  /** Closes all hosted instances in order, so that other processes can claim them. If one fails to close, the others still do. */
   async leave(): Promise<void> {
     this.stopFailover();
     this.#scanTimer?.cancel();
     await Promise.all(this.#transitions.values());
-    await Promise.all(
+    const closes = await Promise.allSettled(
       [...this.#hostings.values()].map(async (hosting) => {
         await this.#closeHosting(hosting);
         this.#emit({ type: 'instance:released', instance: hosting.instanceId });
       }),
     );
     this.#closeFiles();
+    for (const close of closes) if (close.status === 'rejected') throw close.reason;
   }
 
   #closeFiles(): void {

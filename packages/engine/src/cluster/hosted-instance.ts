@@ -56,7 +56,7 @@ export class HostedInstance {
   /** Opens and serves a claimed instance. If that fails, the claim is ended too. */
   static async open(options: HostedInstanceOptions): Promise<HostedInstance> {
     const { instanceId, claim, membership } = options;
-    const opened: { instance?: LocalInstance } = {};
+    const opened: { instance?: LocalInstance; serving?: ServingHandle } = {};
     const lease = new Lease({
       instance: instanceId,
       claim,
@@ -86,12 +86,14 @@ export class HostedInstance {
       );
       instance.acceptsMessages = !options.leaving;
       opened.instance = instance;
-      const serving = await options.serve(instance);
+      opened.serving = await options.serve(instance);
       await lease.announceServing(instance.epoch);
       instance.startServices();
-      return new HostedInstance(options, { instance, lease, serving });
+      return new HostedInstance(options, { instance, lease, serving: opened.serving });
     } catch (error) {
-      await opened.instance?.close();
+      // The error that counts is the one that made the opening fail.
+      await opened.serving?.close().catch(() => undefined);
+      await opened.instance?.close().catch(() => undefined);
       await endClaim(options.ports.timers, () => membership.releaseClaim(claim));
       lease.stopRenewing();
       throw error;
@@ -112,13 +114,26 @@ export class HostedInstance {
     this.#servingHandle = parts.serving;
   }
 
-  /** Finishes the commits under way, closes the files and ends the claim, in favour of the owner if the owner requested that. */
+  /**
+   * Finishes the commits under way, closes the files and ends the claim, in favour of the owner if the owner requested that. The
+   * claim ends also if this rejects: a claim without a lease would get this process killed.
+   */
   async close(): Promise<void> {
     await this.instance.stopServices(); // answers to their calls still reach the callers
-    await this.#servingHandle.close();
-    await this.instance.close();
-    await endClaim(this.#timers, () => this.#membership.returnToOwner(this.claim));
-    this.#lease.stopRenewing();
+    try {
+      await this.#servingHandle.close();
+    } finally {
+      await this.#closeInstance();
+    }
+  }
+
+  async #closeInstance(): Promise<void> {
+    try {
+      await this.instance.close();
+    } finally {
+      await endClaim(this.#timers, () => this.#membership.returnToOwner(this.claim));
+      this.#lease.stopRenewing();
+    }
   }
 }
 

@@ -65,7 +65,7 @@ export class InstanceEnd {
   }
 
   async #close(): Promise<void> {
-    const { instance, catalog, queues, sessions, sharded } = this.#options;
+    const { instance, catalog, queues, sessions, sharded, unsharded, grouped } = this.#options;
     sessions.refuse();
     const closed = new QueueError('INSTANCE_CLOSED', { details: { instance } });
     const fenced = queues.endReason?.code === 'INSTANCE_FENCED';
@@ -75,10 +75,10 @@ export class InstanceEnd {
       await this.#options.scrubber.close();
       await sessions.closeAll();
       queues.endReason = closed;
-      await sharded.close();
-      await this.#options.unsharded.close();
-      await this.#options.grouped.close();
+      // A file that cannot be closed cleanly must not keep the others open.
+      const closes = await Promise.allSettled([sharded.close(), unsharded.close(), grouped.close()]);
       if (!fenced) catalog.subscribers.removeOfInstance(instance); // else they belong to the process that took over
+      for (const close of closes) if (close.status === 'rejected') throw close.reason;
     } finally {
       queues.endReason = closed;
       catalog.close();
