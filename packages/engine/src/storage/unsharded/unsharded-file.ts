@@ -108,23 +108,34 @@ export class UnshardedFile {
     this.path = unshardedPath(dir);
     assertNoUnshardedCommitsMissing(this.path);
     this.#file = openSqlite({ path: this.path, busyMs: 5_000, pageBytes });
-    mapSqliteErrors(this.path, () => {
-      prepareFormat(this.#file, unshardedSchemaSql);
-      this.#file.transaction(() => assertUnshardedCounted(this.#file))();
-    });
-    this.#acknowledged = mapSqliteErrors(
-      this.path,
-      () => new AcknowledgedNumberFile(acknowledgedNumberPath(this.path), processes.self.pid),
-    );
-    this.#health = new FileHealth(this.path, onFailed);
-    this.#checkpoints = new CheckpointScheduler(this.#file, logBytesMax);
-    this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
-    this.#commit = this.#file.prepare('COMMIT');
-    this.#selectDataVersion = this.#file.prepare('PRAGMA data_version').pluck();
-    this.tables = new UnshardedTables(this.#file, clock, (queueId) => queueNameOf(queues, queueId));
-    this.holder = mapSqliteErrors(this.path, () => this.tables.holders.add(processes.self));
-    this.releaseHeldByDeadProcesses();
-    this.#releaseHeldByUnknown();
+    let acknowledged: AcknowledgedNumberFile | undefined;
+    try {
+      acknowledged = mapSqliteErrors(this.path, () => {
+        prepareFormat(this.#file, unshardedSchemaSql);
+        this.#file.transaction(() => assertUnshardedCounted(this.#file))();
+        return new AcknowledgedNumberFile(acknowledgedNumberPath(this.path), processes.self.pid);
+      });
+      this.#acknowledged = acknowledged;
+      this.#health = new FileHealth(this.path, onFailed);
+      this.#checkpoints = new CheckpointScheduler(this.#file, logBytesMax);
+      this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
+      this.#commit = this.#file.prepare('COMMIT');
+      this.#selectDataVersion = this.#file.prepare('PRAGMA data_version').pluck();
+      this.tables = new UnshardedTables(this.#file, clock, (queueId) => queueNameOf(queues, queueId));
+      this.releaseHeldByDeadProcesses();
+      this.#releaseHeldByUnknown();
+      this.#dropMissingQueues(queues);
+      // Last, because an opening that fails must leave no row of a process that lives on.
+      this.holder = mapSqliteErrors(this.path, () => this.tables.holders.add(processes.self));
+      this.#file.pragma('busy_timeout = 0'); // from here on the caller waits and retries
+    } catch (error) {
+      this.#file.close();
+      acknowledged?.close();
+      throw error;
+    }
+  }
+
+  #dropMissingQueues(queues: () => readonly NamedQueue[]): void {
     const known = this.#file
       .prepare(
         `SELECT queue_id FROM queue_total WHERE queue_id > 0 AND sealed_at IS NULL
@@ -134,7 +145,6 @@ export class UnshardedFile {
       .all() as QueueId[];
     const live = queues().map(({ queueId }) => queueId); // read after `known`, so that a queue that is created in between is not deleted
     for (const queueId of known) if (!live.includes(queueId)) this.dropQueue(queueId);
-    this.#file.pragma('busy_timeout = 0'); // from here on the caller waits and retries
   }
 
   /** Whether a process without the write lock is writing; the caller retries. */
