@@ -2,10 +2,12 @@
 import { closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { describe, expect, it } from 'vitest';
-import { openInstance } from '../src/index.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openInstance, QueueError } from '../src/index.ts';
+import { SubscriberTable } from '../src/storage/catalog/subscriber-table.ts';
 import { FaultProcess } from './faults/fault-process.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
+import { openFilesIn } from './support/open-files.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
 
@@ -67,12 +69,35 @@ describe('opening', () => {
     await expect(openInstance({ dir: join(dir, 'file', 'data') })).rejects.toThrow(code('STORAGE_READ_ONLY'));
   });
 
-  it.each([{ instance: 0 }, { instance: 65 }, { instance: 1.5 }, { partitionMessagesMax: 0 }])(
-    'refuses %o',
-    async (options) => {
-      await expect(openInstance({ dir: makeFolder(), ...options })).rejects.toThrow(code('OPTIONS_INVALID'));
-    },
-  );
+  it.each([
+    { instance: 0 },
+    { instance: 65 },
+    { instance: 1.5 },
+    { partitionMessagesMax: 0 },
+    { scrubIntervalMs: -1 },
+    { emulatedInterconnectMs: -1 },
+  ])('refuses %o, and leaves no file open', async (options) => {
+    const dir = makeFolder();
+    await expect(openInstance({ dir, ...options })).rejects.toThrow(code('OPTIONS_INVALID'));
+    expect(openFilesIn(dir)).toEqual([]);
+  });
+
+  it('leaves no file open if its last step fails, and can be repeated', async () => {
+    const dir = makeFolder();
+    const first = await openInstance({ dir });
+    await first.createQueue({ name: 'news', type: 'topic' });
+    await first.subscribe('news', { name: 'one' });
+    await first.close();
+    const markApplied = vi.spyOn(SubscriberTable.prototype, 'markApplied').mockImplementation(() => {
+      throw new QueueError('STORAGE_FULL');
+    });
+    onTestFinished(() => markApplied.mockRestore());
+    await expect(openInstance({ dir })).rejects.toThrow(code('STORAGE_FULL'));
+    expect(openFilesIn(dir)).toEqual([]);
+    markApplied.mockRestore();
+    const again = await openTestInstance({ dir });
+    expect(again.subscribers('news')).toMatchObject([{ name: 'one' }]);
+  });
 });
 
 describe('a backlog larger than the cache', () => {

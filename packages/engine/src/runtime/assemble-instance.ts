@@ -1,13 +1,13 @@
 /** Puts an instance together in this process, which has claimed it: its files, its kinds of queue, what they share. */
 
-import { QueueError } from '../api/errors.ts';
+import type { QueueError } from '../api/errors.ts';
 import type { InstanceOptions } from '../api/instance.ts';
 import type { DamageFinding } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
 import { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { forwardingWait } from '../forwarding/instance-forwarding.ts';
 import { logFileSync } from '../model/commit-waits.ts';
-import { type EmulatedSync, isEmulated } from '../model/emulated-sync.ts';
+import { isEmulated } from '../model/emulated-sync.ts';
 import type { InstanceId } from '../model/ids.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import { servicesOf, validateServices } from '../model/validate-services.ts';
@@ -27,6 +27,7 @@ import { containViolations } from './instance-timers.ts';
 import { LocalInstance } from './local-instance.ts';
 import { openSharded } from './open-sharded.ts';
 import { Scrubber } from './scrubber.ts';
+import { validateInstanceOptions } from './validate-instance-options.ts';
 
 export interface InstanceHooks {
   /** Undefined where no other process can take the instance over as long as this one lives. */
@@ -37,13 +38,16 @@ export interface InstanceHooks {
   onEnded?(error: QueueError): void;
   /** A scrub found damage of stored data that the previous scrub did not find. */
   onDamageFound?(finding: DamageFinding): void;
-  /** All files are closed. */
+  /** All files are closed. Not called if the opening fails: then the caller, who gets the error, ends the claim. */
   onClosed(): void;
   /** Decides where groups are committed; the default depends on `servesOnly`. */
   placement?: CommitPlacement;
 }
 
-/** Recovers what an earlier process left; returns once the instance serves. Throws the storage errors, `OPTIONS_INVALID`. */
+/**
+ * Recovers what an earlier process left; returns once the instance serves. Throws the storage errors, `OPTIONS_INVALID`; then
+ * everything is closed again.
+ */
 export async function assembleInstance(
   id: InstanceId,
   options: InstanceOptions,
@@ -51,19 +55,13 @@ export async function assembleInstance(
   outerPorts: InstancePorts,
 ): Promise<LocalInstance> {
   const ports = { ...outerPorts, timers: containViolations(outerPorts.timers) };
-  const { dir, emulatedInterconnectMs = 0, services = [] } = options;
-  const emulatedSync = emulatedSyncOf(options);
+  const { dir, services = [] } = options;
+  const { emulatedInterconnectMs, scrubIntervalMs, ...ofSharded } = validateInstanceOptions(options);
+  const { emulatedSync, logBytesMax } = ofSharded;
   validateServices(services);
-  const partitionMessagesMax = validatePartitionMessagesMax(
-    options.partitionMessagesMax ?? limits.partitionMessagesMax,
-  );
-  const logBytesMax = validateRange(
-    'logBytesMax',
-    options.logBytesMax ?? limits.logBytesMaxDefault,
-    limits.logBytesMaxMin,
-    limits.logBytesMaxMax,
-  );
-  const opened: { instance?: LocalInstance } = {};
+  const opened: { instance?: LocalInstance; isComplete?: boolean } = {};
+  /** What a failed opening must close, as long as there is no instance that closes it. */
+  const openParts: { close(): Promise<void> }[] = [];
   const onFatal = (error: QueueError) => opened.instance?.fail(error);
   const catalog = new Catalog(dir, { onFailed: onFatal, processes: ports.processes });
   const waits = new WaitRecorder({
@@ -77,32 +75,11 @@ export async function assembleInstance(
   try {
     catalog.subscribers.removeOfInstance(id); // nondurable ones of an earlier process
     const sharded = await openSharded({
+      ...ofSharded,
       dir,
       instance: id,
       ports,
       cacheBytesMax: options.cacheBytesMax ?? catalog.cacheBytesMax() ?? limits.cacheBytesDefault,
-      partitionMessagesMax,
-      emulatedSync,
-      logBytesMax,
-      sampleIntervalMs: validateRange(
-        'sampleIntervalMs',
-        options.sampleIntervalMs ?? limits.sampleMsDefault,
-        limits.sampleMsMin,
-        limits.sampleMsMax,
-      ),
-      traceEvery: validateTraceEvery(options.traceEvery ?? limits.traceEveryDefault),
-      writerReservationMsMax: validateRange(
-        'writerReservationMsMax',
-        options.writerReservationMsMax ?? limits.writerReservationMsDefault,
-        1,
-        limits.writerReservationMsMax,
-      ),
-      sqlLockMsMax: validateRange(
-        'sqlLockMsMax',
-        options.sqlLockMsMax ?? limits.sqlLockMsDefault,
-        1,
-        limits.sqlLockMsMax,
-      ),
       waits,
       outcomes,
       queues: catalog.queues(),
@@ -115,6 +92,7 @@ export async function assembleInstance(
       freeDiskBytes: () => freeDiskBytes(dir),
       placement: placement ?? (options.servesOnly ? new AdaptiveCommitPlacement() : undefined),
     });
+    openParts.push(sharded);
     const ofShared = {
       dir,
       instance: id,
@@ -127,6 +105,7 @@ export async function assembleInstance(
     };
     const unsharded = new UnshardedEngine({ kind: 'unsharded', ...ofShared });
     const grouped = new UnshardedEngine({ kind: 'unsharded-grouped', ...ofShared });
+    openParts.push(unsharded, grouped);
     // Opening waits for other writers. Under a lease the session thread must not block on that at first use.
     if (lease !== undefined) await Promise.all([unsharded.open(), grouped.open()]);
     const scrubber = new Scrubber({
@@ -137,15 +116,11 @@ export async function assembleInstance(
         const others = opened.instance?.otherHostedInstances ?? [];
         return others.every((other) => other > id) ? unshardedPath(dir) : null;
       },
-      intervalMs: validateRange(
-        'scrubIntervalMs',
-        options.scrubIntervalMs ?? limits.scrubMsDefault,
-        limits.scrubMsMin,
-        limits.scrubMsMax,
-      ),
+      intervalMs: scrubIntervalMs,
       ports,
       onFound: (finding) => hooks.onDamageFound?.(finding),
     });
+    openParts.push(scrubber);
     const followsCacheSize = options.cacheBytesMax === undefined;
     const createServices = (of: LocalInstance) =>
       new ServiceHost({
@@ -179,49 +154,22 @@ export async function assembleInstance(
       scrubber,
       createServices,
       followsCacheSize,
-      emulatedInterconnectMs: validateRange(
-        'emulatedInterconnectMs',
-        emulatedInterconnectMs,
-        0,
-        limits.emulatedInterconnectMsMax,
-      ),
+      emulatedInterconnectMs,
     };
-    opened.instance = new LocalInstance({ ...parts, ...hooks });
+    const onClosed = () => {
+      if (opened.isComplete) hooks.onClosed();
+    };
+    opened.instance = new LocalInstance({ ...parts, ...hooks, onClosed });
     await opened.instance.applyCatalogSubscribers();
+    opened.isComplete = true;
     return opened.instance;
   } catch (error) {
-    catalog.close();
+    // A takeover tries again and again: what stayed open would leak threads, timers and files each time.
+    if (opened.instance !== undefined) await opened.instance.close().catch(() => undefined);
+    else {
+      await Promise.allSettled(openParts.map((part) => part.close()));
+      catalog.close();
+    }
     throw error;
   }
-}
-
-/** Throws `OPTIONS_INVALID`. */
-function emulatedSyncOf({ emulatedSyncMs = 0, emulatedSyncDevice }: InstanceOptions): EmulatedSync {
-  const { emulatedSyncMsMax, emulatedSyncTimesMax } = limits;
-  const times = typeof emulatedSyncMs === 'number' ? [emulatedSyncMs] : [...emulatedSyncMs];
-  validateRange('The number of emulatedSyncMs', times.length, 1, emulatedSyncTimesMax);
-  for (const ms of times) validateRange('emulatedSyncMs', ms, 0, emulatedSyncMsMax);
-  return { times, device: emulatedSyncDevice };
-}
-
-function validatePartitionMessagesMax(partitionMessagesMax: number): number {
-  const { partitionMessagesMax: most } = limits;
-  if (Number.isInteger(partitionMessagesMax) && partitionMessagesMax >= 1 && partitionMessagesMax <= most) {
-    return partitionMessagesMax;
-  }
-  throw new QueueError('OPTIONS_INVALID', { message: `partitionMessagesMax must be 1 to ${most}` });
-}
-
-/** It must be a power of two, so that some bits of a number decide whether a message is sampled. */
-function validateTraceEvery(traceEvery: number): number {
-  const { traceEveryMin: least, traceEveryMax: most } = limits;
-  if (traceEvery === 0) return 0;
-  if (traceEvery >= least && traceEvery <= most && Number.isInteger(Math.log2(traceEvery))) return traceEvery;
-  const message = `traceEvery must be 0 or a power of two from ${least} to ${most}`;
-  throw new QueueError('OPTIONS_INVALID', { message });
-}
-
-function validateRange(option: string, value: number, least: number, most: number): number {
-  if (Number.isFinite(value) && value >= least && value <= most) return value;
-  throw new QueueError('OPTIONS_INVALID', { message: `${option} must be ${least} to ${most}` });
 }

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { QueueKind } from '../../src/index.ts';
+import { nodePorts } from '../../src/node-ports.ts';
+import { assembleInstance } from '../../src/runtime/assemble-instance.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
 import { openFilesIn } from '../support/open-files.ts';
 import { overwrite, pageBytes } from './damage.ts';
@@ -48,6 +50,15 @@ describe.each([
     ]);
     expect(instance.stats().shards.map(({ queue }) => queue)).toEqual(['sharded']);
   });
+});
+
+it('an instance that cannot open the file under a lease is not opened, and leaves no file open', async () => {
+  const { dir, path } = await makeQueues('unsharded');
+  replaceByText(path);
+  const lease = { isHeld: () => true, assertHeld: () => undefined };
+  const opening = assembleInstance(1, { dir }, { lease, onClosed: () => undefined }, nodePorts);
+  await expect(opening).rejects.toThrow(corrupt);
+  expect(openFilesIn(dir)).toEqual([]);
 });
 
 it('a file that cannot be opened is closed after each attempt, and gets no row of this process', async () => {
