@@ -157,8 +157,17 @@ export class ServedQueues implements SessionContext {
     this.#catalogVersion = -1;
   }
 
-  /** Applies the catalog: new and dropped queues, started and stopped ones. */
+  /** Applies the catalog: new and dropped queues, started and stopped ones. If that fails, the next `refresh` tries again. */
   read(): void {
+    try {
+      this.#apply();
+    } catch (error) {
+      this.retryAtNextRefresh();
+      throw error;
+    }
+  }
+
+  #apply(): void {
     const { catalog, cache, followsCacheSize, onCatalogRead } = this.#options;
     const before = this.#rows;
     this.#rows = new Map(catalog.queues().map((row) => [row.name, row]));

@@ -2,11 +2,12 @@
 import { existsSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { describe, expect, it } from 'vitest';
-import { checkFolder, openInstance } from '../../src/index.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { checkFolder, openInstance, QueueError } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
+import { Catalog } from '../../src/storage/catalog/catalog.ts';
 import { Membership } from '../../src/storage/catalog/membership.ts';
-import { makeFolder } from '../folder.ts';
+import { makeFolder, openTestInstance } from '../folder.ts';
 import { overwrite } from './damage.ts';
 import { FaultProcess } from './fault-process.ts';
 
@@ -59,6 +60,19 @@ it('damage that occurs while the catalog is open is found', async () => {
   expect(() => instance.queues()).toThrow(corrupt);
   await expect(instance.createQueue({ name: 'c' })).rejects.toThrow(corrupt);
   await expect(instance.close()).rejects.toThrow(corrupt); // The claim stays, and ends with this process.
+});
+
+it('a change that could not be read is applied by the next call', async () => {
+  const dir = makeFolder();
+  const instance = await openTestInstance({ dir });
+  const other = await openTestInstance({ dir, instance: 2 });
+  await other.createQueue({ name: 'q' }); // No timer fires between this and the calls below.
+  const queues = vi.spyOn(Catalog.prototype, 'queues').mockImplementationOnce(() => {
+    throw new QueueError('STORAGE_FAILED');
+  });
+  onTestFinished(() => queues.mockRestore());
+  expect(() => instance.queues()).toThrow(expect.objectContaining({ code: 'STORAGE_FAILED' }));
+  expect(instance.queues()).toMatchObject([{ name: 'q' }]);
 });
 
 it('a changed table definition, which SQLite would apply, is reported as damage', async () => {
