@@ -114,8 +114,12 @@ export class GroupServer {
       });
   }
 
-  /** Nothing was written: the other processes reconnect, and by then the lock may be available. */
+  /**
+   * Nothing was written. The other processes reconnect and send their batches again, and by then the lock may be available. The
+   * calls of this process are rejected, so a batch of theirs must not be written later.
+   */
   #onLockFailed(error: unknown): void {
+    this.#pending = [];
     for (const socket of this.#clients) socket.destroy();
     this.#options.local.onFailed(error);
   }

@@ -1,10 +1,17 @@
 /** A group of writes is one transaction with all operations that succeed, and a batch that is sent again does nothing twice. */
+import { connect } from 'node:net';
 import Database from 'better-sqlite3';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { QueueError } from '../../src/api/errors.ts';
 import { nodePorts } from '../../src/node-ports.ts';
+import { socketPath } from '../../src/storage/socket-path.ts';
+import { encodeFrame } from '../../src/storage/threads/process-frames.ts';
 import { UnshardedFile, unshardedPath } from '../../src/storage/unsharded/unsharded-file.ts';
 import { type WriteBatch, type WriteOperation, writeGroup } from '../../src/storage/unsharded/write-group.ts';
+import { GroupServer } from '../../src/unsharded/group-server.ts';
+import type { SharedFileLock } from '../../src/unsharded/shared-file-lock.ts';
 import { makeFolder } from '../folder.ts';
+import { waiting } from '../waiting.ts';
 
 const queueId = 1;
 
@@ -27,7 +34,7 @@ function setUp() {
   /** Number of durable transactions so far. */
   const commits = () =>
     reader.prepare('SELECT commit_number FROM queue_total WHERE queue_id = 0').pluck().get() as number;
-  return { file, open, commits };
+  return { dir, file, open, commits };
 }
 
 const put = (...payloads: string[]): WriteOperation => ({
@@ -205,5 +212,45 @@ describe('a batch that is sent again to another writer', () => {
     client.close();
     expect(file.outcomes(0)).toEqual([]);
     expect(file.counts(queueId)).toMatchObject({ held: 0, ready: 1 });
+  });
+});
+
+describe('the elected writer', () => {
+  it('does not write a batch whose calls it has rejected, because it could not get the lock', async () => {
+    const { dir, file, open } = setUp();
+    const own = [batchOf(file, [put('rejected')])];
+    const turns: { run(): void; fail(error: QueueError): void }[] = [];
+    const writeLock: SharedFileLock = {
+      run: (_kind, work) =>
+        new Promise((resolve, reject) => turns.push({ run: () => resolve(work()), fail: reject })),
+      close: async () => undefined,
+    };
+    const rejections: unknown[] = [];
+    const path = socketPath(dir, 'group-writer.sock');
+    const server = await GroupServer.start({
+      path,
+      file,
+      election: { release: () => undefined },
+      writeLock,
+      local: {
+        take: () => own.pop(),
+        onMessage: () => undefined,
+        onFailed: (error) => void rejections.push(error),
+      },
+      ports: nodePorts,
+    });
+    const client = connect(path).on('error', () => undefined);
+    onTestFinished(() => {
+      client.destroy();
+      server.close();
+    });
+    client.write(encodeFrame(batchOf(open(), [claim(1)], { isRemote: true })));
+    await vi.waitFor(() => expect(turns).toHaveLength(1), waiting);
+    turns[0]!.run(); // The claim goes first, and the batch of this process waits for the next group.
+    turns[1]!.fail(new QueueError('STORAGE_FAILED'));
+    await vi.waitFor(() => expect(rejections).toHaveLength(1), waiting);
+    server.request();
+    turns[2]!.run();
+    expect(file.counts(queueId).enqueued).toBe(0);
   });
 });
