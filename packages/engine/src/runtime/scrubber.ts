@@ -39,8 +39,8 @@ export class Scrubber {
 
   async #scrub(): Promise<void> {
     const { dir, instancePath, unshardedPath, intervalMs } = this.#options;
-    this.#running = new ScrubThread({ dir, instancePath, unshardedPath: unshardedPath() });
     try {
+      this.#running = new ScrubThread({ dir, instancePath, unshardedPath: unshardedPath() });
       this.#record(await this.#running.faults);
     } catch {
       // The thread could not be started, or the instance is being closed: the next scrub tries again.

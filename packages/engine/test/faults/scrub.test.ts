@@ -2,9 +2,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Instance, openInstance } from '../../src/index.ts';
+import { type Instance, openInstance, QueueError } from '../../src/index.ts';
+import { Scrubber } from '../../src/runtime/scrubber.ts';
 import { scrubFiles } from '../../src/storage/threads/scrub-files.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
+import { ManualPorts } from '../support/manual-ports.ts';
 import { overwriteText } from './damage.ts';
 
 async function closedWithContent(): Promise<string> {
@@ -65,6 +67,25 @@ describe('a scrub', () => {
     expect(messages(instance)).toEqual([]);
     for (const end of ['', '-wal', '-shm']) rmSync(join(dir, `unsharded.db${end}`), { force: true });
     await expect.poll(() => messages(instance)).toEqual([expect.stringContaining('unsharded.db is missing')]);
+  });
+
+  it('that cannot be started is tried again after the interval', async () => {
+    const ports = new ManualPorts();
+    let attempts = 0;
+    const scrubber = new Scrubber({
+      dir: 'none',
+      instancePath: 'none',
+      unshardedPath: () => {
+        attempts += 1;
+        throw new QueueError('STORAGE_FAILED');
+      },
+      intervalMs: 100,
+      ports,
+      onFound: () => undefined,
+    });
+    await ports.advance(200);
+    expect(attempts).toBe(2);
+    await scrubber.close();
   });
 
   it('runs in the background of an instance, whose statistics show what was found and when', async () => {
