@@ -18,6 +18,7 @@ import type {
 } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
 import type { InstanceId } from '../model/ids.ts';
+import { pause } from '../model/pause.ts';
 import type { Clock, Ports } from '../model/ports.ts';
 import {
   LazyCommitResult,
@@ -232,9 +233,14 @@ export class ClusterSession implements Session {
           failure = error;
         }
       }
-      if (signal.aborted || this.#clock.monotonicMs() >= untilMs) {
+      const leftMs = untilMs - this.#clock.monotonicMs();
+      if (signal.aborted || leftMs <= 0) {
         if (!answered) throw failure;
         return { messages: [] };
+      }
+      // No instance waited: all refused at once, and would be asked again and again without a pause.
+      if (!answered) {
+        await pause(this.#connections.ports.timers, Math.min(leftMs, limits.clusterPollMs), signal);
       }
     }
   }

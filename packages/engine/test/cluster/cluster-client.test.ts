@@ -1,14 +1,18 @@
 /** One client for all instances of a cluster. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { limits } from '../../src/api/limits.ts';
+import { type ClusterConnections, ClusterSession } from '../../src/client/cluster-session.ts';
 import {
   type Cluster,
   type ClusterClient,
   connectCluster,
+  QueueError,
   type Session,
   startCluster,
 } from '../../src/index.ts';
 import { makeFolder, text } from '../folder.ts';
 import { bytesOf, digest } from '../streams/payloads.ts';
+import { ManualPorts } from '../support/manual-ports.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
 
@@ -75,6 +79,23 @@ describe('a client of a cluster', () => {
     expect(await client.openSession().dequeue('q', { waitMs: 20 })).toEqual([]);
     const aborted = client.openSession().dequeue('q', { waitMs: 60_000, signal: AbortSignal.timeout(20) });
     expect(await aborted).toEqual([]);
+  });
+
+  it('pauses between two rounds of calls if every instance refuses at once, until its wait is over', async () => {
+    const ports = new ManualPorts();
+    let calls = 0;
+    const dequeue = () => {
+      calls += 1;
+      // Ends the test if there are no pauses: the calls would go on for ever.
+      return Promise.reject(new QueueError(calls > 100 ? 'STORAGE_FAILED' : 'LEASE_LAPSED'));
+    };
+    const connections = { ports, servedInstances: () => [1, 2], openSessionOn: () => ({ dequeue }) };
+    const session = new ClusterSession(connections as unknown as ClusterConnections, () => undefined);
+    const waiting = session.dequeue('q', { waitMs: 2 * limits.clusterPollMs });
+    const refused = expect(waiting).rejects.toThrow(code('LEASE_LAPSED'));
+    await ports.advance(2 * limits.clusterPollMs);
+    await refused;
+    expect(calls).toBe(6); // Both instances at the beginning, after one pause and at the end.
   });
 
   it('settles messages by receipts, in one call only those of one instance', async () => {
