@@ -53,9 +53,13 @@ export class ServerSession implements OperationHandler, SessionConnection {
     try {
       const { entry, replaced } = this.#outcomes.attach({ ...client, owner: this });
       this.#outcomeEntry = entry;
-      this.#previousEnded = replaced?.detach().finally(() => {
-        this.#previousEnded = undefined;
-      });
+      // However that connection's rollback ended, its session is closed: this one can go on.
+      this.#previousEnded = replaced
+        ?.detach()
+        .catch(() => undefined)
+        .finally(() => {
+          this.#previousEnded = undefined;
+        });
     } catch (error) {
       void this.#session.close();
       throw error;

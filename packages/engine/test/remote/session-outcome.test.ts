@@ -8,11 +8,12 @@ import { limits } from '../../src/api/limits.ts';
 import { CommitOutcomes, type OutcomeEntry } from '../../src/commit/commit-outcomes.ts';
 import { GroupOutcomes } from '../../src/commit/group-outcomes.ts';
 import { newStagedTransaction } from '../../src/commit/staged-transaction.ts';
-import type { QueueKind } from '../../src/index.ts';
+import { QueueError, type QueueKind } from '../../src/index.ts';
 import { type IdRun, idRunsBytes, messageIdsOf, readIdRuns, writeIdRuns } from '../../src/model/id-runs.ts';
 import { decodeOutcomes, type GroupOutcomeRow } from '../../src/model/session-outcome.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import type { LocalInstance } from '../../src/runtime/local-instance.ts';
+import { ServerSession } from '../../src/server/server-session.ts';
 import { readSessionOutcomes } from '../../src/storage/instance-file/tables/session-outcome-table.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 
@@ -209,6 +210,17 @@ describe('commit outcomes of remote sessions', () => {
     expect(outcomes.size).toBe(3);
     expect(() => attach(outcomes, open)).toThrow(expect.objectContaining({ code: 'SESSION_CLOSED' }));
     expect(attach(outcomes, lost).transactionNumber).toBe(0);
+  });
+
+  it('is at hand over the next connection even if the rollback on the earlier one failed', async () => {
+    const instance = await open(makeFolder());
+    const session = randomBytes(16);
+    const earlier = { detach: () => Promise.reject(new QueueError('STORAGE_FULL')) };
+    instance.recoverOutcomes().attach({ session, attachment: 1, owner: earlier });
+    const next = new ServerSession(instance, { session, attachment: 2 }, nodePorts);
+    await next.whenAttached();
+    expect(await next.outcome(1)).toBeUndefined();
+    await next.close();
   });
 
   it('refuses a new session past its bound, and never a known one', () => {
