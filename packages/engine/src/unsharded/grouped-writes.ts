@@ -114,27 +114,33 @@ export class GroupedWrites implements UnshardedWrites {
     for (let left = true; left; ) {
       const asked = [...calls];
       for (const call of asked) call.begin();
-      const claimed = await this.#claimFirst(
+      const claims = this.#claimFirst(
         consumer,
         asked.map(({ max }) => max),
       );
-      // If every call got messages there may be more, for calls that arrived in the meantime.
-      left = asked.length > 0 && claimed.every((rows) => rows.length > 0);
-      for (const [index, rows] of claimed.entries()) {
-        if (!asked[index]!.finish(rows)) {
-          const messages = rows.map(({ id, recipient }) => ({ queueId: consumer.queueId, id, recipient }));
-          await this.#release(messages, false);
-        }
+      const releases: Promise<void>[] = [];
+      // Whichever claim or release fails, what was claimed for the other calls must reach them: else it stays held.
+      for (const [index, claim] of (await Promise.allSettled(claims)).entries()) {
+        if (claim.status === 'rejected' || asked[index]!.finish(claim.value)) continue;
+        const messages = claim.value.map(({ id, recipient }) => ({
+          queueId: consumer.queueId,
+          id,
+          recipient,
+        }));
+        releases.push(this.#release(messages, false));
       }
+      await Promise.all(releases);
+      // If every call got messages there may be more, for calls that arrived in the meantime.
+      left = asked.length > 0 && (await Promise.all(claims)).every((rows) => rows.length > 0);
     }
   }
 
   /** Claims ahead of calls that began later and are not waiting yet. */
-  async #claimFirst(consumer: MessageConsumer, maxima: readonly number[]): Promise<ClaimedRow[][]> {
+  #claimFirst(consumer: MessageConsumer, maxima: readonly number[]): Promise<readonly ClaimedRow[]>[] {
     const later = this.#queued.claims.splice(0);
-    const claims = maxima.map((max) => this.#submit({ kind: 'claim', consumer, max }));
+    const claims = maxima.map((max) => this.claim(consumer, max));
     this.#queued.claims.push(...later);
-    return (await Promise.all(claims)).map(({ rows }) => rows);
+    return claims;
   }
 
   async release(messages: readonly HeldMessage[]): Promise<void> {

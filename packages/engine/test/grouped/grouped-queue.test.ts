@@ -1,6 +1,13 @@
 /** Grouped unsharded queues of instances that share a folder: the elected writer, the counted waits, and refused calls. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { convertQueue } from '../../src/cluster/conversion/convert-queue.ts';
+import { QueueError } from '../../src/index.ts';
+import { WaitRecorder } from '../../src/model/wait-recorder.ts';
+import { nodePorts } from '../../src/node-ports.ts';
+import { GroupedWrites } from '../../src/unsharded/grouped-writes.ts';
+import { LazyUnshardedFile } from '../../src/unsharded/lazy-unsharded-file.ts';
+import type { ClaimingCall } from '../../src/unsharded/unsharded-writes.ts';
+import { WriteLock } from '../../src/unsharded/write-lock.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
 
 const kind = 'unsharded-grouped';
@@ -79,5 +86,62 @@ describe('grouped unsharded queues', () => {
     await session.commit();
     expect(instance.queue('jobs').enqueued).toBe(1);
     expect(instance.queue('grouped').enqueued).toBe(0);
+  });
+});
+
+describe('messages claimed for several waiting calls', () => {
+  const consumer = { queueId: 1, subscriber: 0 };
+  const fail = () => {
+    throw new QueueError('STORAGE_FAILED');
+  };
+
+  /** Writes over a file with the messages a and b. */
+  async function setUp() {
+    const dir = makeFolder();
+    const options = { queues: () => [{ queueId: 1, name: 'q' }], onFailed: fail, ports: nodePorts };
+    const file = new LazyUnshardedFile(dir, options, () => undefined);
+    const writes = new GroupedWrites({
+      dir,
+      file,
+      lock: new WriteLock({ dir, ports: nodePorts, onWaited: () => undefined }),
+      ports: nodePorts,
+      waits: new WaitRecorder({ clock: nodePorts.clock }),
+      onReady: () => undefined,
+    });
+    onTestFinished(() => writes.close([]));
+    const enqueued = ['a', 'b'].map((payload) => ({ queueId: 1, record: Buffer.from(payload) }));
+    await writes.commit({ enqueued, consumed: [], sync: 'FULL' });
+    return { writes, tables: file.opened.tables };
+  }
+
+  /** A call for one message; \`isOver\`: its wait has ended in the meantime. */
+  function waitingCall(isOver = false) {
+    const texts: string[] = [];
+    const finish: ClaimingCall['finish'] = (rows) => {
+      texts.push(...rows.map(({ record }) => String(record)));
+      return !isOver;
+    };
+    return { max: 1, begin: () => undefined, finish, texts };
+  }
+
+  it('reach the others if those of one call, which is over, cannot be returned', async () => {
+    const { writes, tables } = await setUp();
+    vi.spyOn(tables, 'release').mockImplementation(fail);
+    const calls = [waitingCall(true), waitingCall()];
+    await expect(writes.serve(consumer, calls)).rejects.toThrow(code('STORAGE_FAILED'));
+    expect(calls.map(({ texts }) => texts)).toEqual([['a'], ['b']]);
+  });
+
+  it('reach their calls if the claim of another one fails', async () => {
+    const { writes, tables } = await setUp();
+    const claim = tables.claim.bind(tables);
+    // The claims fail together, and are then made one by one.
+    vi.spyOn(tables, 'claim')
+      .mockImplementationOnce(fail)
+      .mockImplementationOnce(claim)
+      .mockImplementationOnce(fail);
+    const calls = [waitingCall(), waitingCall()];
+    await expect(writes.serve(consumer, calls)).rejects.toThrow(code('STORAGE_FAILED'));
+    expect(calls.map(({ texts }) => texts)).toEqual([['a'], []]);
   });
 });
