@@ -2,11 +2,13 @@
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Json, Message, ServiceSpec } from '../../src/index.ts';
+import type { ServiceContext } from '../../src/api/service.ts';
+import { type Json, type Message, QueueError, type ServiceSpec } from '../../src/index.ts';
 import type { InstancePorts } from '../../src/model/ports.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import { assembleInstance } from '../../src/runtime/assemble-instance.ts';
 import type { LocalInstance } from '../../src/runtime/local-instance.ts';
+import { createTimer } from '../../src/singletons/built-in/timer.ts';
 import { makeFolder } from '../folder.ts';
 import { waiting } from '../waiting.ts';
 
@@ -137,6 +139,22 @@ describe('a timer', () => {
       '2026-03-30T00:30:00.000Z',
       '2026-03-31T00:30:00.000Z',
     ]);
+  });
+
+  it('closes its session if its first commit fails, as the next attempt opens another one', async () => {
+    let isClosed = false;
+    const session = {
+      writeState: () => undefined,
+      commit: () => Promise.reject(new QueueError('STORAGE_FULL')),
+      close: async () => {
+        isClosed = true;
+      },
+    };
+    const context = { state: undefined, nowMs: () => 0, openSession: () => session };
+    const timer = createTimer({ schedule: '* * * * * *', queue: 'q' });
+    const activation = timer.activate(context as unknown as ServiceContext);
+    await expect(activation).rejects.toThrow(expect.objectContaining({ code: 'STORAGE_FULL' }));
+    expect(isClosed).toBe(true);
   });
 
   it.each<[string, Json]>([

@@ -76,9 +76,14 @@ class TimerService implements SingletonService {
   async activate(context: ServiceContext<TimerState>): Promise<void> {
     this.#context = context;
     const session = context.openSession();
-    if (context.state === undefined) {
-      session.writeState({ lastTickMs: Math.floor(context.nowMs()), ticks: 0, skippedToMs: null });
-      await session.commit();
+    try {
+      if (context.state === undefined) {
+        session.writeState({ lastTickMs: Math.floor(context.nowMs()), ticks: 0, skippedToMs: null });
+        await session.commit();
+      }
+    } catch (error) {
+      await session.close(); // the next attempt opens another one
+      throw error;
     }
     this.#running = this.#run(context, session).catch((error: unknown) => context.fail(error));
   }
