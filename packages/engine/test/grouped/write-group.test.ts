@@ -204,6 +204,29 @@ describe('a batch that is sent again to another writer', () => {
     expect(write(file, batchOf(client, [consume(...rows)], remote))).toMatchObject([{ ids: [] }]);
   });
 
+  it('keeps what it claims when an operation fails, and returns only claims of a lost answer', () => {
+    const { file } = setUp();
+    write(file, batchOf(file, [put('a', 'b', 'c'), claim(1)])); // the answer gets lost
+    const operations = [claim(1), consume({ id: 77, crc: 1 }), claim(1)];
+    expect(write(file, batchOf(file, operations, { onlyHeld: [] }))).toMatchObject([
+      { texts: ['a'] },
+      'STORAGE_FAILED',
+      { texts: ['b'] },
+    ]);
+    expect(file.counts(queueId)).toMatchObject({ held: 2, ready: 1 });
+  });
+
+  it('returns claims of a lost answer even if its only operation fails', () => {
+    const { file } = setUp();
+    write(file, batchOf(file, [put('a'), claim(1)]));
+    const failing = batchOf(file, [consume({ id: 77, crc: 1 })], { onlyHeld: [] });
+    expect(writeGroup(file, [failing])).toMatchObject({
+      answers: [[{ failure: { code: 'STORAGE_FAILED' } }]],
+      readyQueues: [queueId],
+    });
+    expect(file.counts(queueId)).toMatchObject({ held: 0, ready: 1 });
+  });
+
   it('leaves no claims and no outcomes behind when its process closes the file', () => {
     const { file, open } = setUp();
     const client = open(false);

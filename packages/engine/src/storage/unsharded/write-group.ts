@@ -86,23 +86,28 @@ function writeOneByOne(file: UnshardedFile, batches: readonly WriteBatch[], reas
   const isAll = reason instanceof QueueError && concernsAll.includes(reason.code);
   const count = batches.reduce((sum, { operations }) => sum + operations.length, 0);
   const fail = (error: unknown): OperationAnswer => ({ failure: toStorageFailure(error, file.path) });
-  if (isAll || count === 1) {
+  const returnsMessages = batches.some(({ onlyHeld }) => onlyHeld !== undefined);
+  if (isAll || (count === 1 && !returnsMessages)) {
     return { answers: batches.map(({ operations }) => operations.map(() => fail(reason))), readyQueues: [] };
   }
   const readyQueues = new Set<QueueId>();
-  const answers = batches.map((batch) =>
-    batch.operations.map((operation, index) => {
-      try {
-        // As if resent: what is stored of the operations before it must be kept with its own.
-        const alone = { ...batch, operations: [operation], resent: batch.isRemote };
-        const group = new GroupTransaction(file, [alone], index).run();
-        for (const queueId of group.readyQueues) readyQueues.add(queueId);
-        return group.answers[0]![0]!;
-      } catch (error) {
-        return fail(error);
-      }
-    }),
-  );
+  const writePart = (part: WriteBatch, firstIndex: number): OperationAnswer[] => {
+    try {
+      const group = new GroupTransaction(file, [part], firstIndex).run();
+      for (const queueId of group.readyQueues) readyQueues.add(queueId);
+      return group.answers[0]!;
+    } catch (error) {
+      return part.operations.map(() => fail(error));
+    }
+  };
+  const answers = batches.map(({ onlyHeld, ...batch }) => {
+    // Before the operations and by itself: with a later one it would also return what an earlier one has just claimed.
+    if (onlyHeld !== undefined) writePart({ ...batch, onlyHeld, operations: [] }, 0);
+    return batch.operations.flatMap((operation, index) =>
+      // As if resent: what is stored of the operations before it must be kept with its own.
+      writePart({ ...batch, operations: [operation], resent: batch.isRemote }, index),
+    );
+  });
   return { answers, readyQueues: [...readyQueues] };
 }
 
