@@ -2,8 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkFolder, type Instance, openInstance, QueueError, type Session } from '../../src/index.ts';
+import { decodeRanges, encodeRanges } from '../../src/model/consumption.ts';
+import {
+  ConsumptionWriter,
+  consumptionTable,
+} from '../../src/storage/instance-file/tables/partition-table.ts';
+import { readConsumption } from '../../src/storage/instance-file/tables/read-partition.ts';
+import { openInMemory } from '../../src/storage/sqlite/open-sqlite.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
 import { drawnSeed } from '../random.ts';
 import { overwrite, overwriteText, smashTable } from './damage.ts';
@@ -197,6 +204,27 @@ it('does not redeliver consumed messages if their consumption is damaged', async
   const { found, end } = await takeAll(await reopen(dir), 'q');
   expect(end).toBe('PARTITION_DAMAGED');
   expect(ofShard(found, prefix!)).toEqual([]);
+});
+
+it('a damaged row of what was consumed stays damaged when the others of its partition are merged', () => {
+  const file = openInMemory();
+  onTestFinished(() => void file.close());
+  file.exec(consumptionTable.schemaSql);
+  const writer = new ConsumptionWriter(file);
+  const key = { partition: 1, subscriber: 0 };
+  const consume = (seq: number) => writer.write(key, seq, Buffer.from(encodeRanges([[seq - 1, seq]], 0)));
+  consume(1);
+  consume(2);
+  // Wrong ranges that can be decoded: they say that messages which are ready were consumed.
+  const wrong = Buffer.from(encodeRanges([[1, 9_000]], 0));
+  file.prepare('UPDATE consumption SET ranges = ? WHERE group_number = 2').run(wrong);
+  for (let seq = 3; seq <= 256; seq += 1) consume(seq);
+  const rows = readConsumption(file).get(1)!;
+  expect(rows.map(({ undamaged }) => undamaged)).toEqual([false, true]);
+  expect(decodeRanges(rows[1]!.ranges, 0)).toEqual([
+    [0, 1],
+    [2, 256],
+  ]);
 });
 
 it('a damaged delayed message is kept, and the others become ready', async () => {

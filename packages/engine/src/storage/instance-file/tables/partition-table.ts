@@ -129,6 +129,18 @@ export const consumptionTable = {
   },
 } satisfies TableModule;
 
+export interface ConsumptionRow {
+  partition: PartitionId;
+  subscriber: SubscriberId;
+  groupNumber: GroupNumber;
+  ranges: Uint8Array;
+  crc: number;
+}
+
+export function isDeltaUndamaged({ crc, ranges, ...key }: ConsumptionRow): boolean {
+  return crc === consumptionDeltaChecksum(key, ranges);
+}
+
 type DeltaKey = Pick<ConsumptionDeltaEntry, 'partition' | 'subscriber'>;
 
 export class ConsumptionWriter {
@@ -188,16 +200,25 @@ export class ConsumptionWriter {
     return counts;
   }
 
-  /** All ranges count from the partition's first sequence number, so they merge as they are. */
+  /**
+   * All ranges count from the partition's first sequence number, so they merge as they are. Damaged rows stay, where recovery and
+   * the check find them: in a merged row with a checksum of its own, wrong ranges would look right.
+   */
   #mergeRows({ partition, subscriber }: DeltaKey, groupNumber: GroupNumber): void {
-    const deltas = this.#file
-      .prepare('SELECT ranges FROM consumption WHERE partition = ? AND subscriber = ?')
-      .pluck()
-      .all(partition, subscriber) as Uint8Array[];
+    const rows = this.#file
+      .prepare(
+        'SELECT group_number AS groupNumber, ranges, crc FROM consumption WHERE partition = ? AND subscriber = ?',
+      )
+      .all(partition, subscriber) as Pick<ConsumptionRow, 'groupNumber' | 'ranges' | 'crc'>[];
+    const undamaged = rows.filter((row) => isDeltaUndamaged({ partition, subscriber, ...row }));
+    const damaged = rows.filter((row) => !undamaged.includes(row)).map((row) => row.groupNumber);
     this.#file
-      .prepare('DELETE FROM consumption WHERE partition = ? AND subscriber = ?')
-      .run(partition, subscriber);
-    const ranges = mergeRanges(deltas.flatMap((delta) => decodeRanges(delta, 0)));
+      .prepare(
+        `DELETE FROM consumption WHERE partition = ? AND subscriber = ?
+         AND group_number NOT IN (SELECT value FROM json_each(?))`,
+      )
+      .run(partition, subscriber, JSON.stringify(damaged));
+    const ranges = mergeRanges(undamaged.flatMap((row) => decodeRanges(row.ranges, 0)));
     this.#insertRow({ partition, subscriber }, groupNumber, Buffer.from(encodeRanges(ranges, 0)));
   }
 }

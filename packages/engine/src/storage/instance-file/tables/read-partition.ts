@@ -3,11 +3,13 @@ import { QueueError } from '../../../api/errors.ts';
 import type { SeqRange } from '../../../model/consumption.ts';
 import type { GroupNumber, PartitionId, Seq, SubscriberId } from '../../../model/ids.ts';
 import type { ReadBlock } from '../../../model/read-request.ts';
-import { blockChecksum, consumptionDeltaChecksum } from '../../checksum.ts';
+import { blockChecksum } from '../../checksum.ts';
 import { selectList } from '../../sqlite/columns.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import {
+  type ConsumptionRow,
   consumptionColumns,
+  isDeltaUndamaged,
   type PartitionRow,
   partitionPool,
   partitionTableName,
@@ -148,14 +150,6 @@ export function assertBlockUndamaged(file: SqliteFile, partition: PartitionId, b
   });
 }
 
-interface ConsumptionRow {
-  partition: PartitionId;
-  subscriber: SubscriberId;
-  groupNumber: GroupNumber;
-  ranges: Uint8Array;
-  crc: number;
-}
-
 /** Reads the rows by partition, each with whether it is undamaged. */
 export function readConsumption(
   file: SqliteFile,
@@ -163,9 +157,6 @@ export function readConsumption(
   const rows = file
     .prepare(`SELECT ${selectList(consumptionColumns)} FROM consumption`)
     .all() as ConsumptionRow[];
-  const checked = rows.map(({ crc, ...row }) => ({
-    ...row,
-    undamaged: crc === consumptionDeltaChecksum(row, row.ranges),
-  }));
+  const checked = rows.map((row) => ({ ...row, undamaged: isDeltaUndamaged(row) }));
   return Map.groupBy(checked, ({ partition }) => partition);
 }
