@@ -1,6 +1,7 @@
 /** The time limit of an unprepared branch, in simulated time. */
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../src/api/session.ts';
+import { text } from '../folder.ts';
 import { Chance, drainPromises, Scheduler } from '../simulator/scheduler.ts';
 import { SimulatedInstance } from '../simulator/simulated-instance.ts';
 import { SimulatedNetwork } from '../simulator/simulated-interconnect.ts';
@@ -14,18 +15,22 @@ function openSimulated() {
   const scheduler = new Scheduler();
   const chance = new Chance(1);
   const network = new SimulatedNetwork(scheduler, chance, () => undefined);
-  const instance = new SimulatedInstance({
-    instance: 1,
-    instances: [1],
-    scheduler,
-    chance,
-    network,
-    queues: simulatedQueues,
-    cacheBytesMax: 1_000_000,
-    partitionMessagesMax: 10,
-    consumerIdleMs: 500,
-  });
-  instance.open();
+  const open = (instance: number) => {
+    const simulated = new SimulatedInstance({
+      instance,
+      instances: [1, 2],
+      scheduler,
+      chance,
+      network,
+      queues: simulatedQueues,
+      cacheBytesMax: 1_000_000,
+      partitionMessagesMax: 10,
+      consumerIdleMs: 500,
+    });
+    simulated.open();
+    return simulated;
+  };
+  const [instance, other] = [open(1), open(2)];
   /** Advances time and lets all calls proceed. */
   const advance = async (ms: number) => {
     const untilMs = scheduler.nowMs + ms;
@@ -37,7 +42,7 @@ function openSimulated() {
     await advance(500);
     return call;
   };
-  return { instance, advance, finish };
+  return { instance, other, advance, finish };
 }
 
 async function holdOne({ instance, finish }: ReturnType<typeof openSimulated>): Promise<Session> {
@@ -89,4 +94,38 @@ describe('a branch whose time is over', () => {
     await simulated.finish(xaOf(other).rollback(xid));
     expect(await simulated.finish(other.dequeue('orders'))).toHaveLength(1);
   });
+});
+
+it('work that a branch shipped and was promised outlives its time limit while a branch of its home instance can take it', async () => {
+  const { instance, other, advance, finish } = openSimulated();
+  const [home, remote] = [instance.openSession(), other.openSession()];
+  const [own, shipped] = [xidOf('transfer 2', 'a'), xidOf('transfer 2', 'b')];
+  const tight = { coupling: 'tight', home: 1 } as const;
+  await finish(xaOf(home).start(own, { ...tight, timeoutMs: 60_000 }));
+  home.enqueue('events', { payload: 'own' });
+  await finish(xaOf(home).end(own));
+  await finish(xaOf(remote).start(shipped, { ...tight, timeoutMs: 5_000 }));
+  remote.enqueue('events', { payload: 'shipped' });
+  await finish(xaOf(remote).end(shipped));
+  expect(await finish(xaOf(remote).prepare(shipped))).toBe('read-only');
+  await advance(12_000);
+  expect(await finish(xaOf(home).prepare(own))).toBe('ok');
+  await finish(xaOf(home).commit(own));
+  const consumer = instance.openSession();
+  expect(text(await finish(consumer.dequeue('events', { max: 10 })))).toEqual(['own', 'shipped']);
+});
+
+it('promised work is dropped when the branch of the home instance is over too', async () => {
+  const { instance, other, advance, finish } = openSimulated();
+  const [home, remote] = [instance.openSession(), other.openSession()];
+  const [own, shipped] = [xidOf('transfer 3', 'a'), xidOf('transfer 3', 'b')];
+  const tight = { coupling: 'tight', home: 1, timeoutMs: 5_000 } as const;
+  await finish(xaOf(home).start(own, tight));
+  await finish(xaOf(home).end(own));
+  await finish(xaOf(remote).start(shipped, tight));
+  remote.enqueue('events', { payload: 'shipped' });
+  await finish(xaOf(remote).end(shipped));
+  expect(await finish(xaOf(remote).prepare(shipped))).toBe('read-only');
+  await advance(12_000);
+  expect(instance.opening!.parts.homeInstances.shipped.size).toBe(0);
 });

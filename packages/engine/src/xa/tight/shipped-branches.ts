@@ -37,6 +37,8 @@ interface ShippedBranch {
   transactionKey: string;
   bytes: number;
   transaction: ShardedTransaction;
+  /** Time limit of its own branch, which ends it there; here it is dropped after that time. */
+  holdMs: number;
   /** The branch was answered that its work is taken: a branch of this instance that cannot take it must fail. */
   isPromised: boolean;
   timer: Timer;
@@ -89,8 +91,8 @@ export class ShippedBranches {
       if (error instanceof QueueError) return 'refused'; // the branch's own instance reports the error
       throw error;
     }
-    const timer = timers.after(holdMs, () => this.#drop(key));
-    this.#shipped.set(key, { transactionKey, bytes, transaction, isPromised: false, timer });
+    const timer = timers.after(holdMs, () => this.#onTimeout(key));
+    this.#shipped.set(key, { transactionKey, bytes, transaction, holdMs, isPromised: false, timer });
     this.#bytes += bytes;
     return 'accepted';
   }
@@ -143,6 +145,18 @@ export class ShippedBranches {
       branch.absorbed.add(key);
       this.#drop(key);
     }
+  }
+
+  /**
+   * Promised work is nowhere else any more: its own branch has ended. It is kept while a branch here can take it over, which that
+   * branch's own time limit bounds.
+   */
+  #onTimeout(key: string): void {
+    const shipped = this.#shipped.get(key)!;
+    const branches = this.#options.branchesOf(shipped.transactionKey);
+    if (shipped.isPromised && branches.some(({ isOpen }) => isOpen))
+      shipped.timer = this.#options.timers.after(shipped.holdMs, () => this.#onTimeout(key));
+    else this.#drop(key);
   }
 
   #drop(key: string): void {
