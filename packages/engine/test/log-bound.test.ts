@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Instance, QueueError } from '../src/index.ts';
+import type { SqliteFile } from '../src/storage/sqlite/open-sqlite.ts';
+import { CheckpointScheduler } from '../src/storage/sqlite/write-ahead-log.ts';
 import { makeFolder, openTestInstance } from './folder.ts';
 
 const MiB = 1024 ** 2;
@@ -84,6 +86,24 @@ describe('the readers of the engine', () => {
     onTestFinished(() => void file.close());
     expect(file.pragma('wal_checkpoint(TRUNCATE)')).toMatchObject([{ busy: 0, log: 0 }]);
   });
+});
+
+it('a full log stays full while another process checkpoints it, which leaves its length unknown', () => {
+  const framesMax = 10;
+  let row = { busy: 0, log: framesMax + 1, checkpointed: 0 };
+  // Two real processes would have to meet in the moments of a checkpoint.
+  const file = { pragma: () => 4_096, prepare: () => ({ get: () => row }) } as unknown as SqliteFile;
+  const checkpoints = new CheckpointScheduler(file, framesMax * 4_096);
+  const refused = expect.objectContaining({
+    code: 'LOG_FULL',
+    details: { logBytes: 11 * 4_096, logBytesMax: 10 * 4_096 },
+  });
+  checkpoints.runPassive();
+  expect(() => checkpoints.assertLogFits()).toThrow(refused);
+  row = { busy: 1, log: -1, checkpointed: -1 };
+  expect(() => checkpoints.assertLogFits()).toThrow(refused);
+  row = { busy: 0, log: framesMax + 1, checkpointed: framesMax + 1 };
+  checkpoints.assertLogFits();
 });
 
 it.each([0, 64 * MiB - 1, Number.NaN])('a bound of %s bytes is refused', async (bytes) => {

@@ -107,6 +107,8 @@ export class CheckpointScheduler {
   #commitsSinceCheck = 0;
   #bytesSinceCheck = 0;
   #isLogFull = false;
+  /** Length of the log after the last checkpoint. */
+  #logBytes = 0;
 
   constructor(file: SqliteFile, logBytesMax: number = limits.logBytesMaxDefault) {
     this.#logBytesMax = logBytesMax;
@@ -144,15 +146,27 @@ export class CheckpointScheduler {
    */
   runPassive(): number {
     try {
-      const { log, checkpointed } = this.#checkpointPassive.get() as { log: number; checkpointed: number };
-      const logBytes = log * this.#pageBytes;
+      const { busy, log, checkpointed } = this.#checkpointPassive.get() as CheckpointRow;
+      // Another process is checkpointing, so SQLite has no numbers for this one: a log that was full may still be.
+      if (busy === 1) return this.#logBytes;
+      this.#logBytes = log * this.#pageBytes;
       // A log that was copied as a whole starts again at its beginning with the next commit, unless a reader prevents it:
       // then that commit is the only one.
-      this.#isLogFull = logBytes > this.#logBytesMax && checkpointed < log;
-      return logBytes;
+      this.#isLogFull = this.#logBytes > this.#logBytesMax && checkpointed < log;
+      return this.#logBytes;
     } catch (error) {
       if (!isDiskFull(error)) throw error;
       return 0;
     }
   }
+}
+
+/** What `PRAGMA wal_checkpoint` returns. */
+interface CheckpointRow {
+  /** 1: another connection has the lock of checkpoints; the other numbers are −1 then. */
+  busy: 0 | 1;
+  /** Frames in the log. */
+  log: number;
+  /** Of these, how many are in the database file. */
+  checkpointed: number;
 }
