@@ -1,7 +1,7 @@
 /** Checks or repairs a cluster's folder; for an operator after a storage fault. */
 
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { InstanceId } from '../model/ids.ts';
@@ -15,10 +15,10 @@ import {
   type InstanceFileCheck,
 } from '../storage/instance-file/recovery/check-instance-file.ts';
 import { repairInstanceFile } from '../storage/instance-file/recovery/repair-instance-file.ts';
-import { isOfUnknownFormat } from '../storage/sqlite/file-header.ts';
 import { repairUnshardedFile } from '../storage/unsharded/repair-unsharded-file.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { findUnshardedFaults } from '../storage/unsharded/unsharded-integrity.ts';
+import { findUnknownFormats } from './unknown-formats.ts';
 
 export interface FolderCheck {
   dir: string;
@@ -31,7 +31,7 @@ export interface FolderCheck {
 export function checkFolder(dir: string): FolderCheck {
   const instances = listInstances(dir).map((instance) => checkInstanceFile(instanceFilePath(dir, instance)));
   const faults = [
-    ...findUnknownFormats(dir),
+    ...findFormatFaults(dir),
     ...instances.flatMap(({ faults }) => faults),
     ...findCatalogFaults(dir),
     ...findUnshardedFaults(unshardedPath(dir)),
@@ -80,9 +80,13 @@ function listInstances(dir: string): InstanceId[] {
   return [...new Set(names.filter((digits) => digits !== undefined).map(Number))].sort((a, b) => a - b);
 }
 
-function findUnknownFormats(dir: string): string[] {
-  const files = readFolder(dir).filter((name) => name.endsWith('.db') && isOfUnknownFormat(join(dir, name)));
-  return files.map((name) => `${name} is damaged: its header names a format that SQLite does not know`);
+function findFormatFaults(dir: string): string[] {
+  const paths = readFolder(dir)
+    .filter((name) => name.endsWith('.db'))
+    .map((name) => join(dir, name));
+  return findUnknownFormats(paths).map(
+    (path) => `${basename(path)} is damaged: its header names a format that SQLite does not know`,
+  );
 }
 
 function readFolder(dir: string): string[] {

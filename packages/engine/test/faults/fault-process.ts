@@ -17,6 +17,7 @@ export type FaultCall =
   | { do: 'list' }
   | { do: 'remove'; path: string }
   | { do: 'write'; path: string; bytes: number }
+  | { do: 'check'; dir: string }
   | { do: 'close' };
 
 export interface FaultError {
@@ -115,6 +116,11 @@ export class FaultProcess {
 
   removeFile(path: string) {
     return this.#value<null>({ do: 'remove', path });
+  }
+
+  /** Checks a folder in the process; resolves to the faults. */
+  check(dir: string) {
+    return this.#value<string[]>({ do: 'check', dir });
   }
 
   close() {

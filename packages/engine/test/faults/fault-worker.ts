@@ -1,6 +1,7 @@
 /** An instance in a process of its own, so that faults of the process or its disk are real. `fault-process.ts` makes its calls. */
 import { rmSync, writeFileSync } from 'node:fs';
 import {
+  checkFolder,
   type Instance,
   openInstance,
   QueueError,
@@ -48,6 +49,8 @@ async function obey(call: FaultCall): Promise<unknown> {
       case 'remove':
         rmSync(call.path);
         return null;
+      case 'check':
+        return checkFolder(call.dir).faults;
       case 'close':
         await served?.close();
         await instance!.close();

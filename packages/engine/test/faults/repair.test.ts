@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkFolder, type Instance, openInstance, repairFolder } from '../../src/index.ts';
+import { tryFolderLock } from '../../src/storage/sqlite/folder-lock.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
 import { overwrite, overwriteText, smashTable } from './damage.ts';
 import { FaultProcess } from './fault-process.ts';
@@ -60,6 +61,20 @@ describe('a folder', () => {
     expect(checkFolder(dir).faults).toEqual([]);
     expect(() => repairFolder(dir)).toThrow(expect.objectContaining({ code: 'INSTANCE_IN_USE' }));
     expect(await takeAll(instance)).toHaveLength(27);
+  });
+
+  it('can be checked by a process that serves it, which stays the only writer of its grouped queues until it is killed', async () => {
+    const dir = makeFolder();
+    const worker = new FaultProcess();
+    await worker.open({ dir });
+    await worker.create({ name: 'q', kind: 'unsharded-grouped' });
+    await worker.put('q', 'a');
+    expect(await worker.check(dir)).toEqual([]);
+    expect(tryFolderLock(dir, 'group-writer.db')).toBeUndefined();
+    await worker.put('q', 'b');
+    await worker.kill();
+    const instance = await openTestInstance({ dir });
+    expect(payloads(await takeAll(instance))).toEqual(['a', 'b']);
   });
 
   it('that does not exist is refused with a typed error', () => {

@@ -1,8 +1,8 @@
 /** Opens SQLite files with the settings that the engine relies on, and maps SQLite's errors to `QueueError`. */
+import { accessSync, constants, existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
 import { makeSqliteFilePrivate } from '../private-files.ts';
-import { isOfUnknownFormat } from './file-header.ts';
 
 export type SqliteFile = Database.Database;
 export type SqliteStatement = Database.Statement<unknown[]>;
@@ -139,8 +139,22 @@ export function toQueueError(error: unknown, path: string): QueueError {
   const sqliteCode = error instanceof Database.SqliteError ? error.code : undefined;
   const mapped =
     errorCodeBySqlitePrefix.find(([prefix]) => sqliteCode?.startsWith(prefix))?.[1] ?? 'STORAGE_FAILED';
-  const code = mapped === 'STORAGE_READ_ONLY' && isOfUnknownFormat(path) ? 'STORAGE_CORRUPT' : mapped;
+  const code = sqliteCode === 'SQLITE_READONLY' && isWritable(path) ? 'STORAGE_CORRUPT' : mapped;
   return new QueueError(code, { details: { path, sqlite: sqliteCode ?? String(error) }, cause: error });
+}
+
+/**
+ * Whether this process may write to a file and its log. If SQLite does not all the same, the file's header names a later format for
+ * writers, as a flipped bit does. The header is not read here: closing a descriptor drops the locks that SQLite holds on the file.
+ */
+function isWritable(path: string): boolean {
+  try {
+    for (const suffix of ['', '-wal', '-shm'])
+      if (suffix === '' || existsSync(path + suffix)) accessSync(path + suffix, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function mapSqliteErrors<T>(path: string, work: () => T): T {

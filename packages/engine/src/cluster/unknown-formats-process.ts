@@ -1,15 +1,14 @@
-/** Reads the header of a SQLite file: https://sqlite.org/fileformat2.html, section 1.3. */
+/**
+ * Prints, as JSON, those of the SQLite files named as arguments whose header names a later format for writers
+ * (https://sqlite.org/fileformat2.html, section 1.3); not those that cannot be read. `unknown-formats.ts` starts it.
+ */
 import { closeSync, openSync, readSync } from 'node:fs';
 
 /** Position of the write version: 1 with a rollback journal, 2 with a write-ahead log. */
 const writeVersionAt = 18;
 const writeVersionMax = 2;
 
-/**
- * Whether the header names a later format for writers. SQLite then only reads the file, so a flipped bit looks like a
- * missing permission. False for a file that cannot be read.
- */
-export function isOfUnknownFormat(path: string): boolean {
+function isOfUnknownFormat(path: string): boolean {
   const version = Buffer.alloc(1);
   try {
     const file = openSync(path, 'r');
@@ -22,3 +21,5 @@ export function isOfUnknownFormat(path: string): boolean {
     return false;
   }
 }
+
+process.stdout.write(JSON.stringify(process.argv.slice(2).filter(isOfUnknownFormat)));
