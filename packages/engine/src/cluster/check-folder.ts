@@ -42,7 +42,7 @@ export function checkFolder(dir: string): FolderCheck {
 export interface FolderRepair {
   /** Sorted by instance. */
   replaced: { instance: InstanceId; partitions: DamagedPartition[] }[];
-  /** The faults of the catalog and the unsharded file that were accepted, as sentences. */
+  /** All other faults that were accepted, as sentences: of the catalog, of the unsharded file, and of tables beside the messages. */
   accepted: string[];
 }
 
@@ -61,7 +61,9 @@ export function repairFolder(dir: string): FolderRepair {
     for (const instance of listInstances(dir)) {
       const claim = membership.claim(instance, 'embedded');
       try {
-        replaced.push({ instance, partitions: repairInstanceFile(instanceFilePath(dir, instance)) });
+        const repair = repairInstanceFile(instanceFilePath(dir, instance));
+        replaced.push({ instance, partitions: repair.replaced });
+        accepted.push(...repair.accepted);
       } finally {
         membership.releaseClaim(claim);
       }

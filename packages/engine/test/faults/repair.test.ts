@@ -1,6 +1,7 @@
 /** Checking and repairing a folder: readable messages are saved, lost ones are reported, and the queues are served again. */
-import { readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { checkFolder, type Instance, openInstance, repairFolder } from '../../src/index.ts';
 import { tryFolderLock } from '../../src/storage/sqlite/folder-lock.ts';
@@ -143,6 +144,62 @@ describe('commits that are missing', () => {
     await instance.close();
     expect(checkFolder(dir).faults).toEqual([]);
   });
+});
+
+/** The sequence number of a message that is enqueued, with its commit lost: the file is the one from before. */
+async function loseCommit(dir: string): Promise<number> {
+  const [path, before] = [join(dir, 'instance-1.db'), join(makeFolder(), 'before.db')];
+  copyFileSync(path, before);
+  const instance = await openTestInstance({ dir, partitionMessagesMax });
+  const seq = await putOne(instance, 'lost');
+  await instance.close();
+  copyFileSync(before, path);
+  return seq;
+}
+
+async function putOne(instance: Instance, payload: string): Promise<number> {
+  const session = instance.openSession();
+  session.enqueue('q', { payload });
+  const { ids } = await session.commit();
+  return Number(ids[0]!.split('.')[1]);
+}
+
+it('commits that are missing again after a repair are accepted as lost again, and no number is used twice', async () => {
+  const { dir } = await makeQueue();
+  const seqs: number[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    seqs.push(await loseCommit(dir));
+    expect(checkFolder(dir).faults).toEqual([expect.stringContaining('acknowledged commits are missing')]);
+    repairFolder(dir);
+    expect(checkFolder(dir).faults).toEqual([]);
+  }
+  const instance = await openTestInstance({ dir, partitionMessagesMax });
+  seqs.push(await putOne(instance, 'new'));
+  expect(seqs).toEqual([...new Set(seqs)].toSorted((a, b) => a - b));
+  expect(payloads(await takeAll(instance))).toEqual([...numbered(3, 30), 'new']);
+});
+
+it('partitions of which the pool is damaged are reported as lost, and neither their numbers nor their tables are used again', async () => {
+  const { dir, path } = await makeQueue();
+  await loseCommit(dir);
+  // Also the free ones, so that new partitions would get the numbers of the lost ones.
+  const file = new Database(path);
+  file.exec('UPDATE partition SET first_seq = coalesce(first_seq, 0) + 1 WHERE partition >= 3');
+  file.close();
+  const { accepted } = repairFolder(dir);
+  expect(accepted).toEqual([
+    expect.stringMatching(/rows of the table partition are damaged/),
+    expect.stringMatching(/^Partition 3 of .* is given up with 10 messages/),
+  ]);
+  expect(checkFolder(dir).faults).toEqual([]);
+  const instance = await openInstance({ dir, partitionMessagesMax });
+  const seqs: number[] = [];
+  for (const payload of numbered(40, 55)) seqs.push(await putOne(instance, payload));
+  expect(seqs[0]).toBeGreaterThan(31);
+  await instance.close();
+  expect(checkFolder(dir).faults).toEqual([]);
+  const reopened = await openTestInstance({ dir, partitionMessagesMax });
+  expect(payloads(await takeAll(reopened))).toEqual([...numbered(3, 20), ...numbered(40, 55)]);
 });
 
 it('files without checksums of the engine are checked by SQLite', async () => {

@@ -24,10 +24,11 @@ export const unknownSeqsMax = 2 ** 32;
 type AssignedPartitionRow = { [Key in keyof PartitionRow]: NonNullable<PartitionRow[Key]> };
 type ConsumptionRow = { subscriber: SubscriberId; ranges: Uint8Array; undamaged: boolean };
 
+/** `pool`: its rows by owner and sequence number, where a repair has only the undamaged ones. */
 export function recoverPartitions(
   file: SqliteFile,
+  pool: readonly PartitionRow[] = readPartitionRows(file),
 ): Pick<RecoveredInstance, 'freePartitions' | 'unusablePartitions' | 'partitions'> {
-  const pool = readPartitionRows(file);
   const consumption = readConsumption(file);
   const found: ReturnType<typeof recoverPartitions> = {
     freePartitions: [],

@@ -3,14 +3,15 @@
  * No process may have the file open.
  *
  * Damaged partitions: readable messages are copied to a new partition, the others become terminal, and the old table is
- * never read again. Rows of the tables beside them that are damaged are deleted. Missing commits: the record of acknowledged
- * groups is deleted, and sequence numbers continue above all that can have been given out, so that none repeats.
+ * never read again. Rows of the tables beside them that are damaged are deleted. Missing commits, and partitions that the pool has
+ * lost: the record of acknowledged groups is deleted, and the sequence numbers of each shard that has a partition left continue above
+ * all that can have been given out, so that none repeats.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { encodeRanges, mergeRanges, type SeqRange } from '../../../model/consumption.ts';
 import { groupsPerEpoch } from '../../../model/group-number.ts';
-import type { GroupNumber, PartitionId, Seq } from '../../../model/ids.ts';
+import type { PartitionId, Seq } from '../../../model/ids.ts';
 import type { RecoveredPartition } from '../../../model/recovered-instance.ts';
 import { prepareFormat } from '../../sqlite/file-format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from '../../sqlite/open-sqlite.ts';
@@ -25,19 +26,28 @@ import {
   deleteConsumption,
   deletePartitionRow,
   insertConsumption,
+  partitionPool,
+  writeFreePartition,
   writePartitionRow,
 } from '../tables/partition-table.ts';
-import type { StoredBlock } from '../tables/read-partition.ts';
+import { readPartitionSize, readUndamagedPartitionRows, type StoredBlock } from '../tables/read-partition.ts';
 import { instanceTables } from '../tables/registered-tables.ts';
 import { checkPartition, type DamagedPartition, terminalRangesOf } from './check-instance-file.ts';
 import { readUndamagedBlocks } from './read-undamaged-blocks.ts';
 import { recoverPartitions, unknownSeqsMax } from './recover-partitions.ts';
 
-/** Returns the partitions that were replaced, each in a transaction of its own. Throws the storage errors. */
-export function repairInstanceFile(path: string): DamagedPartition[] {
+export interface InstanceFileRepair {
+  /** The partitions that were replaced. */
+  replaced: DamagedPartition[];
+  /** What is lost besides, in sentences. */
+  accepted: string[];
+}
+
+/** Throws the storage errors. A repair that was interrupted can be repeated, and so can one that was followed by new damage. */
+export function repairInstanceFile(path: string): InstanceFileRepair {
   if (!existsSync(path)) {
     rmSync(acknowledgedNumberPath(path), { force: true }); // a new file starts at the first number
-    return [];
+    return { replaced: [], accepted: [] };
   }
   const file = openSqlite({ path, busyMs: 1_000 });
   try {
@@ -45,31 +55,72 @@ export function repairInstanceFile(path: string): DamagedPartition[] {
       prepareFormat(file, instanceTables.schemaSql);
       const acknowledged = readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? 0;
       const isMissing = findLastGroup(file).number < acknowledged;
-      if (isMissing) skipAcknowledgedNumbers(file, acknowledged);
-      file.transaction(() => instanceTables.acceptLoss(file)).immediate();
+      const lostOfPool = findLossOfPool(file);
+      const isLossOfCommits = isMissing || lostOfPool !== undefined;
+      // Read before the transaction: SQLite creates no table in one in which it met damage.
+      const ends = isLossOfCommits ? endsOfShards(file) : [];
+      const acceptLoss = file.transaction(() => {
+        const accepted = instanceTables.acceptLoss(file);
+        if (isMissing) raiseEpochTo(file, Math.floor(acknowledged / groupsPerEpoch)); // raised once more by the next opening
+        for (const last of ends) skipNumbersBehind(file, last);
+        // A pool without its last rows would give out the tables of those partitions, with the old messages in them.
+        if (lostOfPool !== undefined) addFreePartition(file);
+        return [...accepted, ...(lostOfPool ?? [])];
+      });
+      const accepted = acceptLoss.immediate();
       const replaced = replaceDamagedPartitions(file);
-      if (isMissing || replaced.length > 0) {
-        rmSync(acknowledgedNumberPath(path), { force: true }); // groups were lost, or their rows were in a replaced partition
+      if (isLossOfCommits || replaced.length > 0) {
+        rmSync(acknowledgedNumberPath(path), { force: true }); // groups were lost, or partitions with their rows
         syncFolder(dirname(path));
       }
-      return replaced;
+      return { replaced, accepted };
     });
   } finally {
     file.close();
   }
 }
 
-/** Neither an epoch nor a sequence number may repeat, whatever was lost. */
-function skipAcknowledgedNumbers(file: SqliteFile, acknowledged: GroupNumber): void {
-  const epoch = Math.floor(acknowledged / groupsPerEpoch); // raised once more by the next opening
-  const ends = [...lastPartitionOfEachShard(recoverPartitions(file).partitions)].filter(
-    ({ damageReason }) => damageReason === null,
-  );
-  const write = file.transaction(() => {
-    raiseEpochTo(file, epoch);
-    for (const last of ends) markTerminal(file, last, last.partition, [skippedRange(last.endSeq)]);
-  });
-  write.immediate();
+/** Sentences about partitions that a damaged pool has lost: of which queue their messages are is not known. Undefined: it is intact. */
+function findLossOfPool(file: SqliteFile): string[] | undefined {
+  if (partitionPool.findFaults(file).length === 0) return undefined;
+  const known = new Set(partitionPool.readUndamaged(file).map(({ partition }) => partition));
+  const all = file.prepare('SELECT partition FROM partition').pluck().all() as PartitionId[];
+  return all
+    .filter((partition) => !known.has(partition))
+    .map((partition) => ({ partition, messages: countMessages(file, partition) }))
+    .filter(({ messages }) => messages !== 0)
+    .map(
+      ({ partition, messages }) =>
+        `Partition ${partition} of ${file.name} is given up with ${messages ?? 'all its'} messages: it is not known of which queue they are`,
+    );
+}
+
+/** Undefined if the partition cannot be read. */
+function countMessages(file: SqliteFile, partition: PartitionId): number | undefined {
+  try {
+    return readPartitionSize(file, partition).messages;
+  } catch {
+    return undefined;
+  }
+}
+
+function addFreePartition(file: SqliteFile): void {
+  const partition = nextPartitionNumber(file);
+  createPartitionTable(file, partition);
+  writeFreePartition(file, partition);
+}
+
+/** The last partitions of all shards, except damaged ones: those are replaced, and their numbers skipped then. */
+function endsOfShards(file: SqliteFile): RecoveredPartition[] {
+  const { partitions } = recoverPartitions(file, readUndamagedPartitionRows(file));
+  return [...lastPartitionOfEachShard(partitions)].filter(({ damageReason }) => damageReason === null);
+}
+
+/** No sequence number may repeat, whatever was lost, and however often the shard was repaired. */
+function skipNumbersBehind(file: SqliteFile, last: RecoveredPartition): void {
+  const terminal = terminalRangesOf(last);
+  const end = Math.max(last.endSeq, ...terminal.map(([, to]) => to));
+  markTerminal(file, last, last.partition, [...terminal, skippedRange(end)]);
 }
 
 function lastPartitionOfEachShard(partitions: readonly RecoveredPartition[]): Iterable<RecoveredPartition> {
@@ -139,6 +190,7 @@ function nextPartitionNumber(file: SqliteFile): PartitionId {
   return (tables ?? 0) + 1;
 }
 
+/** `ranges` must include what an earlier repair has marked in the same way. */
 function markTerminal(
   file: SqliteFile,
   { firstSeq }: RecoveredPartition,

@@ -65,8 +65,8 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
   }
 
   /** Returns the rows whose checksum matches. */
-  readUndamaged(file: SqliteFile): Row[] {
-    return this.#select(file, '', [])
+  readUndamaged(file: SqliteFile, where = ''): Row[] {
+    return this.#select(file, where, [])
       .filter((row) => this.isUndamaged(row))
       .map(withoutChecksum);
   }
@@ -120,8 +120,9 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
     return faults;
   }
 
-  /** For a repair: deletes damaged rows and recounts the rest. Returns the number of rows deleted. */
-  acceptLoss(file: SqliteFile): number {
+  /** For a repair: deletes damaged rows and recounts the rest. Returns what `findFaults` found before. */
+  acceptLoss(file: SqliteFile): string[] {
+    const faults = this.findFaults(file);
     const rows = this.#select(file, '', []);
     const undamaged = this.readUndamaged(file);
     if (undamaged.length < rows.length) {
@@ -135,7 +136,7 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
          SELECT 'stored ${this.name}', coalesce(sum(crc + 1), 0) & ${sumMask} FROM ${this.name}`,
       )
       .run();
-    return rows.length - undamaged.length;
+    return faults;
   }
 
   #damagedError(file: SqliteFile, what: string): QueueError {

@@ -110,7 +110,8 @@ const rowsPerPartitionMax = 4_096;
 const rowsPerSubscriberMin = 16;
 
 export const consumptionColumns = ['partition', 'subscriber', 'groupNumber', 'ranges', 'crc'] as const;
-const insertDeltaSql = `INSERT INTO consumption (${columnList(consumptionColumns)}) VALUES (?, ?, ?, ?, ?)`;
+const insertDeltaSql = (insert: 'INSERT' | 'INSERT OR REPLACE') =>
+  `${insert} INTO consumption (${columnList(consumptionColumns)}) VALUES (?, ?, ?, ?, ?)`;
 
 export const consumptionTable = {
   schemaSql: `
@@ -151,7 +152,7 @@ export class ConsumptionWriter {
 
   constructor(file: SqliteFile) {
     this.#file = file;
-    this.#insert = file.prepare(insertDeltaSql);
+    this.#insert = file.prepare(insertDeltaSql('INSERT'));
   }
 
   /** The number of rows that recovery found. */
@@ -228,12 +229,14 @@ export function deleteConsumption(file: SqliteFile, partition: PartitionId): voi
   file.prepare('DELETE FROM consumption WHERE partition = ?').run(partition);
 }
 
-/** Inserts merged consumption; used by a repair. */
+/** Inserts merged consumption, or replaces that of the same key; used by a repair. */
 export function insertConsumption(
   file: SqliteFile,
   key: DeltaKey & { groupNumber: GroupNumber },
   ranges: Uint8Array,
 ): void {
   const crc = consumptionDeltaChecksum(key, ranges);
-  file.prepare(insertDeltaSql).run(key.partition, key.subscriber, key.groupNumber, Buffer.from(ranges), crc);
+  file
+    .prepare(insertDeltaSql('INSERT OR REPLACE'))
+    .run(key.partition, key.subscriber, key.groupNumber, Buffer.from(ranges), crc);
 }

@@ -15,12 +15,19 @@ import {
   partitionTableName,
 } from './partition-table.ts';
 
+const inOrderOfLogs = 'ORDER BY queue_id, shard, first_seq';
+
 /**
  * Returns the rows by owner and sequence number. Throws `STORAGE_CORRUPT` if one is damaged, because everything else depends on
  * them.
  */
 export function readPartitionRows(file: SqliteFile): PartitionRow[] {
-  return partitionPool.read(file, 'ORDER BY queue_id, shard, first_seq');
+  return partitionPool.read(file, inOrderOfLogs);
+}
+
+/** The same without the damaged ones; used by a repair. */
+export function readUndamagedPartitionRows(file: SqliteFile): PartitionRow[] {
+  return partitionPool.readUndamaged(file, inOrderOfLogs);
 }
 
 /** The last group that wrote to the partition; 0 if it is empty. */

@@ -106,12 +106,7 @@ export class TableRegistry<Table extends TableModule> {
 
   /** For a repair: gives up damaged rows, and rows that are missing. Returns what is lost, in sentences. */
   acceptLoss(file: SqliteFile): string[] {
-    const lost: string[] = [];
-    for (const table of this.#checkedTables) {
-      const rows = table.acceptLoss(file);
-      if (rows > 0) lost.push(`${rows} rows of the table ${table.name}`);
-    }
-    return lost;
+    return this.#checkedTables.flatMap((table) => table.acceptLoss(file));
   }
 }
 
