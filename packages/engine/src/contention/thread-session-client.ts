@@ -305,15 +305,27 @@ export class ThreadSessionClient implements ThreadSession {
     return ended;
   }
 
+  /** If the rollback fails, or the connection is lost, the session is closed all the same. */
   async close(): Promise<void> {
     if (this.#guard.isClosed) return;
     await this.#run(async () => {
       this.#guard.beginClose();
-      if (!this.#parts.object.isClosed) await this.#rollback();
-      await this.#waitFor('call', () => this.#parts.client.close());
-      this.#parts.book.close();
-      this.#state = 'closed';
+      try {
+        if (!this.#parts.object.isClosed) await this.#rollback();
+      } finally {
+        await this.#disconnect();
+      }
     });
+  }
+
+  async #disconnect(): Promise<void> {
+    const { client, book } = this.#parts;
+    try {
+      await this.#waitFor('call', () => client.close());
+    } finally {
+      book.close();
+      this.#state = 'closed';
+    }
   }
 
   async #run<T>(call: () => Promise<T>): Promise<T> {

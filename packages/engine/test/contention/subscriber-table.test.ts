@@ -2,7 +2,18 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openThreadSession, type SharedQueue, type ThreadSession } from '../../src/index.ts';
+import { QueueMemory, sessionStates } from '../../src/contention/queue-memory.ts';
+import { noThreadClock } from '../../src/contention/session-book.ts';
+import { joinSharedMemory } from '../../src/contention/session-parts.ts';
+import { ThreadSessionClient } from '../../src/contention/thread-session-client.ts';
+import {
+  openThreadSession,
+  QueueError,
+  type RemoteInstance,
+  type SharedQueue,
+  type ThreadSession,
+} from '../../src/index.ts';
+import { nodePorts } from '../../src/node-ports.ts';
 import { shareTest, shareTopic } from './shared.ts';
 import type { CountWork } from './unguarded-thread.ts';
 
@@ -14,6 +25,13 @@ async function openSession(shared: SharedQueue): Promise<ThreadSession> {
   const session = await openThreadSession(shared.handle);
   onTestFinished(() => session.close());
   return session;
+}
+
+/** What a session uses of the shared memory. */
+function partsOf({ handle }: SharedQueue, session: number) {
+  const memory = new QueueMemory(handle, handle);
+  const { machineClock: clock, thread } = nodePorts;
+  return joinSharedMemory(handle, { memory, session, clock, thread, threadClock: noThreadClock });
 }
 
 const namesOf = (shared: SharedQueue) => shared.statistics().subscribers.map(({ name }) => name);
@@ -110,6 +128,25 @@ describe('the shared table of subscribers', () => {
     await expect(session.commit()).rejects.toThrow(code('ENQUEUE_STOPPED'));
     expect(shared.statistics().subscribers.map(({ ready }) => ready)).toEqual([1, 0]);
     expect((await session.dequeue('a', now))?.payload.toString()).toBe('x');
+  });
+
+  it('has the place of a session again that was closed without its instance', async () => {
+    const { shared } = await shareTopic(['a'], { sessionsMax: 1 });
+    const parts = partsOf(shared, 1);
+    parts.memory.store(parts.memory.session(1, 'state'), sessionStates.indexOf('open'));
+    let isClosed = false;
+    const unreachable = new QueueError('INSTANCE_UNREACHABLE');
+    const client = {
+      openSession: () => ({ rollback: () => Promise.reject(unreachable) }),
+      close: async () => {
+        isClosed = true;
+      },
+    } as unknown as RemoteInstance;
+    const { machineClock: clock, thread } = nodePorts;
+    const session = new ThreadSessionClient({ ...parts, queue: 'news', client, clock, thread });
+    await expect(session.close()).rejects.toBe(unreachable);
+    expect(isClosed).toBe(true);
+    expect((await openSession(shared)).id).toBe(1);
   });
 
   it('limits the number of sessions, and allows a session one call at a time', async () => {
