@@ -58,8 +58,13 @@ export async function shareQueue(instance: Instance, options: ShareQueueOptions)
     trace: new SharedArrayBuffer(traceBytes({ sessions: sessionsMax + 1, eventsMax: traceEventsMax })),
   };
   const shared = new OwnedSharedQueue(instance, handle);
-  await shared.readSubscribers();
-  await shared.serve();
+  try {
+    await shared.readSubscribers();
+    await shared.serve();
+  } catch (error) {
+    await shared.close(); // it follows the topic already
+    throw error;
+  }
   return shared;
 }
 

@@ -11,9 +11,12 @@ import {
   QueueError,
   type RemoteInstance,
   type SharedQueue,
+  shareQueue,
   type ThreadSession,
 } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
+import type { LocalInstance } from '../../src/runtime/local-instance.ts';
+import { openTestInstance } from '../folder.ts';
 import { shareTest, shareTopic } from './shared.ts';
 import type { CountWork } from './unguarded-thread.ts';
 
@@ -106,6 +109,26 @@ describe('the shared table of subscribers', () => {
     await session.close();
     await expect(session.dequeue('a')).rejects.toThrow(code('SESSION_CLOSED'));
     await expect(openThreadSession(shared.handle)).rejects.toThrow(code('INSTANCE_CLOSED'));
+  });
+
+  it('follows its topic no longer if it cannot be opened', async () => {
+    const instance = (await openTestInstance()) as LocalInstance;
+    await instance.createQueue({ name: 'news', type: 'topic', durability: 'memory' });
+    for (const name of ['a', 'b']) await instance.subscribe('news', { name });
+    const follow = instance.followTopic.bind(instance);
+    let followers = 0;
+    instance.followTopic = (...topic) => {
+      const end = follow(...topic);
+      followers += 1;
+      return () => {
+        followers -= 1;
+        end();
+      };
+    };
+    await expect(shareQueue(instance, { queue: 'news', subscribersMax: 1 })).rejects.toThrow(
+      code('SUBSCRIBERS_FULL'),
+    );
+    expect(followers).toBe(0);
   });
 
   it('counts a message once for a recipient that is named twice', async () => {
