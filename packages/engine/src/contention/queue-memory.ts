@@ -30,7 +30,7 @@ export const sessionWords = {
   unread: 5,
 } as const;
 export const sessionStates = ['free', 'open', 'listening', 'waiting', 'closed'] as const;
-/** `used`: 0 free, 1 a subscriber of the topic, 2 a temporary one. */
+/** `used`: its kind (`rowKinds` in `subscriber-table.ts`), 0 for a free one. */
 export const slotWords = { used: 0, hash: 1, nameBytes: 2, made: 3 } as const;
 const slotStride = 4;
 

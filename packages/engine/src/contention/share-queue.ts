@@ -19,6 +19,7 @@ import type { TopicChange } from '../runtime/follow-topic.ts';
 import { LocalInstance } from '../runtime/local-instance.ts';
 import { listenForClients, type ServedInstance } from '../server/serve-instance.ts';
 import { socketPath } from '../storage/socket-path.ts';
+import { addSubscriber } from './add-subscriber.ts';
 import { announce } from './announce.ts';
 import { QueueMemory, sessionStates } from './queue-memory.ts';
 import type { CountChange } from './queue-object.ts';
@@ -26,7 +27,7 @@ import { noThreadClock } from './session-book.ts';
 import { SessionCounts, statisticsBytes } from './session-counts.ts';
 import { joinSharedMemory } from './session-parts.ts';
 import { SessionTrace, traceBytes } from './session-trace.ts';
-import { assertNameFits, SubscriberTable } from './subscriber-table.ts';
+import { SubscriberTable } from './subscriber-table.ts';
 import { waitsOf } from './wait-events.ts';
 
 /** The owner's number in the shared memory. */
@@ -142,8 +143,8 @@ class OwnedSharedQueue implements SharedQueue {
 
   #addRow(name: string, ready: number): void {
     this.#own.object.changeRows((table) => {
-      const { slot } = table.reserve();
-      table.fill(slot, name, { temporary: false });
+      const { slot } = table.reserve(name);
+      table.fill(slot, { temporary: false });
       table.changeCount('ready', { copy: 0, slot, by: ready });
     });
   }
@@ -153,17 +154,13 @@ class OwnedSharedQueue implements SharedQueue {
   }
 
   async subscribe(subscriber: SubscriberSpec): Promise<void> {
-    assertNameFits(subscriber.name);
-    const { object } = this.#own;
-    const { slot, evicted } = object.changeRows((table) => table.reserve());
-    try {
-      if (evicted !== undefined) await this.#instance.unsubscribe(this.handle.queue, evicted);
-      await this.#instance.subscribe(this.handle.queue, subscriber);
-    } catch (error) {
-      object.changeRows((table) => table.release(slot));
-      throw error;
-    }
-    object.changeRows((table) => table.fill(slot, subscriber.name, { temporary: false }));
+    const { queue } = this.handle;
+    await addSubscriber(this.#own.object, {
+      name: subscriber.name,
+      temporary: false,
+      subscribe: () => this.#instance.subscribe(queue, subscriber),
+      unsubscribe: (evicted) => this.#instance.unsubscribe(queue, evicted),
+    });
   }
 
   statistics(): SharedQueueStatistics {

@@ -14,7 +14,12 @@ import { limits } from '../api/limits.ts';
 import type { CopyNumber, SlotNumber } from '../model/ids.ts';
 import { nameBytesMax, type QueueMemory } from './queue-memory.ts';
 
-const rowKinds = { free: 0, durable: 1, temporary: 2, reserved: 3 } as const;
+/**
+ *     reserved  for the subscriber of its name, which is being added to the topic
+ *     outdated  the same, but the subscriber may have been removed from the topic since it was added
+ *     evicting  the subscriber of its name is being removed from the topic
+ */
+const rowKinds = { free: 0, durable: 1, temporary: 2, reserved: 3, outdated: 4, evicting: 5 } as const;
 /** The value of a session's pinned word if it pins all rows. */
 export const allRows = -1;
 
@@ -89,8 +94,14 @@ export class SubscriberTable {
   }
 
   slots(): SlotNumber[] {
+    return this.#slotsOf(rowKinds.durable, rowKinds.temporary);
+  }
+
+  #slotsOf(...kinds: number[]): SlotNumber[] {
     const last = this.#memory.load(this.#memory.directory('used'));
-    return Array.from({ length: last }, (_, slot) => slot).filter((slot) => this.#isSubscriber(slot));
+    return Array.from({ length: last }, (_, slot) => slot).filter((slot) =>
+      kinds.includes(this.#kindOf(slot)),
+    );
   }
 
   /** Negative for the moment in which a message was consumed before the session that enqueued it has counted it. */
@@ -120,17 +131,38 @@ export class SubscriberTable {
 
   /**
    * Takes a slot for a new subscriber: a free one, else that of the oldest temporary subscriber that has no message and that no
-   * session uses. Returns the name of the subscriber that is evicted. Throws `SUBSCRIBERS_FULL`.
+   * session uses. Returns the name of a subscriber that is evicted: once it is removed from the topic, call `claim`. Throws
+   * `SUBSCRIBERS_FULL`.
    */
-  reserve(): { slot: SlotNumber; evicted: string | undefined } {
+  reserve(name: string): { slot: SlotNumber; evicted: string | undefined } {
     const slot = this.#freeSlot() ?? this.#idleTemporary();
     if (slot === undefined) {
       const { subscribersMax } = this.#memory.shape;
       throw new QueueError('SUBSCRIBERS_FULL', { details: { subscribersMax, oracle: 'ORA-24067' } });
     }
-    const evicted = this.isTemporary(slot) ? this.nameOf(slot) : undefined;
-    this.#setKind(slot, rowKinds.reserved);
+    if (!this.isTemporary(slot)) {
+      this.claim(slot, name);
+      return { slot, evicted: undefined };
+    }
+    const evicted = this.nameOf(slot);
+    for (const other of this.#slotsOf(rowKinds.reserved))
+      if (this.nameOf(other) === evicted) this.#setKind(other, rowKinds.outdated);
+    this.#setKind(slot, rowKinds.evicting);
     return { slot, evicted };
+  }
+
+  /** Gives a slot to a subscriber that is being added. */
+  claim(slot: SlotNumber, name: string): void {
+    const memory = this.#memory;
+    const bytes = encoder.encode(name);
+    memory.names.set(bytes, slot * nameBytesMax);
+    memory.store(memory.slot(slot, 'nameBytes'), bytes.length);
+    memory.store(memory.slot(slot, 'hash'), hashOf(bytes));
+    this.#setKind(slot, this.#isBeingEvicted(name) ? rowKinds.outdated : rowKinds.reserved);
+  }
+
+  #isBeingEvicted(name: string): boolean {
+    return this.#slotsOf(rowKinds.evicting).some((slot) => this.nameOf(slot) === name);
   }
 
   #freeSlot(): SlotNumber | undefined {
@@ -158,17 +190,21 @@ export class SubscriberTable {
       .sort((a, b) => madeAs(a) - madeAs(b))[0];
   }
 
-  /** Gives a reserved slot to a subscriber. If a subscriber of this name exists already, the slot becomes free. */
-  fill(slot: SlotNumber, name: string, { temporary }: { temporary: boolean }): void {
+  /**
+   * Makes a row of a slot whose subscriber was added to the topic. If another session has made one, the slot becomes free. False: the
+   * subscriber may have been removed since, and must be added again; with `isSure` it was not.
+   */
+  fill(slot: SlotNumber, { temporary, isSure = false }: { temporary: boolean; isSure?: boolean }): boolean {
     const memory = this.#memory;
+    const name = this.nameOf(slot);
     if (this.find(name) !== undefined) {
       this.release(slot);
-      return;
+      return true;
     }
-    const bytes = encoder.encode(name);
-    memory.names.set(bytes, slot * nameBytesMax);
-    memory.store(memory.slot(slot, 'nameBytes'), bytes.length);
-    memory.store(memory.slot(slot, 'hash'), hashOf(bytes));
+    if (this.#kindOf(slot) === rowKinds.outdated && !isSure) {
+      if (!this.#isBeingEvicted(name)) this.#setKind(slot, rowKinds.reserved);
+      return false;
+    }
     for (const which of ['ready', 'later'] as const)
       for (let copy = 0; copy < memory.shape.copies; copy += 1)
         memory.store(memory.count(which, copy, slot), 0);
@@ -177,9 +213,10 @@ export class SubscriberTable {
       memory.store(memory.slot(slot, 'made'), memory.load(memory.directory('temporaryMade')));
     }
     this.#setKind(slot, temporary ? rowKinds.temporary : rowKinds.durable);
+    return true;
   }
 
-  /** A reserved slot is free again. */
+  /** A slot that was taken is free again. */
   release(slot: SlotNumber): void {
     this.#setKind(slot, rowKinds.free);
   }

@@ -12,6 +12,7 @@ import type { SharedDequeueOptions, SharedEnqueueOptions, ThreadSession } from '
 import type { SlotNumber, ThreadSessionNumber } from '../model/ids.ts';
 import type { CallingThread, MachineClock } from '../model/ports.ts';
 import { SessionGuard } from '../model/session-calls.ts';
+import { addSubscriber } from './add-subscriber.ts';
 import { announce } from './announce.ts';
 import type { BroadcastChannel } from './broadcast-channel.ts';
 import { type QueueMemory, sessionStates } from './queue-memory.ts';
@@ -19,7 +20,6 @@ import type { CountChange, QueueObject } from './queue-object.ts';
 import type { OpenBook } from './session-book.ts';
 import type { SessionCounts } from './session-counts.ts';
 import type { EventKind, SessionTrace } from './session-trace.ts';
-import { assertNameFits } from './subscriber-table.ts';
 
 export interface ThreadSessionParts {
   queue: string;
@@ -102,18 +102,14 @@ export class ThreadSessionClient implements ThreadSession {
     }
   }
 
-  async #makeTemporary(name: string): Promise<void> {
+  #makeTemporary(name: string): Promise<void> {
     const { object, client, queue } = this.#parts;
-    assertNameFits(name);
-    const { slot, evicted } = object.changeRows((table) => table.reserve());
-    try {
-      if (evicted !== undefined) await this.#waitFor('call', () => client.unsubscribe(queue, evicted));
-      await this.#waitFor('call', () => client.subscribe(queue, { name, durable: false }));
-    } catch (error) {
-      object.changeRows((table) => table.release(slot));
-      throw error;
-    }
-    object.changeRows((table) => table.fill(slot, name, { temporary: true }));
+    return addSubscriber(object, {
+      name,
+      temporary: true,
+      subscribe: () => this.#waitFor('call', () => client.subscribe(queue, { name, durable: false })),
+      unsubscribe: (evicted) => this.#waitFor('call', () => client.unsubscribe(queue, evicted)),
+    });
   }
 
   #announce(slots: readonly SlotNumber[]): void {

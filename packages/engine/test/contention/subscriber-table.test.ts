@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { addSubscriber } from '../../src/contention/add-subscriber.ts';
 import { QueueMemory, sessionStates } from '../../src/contention/queue-memory.ts';
 import { noThreadClock } from '../../src/contention/session-book.ts';
 import { joinSharedMemory } from '../../src/contention/session-parts.ts';
@@ -129,6 +130,38 @@ describe('the shared table of subscribers', () => {
       code('SUBSCRIBERS_FULL'),
     );
     expect(followers).toBe(0);
+  });
+
+  it('subscribes a temporary subscriber again if another session evicts it meanwhile', async () => {
+    const { shared } = await shareTopic([], { subscribersMax: 2 });
+    const [evictor, adder] = [partsOf(shared, 1).object, partsOf(shared, 2).object];
+    const topic = new Set<string>();
+    const added = (name: string) => ({
+      name,
+      temporary: true,
+      subscribe: async () => void topic.add(name),
+      unsubscribe: async (evicted: string) => void topic.delete(evicted),
+    });
+    for (const name of ['old', 'older']) await addSubscriber(evictor, added(name));
+    // Its call to the instance is overtaken by three of the other session.
+    const arrives = Promise.withResolvers<void>();
+    const evicting = addSubscriber(evictor, {
+      ...added('new'),
+      unsubscribe: (evicted) => arrives.promise.then(() => void topic.delete(evicted)),
+    });
+    let subscribes = 0;
+    await addSubscriber(adder, {
+      ...added('old'),
+      subscribe: async () => {
+        topic.add('old');
+        subscribes += 1;
+        if (subscribes === 3) arrives.resolve();
+      },
+    });
+    arrives.resolve();
+    await evicting;
+    expect([...topic].sort()).toEqual(['new', 'old']);
+    expect(namesOf(shared).sort()).toEqual(['new', 'old']);
   });
 
   it('counts a message once for a recipient that is named twice', async () => {
