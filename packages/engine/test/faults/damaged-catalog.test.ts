@@ -1,11 +1,12 @@
 /** The catalog detects its own losses: a missing queue, subscriber or claim is reported, not taken for a dropped one. */
-import { existsSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { checkFolder, openInstance, QueueError } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import { Catalog } from '../../src/storage/catalog/catalog.ts';
+import { CatalogFile } from '../../src/storage/catalog/catalog-file.ts';
 import { Membership } from '../../src/storage/catalog/membership.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { overwrite } from './damage.ts';
@@ -50,6 +51,26 @@ it.each(['catalog.db', 'instance-1.db'])(
     expect(checkFolder(dir).faults).toEqual([expect.stringContaining(`${name} is damaged: its header`)]);
   },
 );
+
+it.skipIf(!existsSync('/proc/self/fd'))('an opening that fails leaves no file open', async () => {
+  const { dir, path } = await closedWithQueues();
+  const file = new Database(path);
+  file.exec("DELETE FROM queue WHERE name = 'b'");
+  file.close();
+  const options = { busyMs: 0, pid: process.pid };
+  for (let again = 0; again < 3; again += 1) expect(() => new CatalogFile(dir, options)).toThrow(corrupt);
+  const open = readdirSync('/proc/self/fd').map((fd) => readLink(`/proc/self/fd/${fd}`));
+  expect(open.filter((name) => name.startsWith(dir))).toEqual([]);
+});
+
+/** Empty for one that was closed meanwhile. */
+function readLink(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
 
 it('damage that occurs while the catalog is open is found', async () => {
   const { dir, path } = await closedWithQueues();

@@ -89,11 +89,13 @@ export class CatalogFile {
     }
     assertNoChangesMissing(this.#path);
     this.database = openSqlite({ path: this.#path, busyMs });
+    let acknowledged: AcknowledgedNumberFile | undefined;
     try {
-      this.#acknowledged = mapSqliteErrors(this.#path, () => {
+      acknowledged = mapSqliteErrors(this.#path, () => {
         prepareFormat(this.database, schemaSql);
         return new AcknowledgedNumberFile(acknowledgedNumberPath(this.#path), pid);
       });
+      this.#acknowledged = acknowledged;
       this.#content = new CatalogContent(this.database);
       this.#selectDataVersion = this.database.prepare('PRAGMA data_version').pluck();
       mapSqliteErrors(this.#path, () => {
@@ -107,6 +109,7 @@ export class CatalogFile {
       });
     } catch (error) {
       this.database.close();
+      acknowledged?.close();
       throw error;
     }
   }
