@@ -1,4 +1,4 @@
-/** The coordinator gives up a call to a participant that does not answer after `xaCallMsMax`, in simulated time. */
+/** What the coordinator does when a call takes too long or its disk is full, in simulated time. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
 import type { XaResource } from '../../src/api/xa.ts';
@@ -147,4 +147,22 @@ describe('a participant that does not answer within xaCallMsMax', () => {
     // The decision is kept until it is known that no branch is left.
     expect([await takeAll(one), await takeAll(two), decisions.all.length]).toEqual([['of one'], [], 1]);
   });
+});
+
+it('a decision that cannot be forgotten, as the disk is full, is forgotten once it can be', async () => {
+  const { one, decisions, transact, advance } = openTwo();
+  const forget = decisions.forget.bind(decisions);
+  let failures = 2;
+  decisions.forget = (gtrid) => {
+    if (failures > 0) one.faults.next = 'diskFull';
+    failures -= 1;
+    return forget(gtrid);
+  };
+  const stored = () => one.file.tables.decisions.size;
+  expect((await transact()).how).toBe('done');
+  expect([stored(), decisions.all.length]).toEqual([1, 1]);
+  await advance(limits.xaResolveMs + 1_000);
+  expect([stored(), decisions.all.length]).toEqual([1, 1]);
+  await advance(limits.xaResolveMs + 1_000);
+  expect([stored(), decisions.all.length]).toEqual([0, 0]);
 });

@@ -100,7 +100,8 @@ export class Coordinator implements TransactionCoordinator {
       }),
     );
     for (const gtrid of decidedBefore) {
-      if (decisions.participantsOf(gtrid).every((name) => clear.has(name))) await decisions.forget(gtrid);
+      if (!decisions.participantsOf(gtrid).every((name) => clear.has(name))) continue;
+      await decisions.forget(gtrid).catch(() => this.#scheduleResolve());
     }
     return resolved;
   }

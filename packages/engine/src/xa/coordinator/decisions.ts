@@ -65,14 +65,17 @@ export class Decisions {
     this.#participants.set(keyOf(gtrid), [...participants]);
   }
 
-  /** No branch of it is left. Without a sync: a decision that a power cut brings back is forgotten again. */
+  /**
+   * No branch of it is left. Without a sync: a decision that a power cut brings back is forgotten again. If it rejects, the decision
+   * stays, to be forgotten later.
+   */
   async forget(gtrid: Uint8Array): Promise<void> {
-    this.#participants.delete(keyOf(gtrid));
     await this.#groupCommit.write({
       sync: 'NORMAL',
       background: true,
       onClose: () => [{ kind: 'forget decision', gtrid: Uint8Array.from(gtrid) }],
     });
+    this.#participants.delete(keyOf(gtrid));
   }
 
   /** Why it is not known whether the last decision is on disk; undefined while it is. */

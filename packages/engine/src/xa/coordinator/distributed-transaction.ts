@@ -15,7 +15,7 @@ export interface TransactionContext {
   decisions: Decisions;
   /** Bounds the time of a call to a participant. */
   within<T>(call: Promise<T>): Promise<T>;
-  /** `isResolved`: no participant can have a branch of it. */
+  /** `isResolved`: no participant can have a branch of it, and no decision about it is stored. */
   onEnded(isResolved: boolean): void;
 }
 
@@ -135,8 +135,13 @@ export class DistributedTransaction implements GlobalTransaction {
       toCommit.map(({ participant, xid }) => within(participant.commit(xid))),
     );
     const allDone = outcomes.every(({ status }) => status === 'fulfilled');
-    if (allDone) await decisions.forget(this.gtrid).catch(() => undefined); // forgotten by a later `resolve`
-    onEnded(allDone);
+    const isForgotten =
+      allDone &&
+      (await decisions.forget(this.gtrid).then(
+        () => true,
+        () => false, // a later `resolve` forgets it
+      ));
+    onEnded(isForgotten);
   }
 
   async rollback(): Promise<void> {
