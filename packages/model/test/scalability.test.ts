@@ -54,6 +54,24 @@ describe('the universal scalability fit', () => {
     }
   });
 
+  test('is finite without a point at 1, where coordination alone would fit best', () => {
+    const rates = [100, 30, 6, 1];
+    const fit = fitScalability(
+      [2, 4, 8, 16].map((n, index) => ({ n, rates: [rates[index]!] })),
+      { resamples: 20 },
+    )!;
+    const { lambda, sigma, kappa, error, intervals, residuals } = fit;
+    const numbers = [
+      lambda,
+      sigma,
+      kappa,
+      error,
+      ...Object.values(intervals!).flat(),
+      ...residuals.map((each) => each.fitted),
+    ];
+    expect(numbers.filter((number) => !Number.isFinite(number))).toEqual([]);
+  });
+
   test('finds where the rate is highest, and no such point if the rate never falls', () => {
     const points = (truth: Law) => counts.map((n) => ({ n, rates: [rate(truth, n)] }));
     const falling = fitScalability(points({ lambda: 10, sigma: 0.1, kappa: 0.001 }))!;

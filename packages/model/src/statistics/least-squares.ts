@@ -12,10 +12,14 @@ export interface LeastSquares {
 
 const columnsMax = 8;
 
-/** `rows[i]` are the columns of observation `i`, `values[i]` > 0 is what they should add up to. */
+/**
+ * `rows[i]` are the columns of observation `i`, `values[i]` > 0 is what they should add up to. The factors of the columns `required`
+ * must be over 0.
+ */
 export function nonNegativeLeastSquares(
   rows: readonly (readonly number[])[],
   values: readonly number[],
+  { required = [] }: { required?: readonly number[] } = {},
 ): LeastSquares {
   const columns = rows[0]?.length ?? 0;
   if (columns === 0 || columns > columnsMax || rows.length !== values.length) {
@@ -28,6 +32,7 @@ export function nonNegativeLeastSquares(
     const chosen = Array.from({ length: columns }, (_, column) => column).filter(
       (column) => (subset >> column) & 1,
     );
+    if (!required.every((column) => chosen.includes(column))) continue;
     const solution = solveOnes(scaled.map((row) => chosen.map((column) => row[column]!)));
     if (solution === null || solution.some((factor) => factor <= 0)) continue;
     const factors = new Array<number>(columns).fill(0);

@@ -82,6 +82,7 @@ function solve(points: readonly { n: number; rate: number }[]): ScalabilityLaw {
   const { factors } = nonNegativeLeastSquares(
     rows,
     points.map(({ n, rate }) => n / rate),
+    { required: [0] }, // without it one session or instance alone would have no limit
   );
   const [base, waiting, agreeing] = factors as [number, number, number];
   return { lambda: 1 / base, sigma: waiting / base, kappa: agreeing / base };
