@@ -54,22 +54,39 @@ export class Deliveries {
         subscriber,
         signal,
       );
-      const deliveries: Delivery[] = [];
-      for (const { message, ackWaitMs } of pulled) {
-        const stored = decodeMessage(message.raw.headers, message.raw.data, {
-          sequence: message.streamSequence,
-          storedAtMs: message.storedAtMs,
-        });
-        const hold = this.holds.add(message, ackWaitMs);
-        const delivery = { queue, subscriber, stored, deliveryCount: message.deliveryCount, hold };
+      const deliveries = await this.#accept(row, pulled, subscriber);
+      if (deliveries.length > 0 || pulled.length === 0 || signal.aborted) return deliveries;
+    }
+  }
+
+  /**
+   * The deliveries that are for the caller: of the others, messages for other subscribers are consumed, and those whose attempts
+   * are used up move to the exception queue.
+   */
+  async #accept(
+    row: QueueRow,
+    pulled: readonly { message: PulledMessage; ackWaitMs: number }[],
+    subscriber: string | undefined,
+  ): Promise<Delivery[]> {
+    const holds = pulled.map(({ message, ackWaitMs }) => this.holds.add(message, ackWaitMs));
+    const deliveries: Delivery[] = [];
+    try {
+      for (const hold of holds) {
+        const { raw, streamSequence: sequence, storedAtMs, deliveryCount } = hold.message;
+        const stored = decodeMessage(raw.headers, raw.data, { sequence, storedAtMs });
+        const delivery = { queue: row.name, subscriber, stored, deliveryCount, hold };
         if (subscriber !== undefined && stored.recipients?.includes(subscriber) === false) {
           await this.holds.consume(hold, this.#outcomeMs);
-        } else if (row.attemptsMax !== null && message.deliveryCount > row.attemptsMax) {
+        } else if (row.attemptsMax !== null && deliveryCount > row.attemptsMax) {
           await this.#moveToExceptions(row, delivery);
         } else deliveries.push(delivery);
       }
-      if (deliveries.length > 0 || pulled.length === 0 || signal.aborted) return deliveries;
+    } catch (error) {
+      // The caller gets none of them. A hold that is kept is prolonged for ever, and its message never delivered again.
+      for (const hold of holds) this.holds.forget(hold);
+      throw error;
     }
+    return deliveries;
   }
 
   async #openRow(queue: string): Promise<QueueRow> {
@@ -138,17 +155,25 @@ export class Deliveries {
       throw error;
     }
     const returns = deliveries.map(async (delivery) => {
-      const { queue, subscriber, deliveryCount, hold } = delivery;
-      const row = await this.#catalog.row(queue);
-      const isOurs = leaders.get(pullerKey(queue, subscriber)) === hold.message.leader;
-      if (!isOurs) return this.holds.forget(hold);
-      const isExhausted = row.attemptsMax !== null && deliveryCount >= row.attemptsMax;
-      if (isExhausted && this.holds.isValid(hold)) return this.#moveToExceptions(row, delivery);
-      const delayMs = row.retryDelayMs * 2 ** Math.min(deliveryCount - 1, 30);
-      return this.holds.nack(hold, Math.min(delayMs, retryDelayMsMax));
+      const { queue, subscriber, hold } = delivery;
+      try {
+        const row = await this.#catalog.row(queue);
+        const isOurs = leaders.get(pullerKey(queue, subscriber)) === hold.message.leader;
+        if (isOurs) await this.#return(row, delivery);
+      } finally {
+        this.holds.forget(hold); // also after a failure: its message is ready again when its time is up
+      }
     });
     const failed = (await Promise.allSettled(returns)).find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
+  }
+
+  async #return(row: QueueRow, delivery: Delivery): Promise<void> {
+    const { deliveryCount, hold } = delivery;
+    const isExhausted = row.attemptsMax !== null && deliveryCount >= row.attemptsMax;
+    if (isExhausted && this.holds.isValid(hold)) return this.#moveToExceptions(row, delivery);
+    const delayMs = row.retryDelayMs * 2 ** Math.min(deliveryCount - 1, 30);
+    return this.holds.nack(hold, Math.min(delayMs, retryDelayMsMax));
   }
 
   /**

@@ -1,7 +1,10 @@
 /** Promises of sessions on real servers that the random commands do not test. */
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { expect, it, vi } from 'vitest';
 import { text } from '../../engine/test/folder.ts';
 import type { JetStreamStore } from '../src/index.ts';
+import { streamOf } from '../src/stream-names.ts';
 import { describeOnServers, type TestServers } from './servers.ts';
 
 const withStore =
@@ -209,6 +212,40 @@ describeOnServers('sessions on one server', { servers: 1 }, (servers) => {
       await store.dropQueue('retries');
       await expect(store.queue('retries.exceptions')).rejects.toThrow(code('QUEUE_NOT_FOUND'));
     }),
+  );
+
+  it(
+    'get messages again that could not be moved to a missing exception queue',
+    withStore(
+      servers,
+      async (store) => {
+        const spec = { name: 'stuck', attemptsMax: 1 };
+        await store.createQueue(spec);
+        const connection = await connect({ servers: [...servers.cluster.urls] });
+        await (await jetstreamManager(connection)).streams.delete(streamOf('stuck.exceptions'));
+        await connection.close();
+        const session = store.openSession();
+        for (const payload of ['a', 'b']) session.enqueue('stuck', { payload });
+        await session.commit();
+        const one = { max: 1, waitMs: 20_000 };
+        expect(text(await session.dequeue('stuck', { max: 2 }))).toEqual(['a', 'b']);
+        await session.rollback();
+        for (const message of ['a', 'b'])
+          await expect(session.dequeue('stuck', one), message).rejects.toThrow(code('QUEUE_NOT_FOUND'));
+        // As an interrupted creation would, this creates what is missing of the queue.
+        await expect(store.createQueue(spec)).rejects.toThrow(code('QUEUE_EXISTS'));
+        const stop = new AbortController();
+        const moving = session.dequeue('stuck', { waitMs: 60_000, signal: stop.signal });
+        const moved = store.openSession();
+        const found: string[] = [];
+        while (found.length < 2) found.push(...text(await moved.dequeue('stuck.exceptions', one)));
+        expect(found.sort()).toEqual(['a', 'b']);
+        await moved.commit();
+        stop.abort();
+        expect(await moving).toEqual([]);
+      },
+      { ackWaitMs: 3_000 },
+    ),
   );
 
   it(
