@@ -35,7 +35,7 @@ import type { ServerLink } from './server-link.ts';
 import type { ShardBindings } from './shard-bindings.ts';
 import { storeLimits } from './store-limits.ts';
 import { delayedSubject, shardSubject, streamOf } from './stream-names.ts';
-import type { TimedHolds } from './timed-holds.ts';
+import type { TakenHolds, TimedHolds } from './timed-holds.ts';
 
 const holdMsDefault = 30_000;
 
@@ -165,7 +165,7 @@ export class JetStreamSession implements ClientSession {
     const { deliveries, timedHolds } = this.#context;
     await this.#guard.run(
       (async () => {
-        await deliveries.nack(timedHolds.take(queue, receipts));
+        await deliveries.nack(timedHolds.take(queue, receipts).deliveries);
       })(),
     );
   }
@@ -199,7 +199,8 @@ export class JetStreamSession implements ClientSession {
     const dequeued = this.#dequeued;
     const acknowledged = this.#acknowledged;
     this.#reset();
-    const { deliveries, timedHolds } = this.#context;
+    const { deliveries } = this.#context;
+    let received: TakenHolds[] = [];
     try {
       if (idempotencyKey !== undefined) throw unsupported('idempotencyKeys');
       const consumes = dequeued.length > 0 || acknowledged.length > 0;
@@ -207,7 +208,8 @@ export class JetStreamSession implements ClientSession {
         throw unsupported('consumeAndEnqueue');
       const outgoing = await this.#prepare(enqueued);
       this.#assertHeld(dequeued);
-      for (const { queue, receipts } of joined(acknowledged)) timedHolds.get(queue, receipts);
+      // Before anything is stored: a hold that ended during the publish would make the commit fail as if it had changed nothing.
+      received = this.#takeReceived(acknowledged);
       if (outgoing.length > 0) {
         await publishMessages(
           this.#context.link,
@@ -217,19 +219,36 @@ export class JetStreamSession implements ClientSession {
         );
       }
     } catch (error) {
+      for (const holds of received) holds.restore();
       await deliveries.nack(dequeued).catch(() => undefined); // they return when their time is up
       throw error;
     }
-    const received = joined(acknowledged).flatMap(({ queue, receipts }) => timedHolds.take(queue, receipts));
-    await this.#consume([...dequeued, ...received], enqueued);
+    await this.#consume([...dequeued, ...received.flatMap((holds) => holds.deliveries)], enqueued);
     return { ids: enqueued.map(({ id }) => id), results: [], replayed: false };
   }
 
+  /** Throws `RECEIPT_STALE`; then no hold is taken. */
+  #takeReceived(acknowledged: readonly Acknowledged[]): TakenHolds[] {
+    const { timedHolds } = this.#context;
+    const byQueue = joined(acknowledged);
+    for (const { queue, receipts } of byQueue) timedHolds.get(queue, receipts);
+    return byQueue.map(({ queue, receipts }) => timedHolds.take(queue, receipts));
+  }
+
+  /** Throws only `COMMIT_OUTCOME_UNKNOWN`: the messages of the transaction are enqueued, and some may be consumed. */
   async #consume(consumed: readonly Delivery[], enqueued: readonly Enqueued[]): Promise<void> {
-    const unknown = await this.#context.deliveries.consume(consumed);
+    let unknown: readonly Delivery[];
+    let cause: unknown;
+    try {
+      unknown = await this.#context.deliveries.consume(consumed);
+    } catch (error) {
+      unknown = consumed;
+      cause = error;
+    }
     if (unknown.length === 0) return;
     throw new QueueError('COMMIT_OUTCOME_UNKNOWN', {
       message: 'The servers have not confirmed in time that all messages are consumed',
+      ...(cause !== undefined && { cause }),
       details: {
         enqueued: enqueued.map(({ id }) => id),
         consumed: consumed.filter((delivery) => !unknown.includes(delivery)).map(({ stored }) => stored.id),

@@ -9,6 +9,12 @@ interface TimedHold {
   timer: NodeJS.Timeout | undefined;
 }
 
+export interface TakenHolds {
+  deliveries: Delivery[];
+  /** The commit failed: the holds last for what is left of their time, and their receipts are valid again. */
+  restore(): void;
+}
+
 export class TimedHolds {
   readonly #deliveries: Deliveries;
   readonly #held = new Map<string, TimedHold>();
@@ -54,13 +60,20 @@ export class TimedHolds {
   }
 
   /** Ends the holds without returning the messages: a commit consumes them. Throws as `get`. */
-  take(queue: string, receipts: readonly string[]): Delivery[] {
+  take(queue: string, receipts: readonly string[]): TakenHolds {
     const deliveries = this.get(queue, receipts);
-    for (const receipt of receipts) {
-      clearTimeout(this.#held.get(receipt)?.timer);
+    const taken = receipts.map((receipt) => [receipt, this.#held.get(receipt)!] as const);
+    for (const [receipt, held] of taken) {
+      clearTimeout(held.timer);
       this.#held.delete(receipt);
     }
-    return deliveries;
+    const restore = () => {
+      for (const [receipt, held] of taken) {
+        this.#held.set(receipt, held);
+        this.#start(receipt, held, Math.max(0, held.expiresAtMs - performance.now()));
+      }
+    };
+    return { deliveries, restore };
   }
 
   /** Throws as `get`; then no hold is extended. */
