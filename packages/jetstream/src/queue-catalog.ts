@@ -1,4 +1,5 @@
 /** Queues, topics and subscribers: streams and consumers on the servers, of which only a short-lived copy is kept here. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { DeliverPolicy, JetStreamApiError, type StreamInfo } from '@nats-io/jetstream';
 import { nanos, nuid } from '@nats-io/transport-node';
 import { QueueError, type QueueInfo, type SubscriberInfo, type SubscriberSpec } from '@shardlab/engine';
@@ -27,6 +28,8 @@ import {
 } from './stream-names.ts';
 
 const creationKey = 'shardlab-creation';
+/** The last change of each flag that stops a queue, as a random text. */
+const changeKeys = { enqueue: 'shardlab-enqueue-change', dequeue: 'shardlab-dequeue-change' } as const;
 const subscriberKey = 'shardlab-subscriber';
 const durableKey = 'shardlab-durable';
 
@@ -225,22 +228,41 @@ export class QueueCatalog {
     enabled: boolean,
     { enqueue = true, dequeue = true }: { enqueue?: boolean; dequeue?: boolean } = {},
   ): Promise<QueueInfo> {
-    const { row } = await this.#read(name);
-    const changed: QueueRow = {
-      ...row,
-      ...(enqueue && { enqueueEnabled: enabled }),
-      ...(dequeue && { dequeueEnabled: enabled }),
+    const change = nuid.next();
+    const marks = {
+      ...(enqueue && { [changeKeys.enqueue]: change }),
+      ...(dequeue && { [changeKeys.dequeue]: change }),
     };
-    await this.rewrite(changed, {});
-    return this.info(name);
+    for (;;) {
+      const { row, stream } = await this.#read(name);
+      const changed: QueueRow = {
+        ...row,
+        ...(enqueue && { enqueueEnabled: enabled }),
+        ...(dequeue && { dequeueEnabled: enabled }),
+      };
+      await this.#update(stream, changed, marks);
+      // The servers take an update of what has changed since it was read. A process that had read before this update writes soon
+      // after it, with the marks that both have found: then this change is lost, and made again.
+      await pause(storeLimits.retryPauseMs);
+      const now = await this.#read(name);
+      const isLost = Object.entries(marks).some(([key, mark]) => {
+        const found = now.stream.config.metadata?.[key];
+        return found !== mark && found === stream.config.metadata?.[key];
+      });
+      if (!isLost) return this.#describe(now.row, now.stream);
+    }
   }
 
   /** Writes what is stored of a queue anew, at once. `more` is added to its metadata. */
   async rewrite(row: QueueRow, more: Record<string, string>): Promise<void> {
     const { stream } = await this.#read(row.name);
-    const metadata = { ...stream.config.metadata, ...metadataOf(row), ...more };
+    await this.#update(stream, row, more);
+  }
+
+  async #update({ config }: StreamInfo, row: QueueRow, more: Record<string, string>): Promise<void> {
+    const metadata = { ...config.metadata, ...metadataOf(row), ...more };
     await this.#link.call(() =>
-      this.#link.manager.streams.update(streamOf(row.name), { ...stream.config, metadata }),
+      this.#link.manager.streams.update(streamOf(row.name), { ...config, metadata }),
     );
     this.#rows.delete(row.name);
   }

@@ -19,6 +19,9 @@ export class ShardBindings {
   }
 
   unbind(session: string): void {
-    for (const ofQueue of this.#bound.values()) ofQueue.delete(session);
+    for (const [queue, ofQueue] of this.#bound) {
+      ofQueue.delete(session);
+      if (ofQueue.size === 0) this.#bound.delete(queue); // it may have been dropped
+    }
   }
 }
