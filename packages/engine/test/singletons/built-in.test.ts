@@ -18,6 +18,8 @@ const secondMs = 1_000;
 class SetClock {
   #nowMs = Date.UTC(2026, 0, 1, 0, 0, 0, 500);
   readonly #pauses = new Set<() => void>();
+  /** Lengths of the pauses so far, and of timers of the engine that are no longer. */
+  readonly pausesMs: number[] = [];
   readonly ports: InstancePorts = {
     ...nodePorts,
     clock: { ...nodePorts.clock, epochMs: () => this.#nowMs },
@@ -26,6 +28,7 @@ class SetClock {
       after: (ms, callback) => {
         // Only pauses of the timer service use this clock, which last at most until its next tick. Timers of the engine are not changed.
         if (ms > secondMs) return nodePorts.timers.after(ms, callback);
+        this.pausesMs.push(ms);
         this.#pauses.add(callback);
         return { cancel: () => void this.#pauses.delete(callback) };
       },
@@ -108,6 +111,21 @@ describe('a timer', () => {
       nextTickMs: Date.parse('2026-01-01T01:00:01Z'),
       skippedToMs: Date.parse('2026-01-01T00:59:50Z'),
     });
+  });
+
+  it('rests until its next tick when all that it missed are too old', async () => {
+    const weekly = everySecond({ schedule: '0 0 * * 0', catchUpMs: secondMs });
+    const { clock, instance } = await start(weekly);
+    clock.set('2026-01-06T12:00:00.000Z'); // two days after the Sunday
+    await vi.waitFor(async () => {
+      const status = await instance.callService('clock', 'status');
+      expect(status).toMatchObject({
+        ticks: 0,
+        nextTickMs: Date.parse('2026-01-11T00:00:00Z'),
+        skippedToMs: Date.parse('2026-01-06T11:59:59Z'),
+      });
+    }, waiting);
+    expect(Math.min(...clock.pausesMs)).toBe(secondMs);
   });
 
   it('repeats no tick when the wall clock is set back', async () => {

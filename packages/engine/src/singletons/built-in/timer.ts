@@ -12,7 +12,10 @@ import { invalidOption, readNumber, readOptions, readText } from './read-options
 
 /** A type and not an interface, since only a type is known to be JSON. */
 type TimerState = {
-  /** The last tick that was enqueued or skipped; before the first, when the timer was first activated. Epoch ms. */
+  /**
+   * The last tick that was enqueued, or the time up to which ticks were skipped; before the first, when the timer was first
+   * activated. Epoch ms.
+   */
   readonly lastTickMs: number;
   /** Ticks enqueued since then. */
   readonly ticks: number;
@@ -99,11 +102,13 @@ class TimerService implements SingletonService {
         const nowMs = context.nowMs();
         const afterMs = this.#skipTooLate(state.lastTickMs, nowMs);
         const due = this.#dueTicks(afterMs, nowMs);
-        if (due.length > 0) {
-          const skippedToMs = afterMs === state.lastTickMs ? state.skippedToMs : afterMs;
-          await this.#enqueue(context, session, { ...state, skippedToMs }, due);
+        if (afterMs !== state.lastTickMs) {
+          // Recorded even if none is due: a next tick that is in the past would allow no pause before it.
+          await this.#enqueue(context, session, { ...state, lastTickMs: afterMs, skippedToMs: afterMs }, due);
+        } else if (due.length > 0) {
+          await this.#enqueue(context, session, state, due);
         } else {
-          const nextMs = this.#nextAfter(state.lastTickMs) ?? Number.POSITIVE_INFINITY;
+          const nextMs = this.#nextAfter(afterMs) ?? Number.POSITIVE_INFINITY;
           await context.pause(Math.min(Math.max(1, nextMs - nowMs), limits.timerSleepMsMax));
         }
       }
@@ -118,7 +123,7 @@ class TimerService implements SingletonService {
 
   /** Returns the time after which ticks are enqueued. A tick that is due now is never too late, however long it had to wait. */
   #skipTooLate(lastTickMs: number, nowMs: number): number {
-    const tooLateMs = nowMs - Math.max(this.#options.catchUpMs, limits.timerSleepMsMax);
+    const tooLateMs = Math.floor(nowMs - Math.max(this.#options.catchUpMs, limits.timerSleepMsMax));
     const firstMs = this.#nextAfter(lastTickMs);
     return firstMs !== undefined && firstMs <= tooLateMs ? tooLateMs : lastTickMs;
   }
@@ -150,7 +155,11 @@ class TimerService implements SingletonService {
         properties: { timer: name, tick },
       });
     }
-    session.writeState({ ...state, lastTickMs: ticks.at(-1)!, ticks: state.ticks + ticks.length });
+    session.writeState({
+      ...state,
+      lastTickMs: ticks.at(-1) ?? state.lastTickMs,
+      ticks: state.ticks + ticks.length,
+    });
     await session.commit();
   }
 }
