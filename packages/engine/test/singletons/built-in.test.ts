@@ -262,4 +262,22 @@ describe('the poller of a folder', () => {
     expect(next.queue('q').enqueued).toBe(1);
     expect(await next.callService('inbox', 'status')).toMatchObject({ files: 1, failed: 0 });
   });
+
+  it('moves the file of its note before it takes another one, which would replace the note', async () => {
+    const [dir, folder] = [makeFolder(), makeFolder()];
+    const instance = await start(dir, folder);
+    writeFileSync(join(folder, 'b.txt'), 'once');
+    await takeAll(instance, 1);
+    await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('b.txt'), waiting);
+    await instance.close();
+    renameSync(join(folder, 'done', 'b.txt'), join(folder, 'b.txt')); // This is the state after a kill before the move.
+    writeFileSync(join(folder, 'a.txt'), 'sorted before it');
+    const next = await start(dir, folder);
+    await vi.waitFor(
+      () => expect(readdirSync(join(folder, 'done')).sort()).toEqual(['a.txt', 'b.txt']),
+      waiting,
+    );
+    expect(filesOf(await takeAll(next, 1))).toEqual(['a.txt']);
+    expect(await next.callService('inbox', 'status')).toMatchObject({ files: 2, failed: 0 });
+  });
 });

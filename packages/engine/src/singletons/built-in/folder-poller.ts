@@ -1,10 +1,10 @@
 /**
  * Turns each new file of a folder into a message, once, and moves it to the subfolder `done`. Two places cannot change together,
- * so the order is: the message commits with a note that names the file; the file is moved; the next file's note replaces it. The
- * next active process finds the note and moves the file without enqueuing it again.
+ * so the order is: the message commits with a note that names the file; the file is moved; the move is synced; the next file's note
+ * replaces it. The next active process finds the note and, before it takes any other file, moves that one without enqueuing it again.
  */
 import { createReadStream } from 'node:fs';
-import { lstat, mkdir, readdir, rename } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
@@ -13,7 +13,7 @@ import { invalidOption, readNumber, readOptions, readText } from './read-options
 
 /** A type and not an interface, since only a type is known to be JSON. */
 type FolderState = {
-  /** The file whose message is committed, until it is moved: see `identityOf`. */
+  /** The file whose message is committed, until the next one's: see `noteOf`. */
   readonly taken: string | null;
   /** Files turned into messages. */
   readonly files: number;
@@ -84,6 +84,7 @@ class FolderPoller implements SingletonService {
   async #run(context: ServiceContext<FolderState>): Promise<void> {
     const session = context.openSession();
     try {
+      await this.#finishMove();
       while (!context.signal.aborted) {
         for (const name of await this.#names()) {
           if (context.signal.aborted) break;
@@ -94,6 +95,17 @@ class FolderPoller implements SingletonService {
     } finally {
       await session.close();
     }
+  }
+
+  /** Moves the file of the note if the process before has not, or makes sure that its move survives a power cut. */
+  async #finishMove(): Promise<void> {
+    const { taken } = this.#state;
+    if (taken === null) return;
+    const { folder } = this.#options;
+    const name = taken.slice(0, taken.indexOf('/'));
+    const found = await findFile(join(folder, name));
+    if (found !== undefined && noteOf(name, found) === taken) await moveTo('done', folder, name);
+    else await syncFolders('done', folder);
   }
 
   async #names(): Promise<string[]> {
@@ -108,38 +120,42 @@ class FolderPoller implements SingletonService {
   async #take(context: ServiceContext<FolderState>, session: ServiceSession, name: string): Promise<void> {
     const { folder, queue, settleMs } = this.#options;
     const path = join(folder, name);
-    const found = await identityOf(path);
+    const found = await findFile(path);
     if (found === undefined || context.nowMs() - found.changedAtMs < settleMs) return;
-    const identity = `${name}/${found.identity}`;
     const { taken, files, failed } = this.#state;
-    if (taken !== identity) {
-      try {
-        await session.enqueueStream(queue, {
-          payload: createReadStream(path),
-          bytes: found.bytes, // a file that grows during the upload fails, and is read again
-          properties: { file: name },
-        });
-      } catch (error) {
-        await session.rollback();
-        if (!(error instanceof QueueError)) throw error;
-        if (error.code === 'PAYLOAD_LENGTH_WRONG' || error.code === 'PAYLOAD_INCOMPLETE') return;
-        if (error.code !== 'PAYLOAD_TOO_LARGE') throw error;
-        await moveTo(join(folder, 'failed'), path, name);
-        session.writeState({ taken, files, failed: failed + 1 });
-        await session.commit();
-        return;
-      }
-      session.writeState({ taken: identity, files: files + 1, failed });
+    try {
+      await session.enqueueStream(queue, {
+        payload: createReadStream(path),
+        bytes: found.bytes, // a file that grows during the upload fails, and is read again
+        properties: { file: name },
+      });
+    } catch (error) {
+      await session.rollback();
+      if (!(error instanceof QueueError)) throw error;
+      if (error.code === 'PAYLOAD_LENGTH_WRONG' || error.code === 'PAYLOAD_INCOMPLETE') return;
+      if (error.code !== 'PAYLOAD_TOO_LARGE') throw error;
+      await moveTo('failed', folder, name);
+      session.writeState({ taken, files, failed: failed + 1 });
       await session.commit();
+      return;
     }
-    await moveTo(join(folder, 'done'), path, name);
+    session.writeState({ taken: noteOf(name, found), files: files + 1, failed });
+    await session.commit();
+    await moveTo('done', folder, name);
   }
 }
 
-/** Tells a file from a later one of the same name. Undefined if it is gone. */
-async function identityOf(
-  path: string,
-): Promise<{ identity: string; bytes: number; changedAtMs: number } | undefined> {
+interface FoundFile {
+  /** Tells the file from a later one of the same name. */
+  identity: string;
+  bytes: number;
+  changedAtMs: number;
+}
+
+const noteOf = (name: string, { identity }: FoundFile) => `${name}/${identity}`;
+
+/** Undefined if it is gone. */
+async function findFile(path: string): Promise<FoundFile | undefined> {
   try {
     const { ino, size, mtimeMs } = await lstat(path);
     return { identity: `${ino}/${size}/${mtimeMs}`, bytes: size, changedAtMs: mtimeMs };
@@ -149,10 +165,26 @@ async function identityOf(
   }
 }
 
-/** A file of the same name stays: the new one gets a number. Only this process moves files here. */
-async function moveTo(folder: string, path: string, name: string): Promise<void> {
-  let target = join(folder, name);
-  for (let number = 2; (await identityOf(target)) !== undefined; number += 1)
-    target = join(folder, `${name}.${number}`);
-  await rename(path, target);
+/**
+ * Moves a file into a subfolder, so that it is there after a power cut too. A file of the same name stays: the new one gets a
+ * number. Only this process moves files there.
+ */
+async function moveTo(subfolder: string, folder: string, name: string): Promise<void> {
+  let target = join(folder, subfolder, name);
+  for (let number = 2; (await findFile(target)) !== undefined; number += 1)
+    target = join(folder, subfolder, `${name}.${number}`);
+  await rename(join(folder, name), target);
+  await syncFolders(subfolder, folder);
+}
+
+/** The subfolder first: a power cut in between leaves a moved file in both folders, and not in neither. */
+async function syncFolders(subfolder: string, folder: string): Promise<void> {
+  for (const path of [join(folder, subfolder), folder]) {
+    const handle = await open(path);
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
 }
