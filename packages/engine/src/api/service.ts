@@ -12,8 +12,9 @@ export interface SingletonService {
   /** Called when this process gets the service. If it throws or takes over 10 s the service has failed and is tried again. */
   activate(context: ServiceContext): void | Promise<void>;
   /**
-   * Called once after `activate` was called, when the service leaves this process in order or has failed. It gets 3 s; then
-   * its instance closes, and what the service still does can write nothing. A killed process calls nothing.
+   * Called once after `activate` was called, when the service leaves this process in order or has failed. It gets 3 s, with the
+   * call that is under way; then its sessions are closed, so that what the service still does can write nothing. A killed process
+   * calls nothing.
    */
   deactivate(): void | Promise<void>;
   /**

@@ -128,7 +128,7 @@ export async function assembleInstance(
           instance: id,
           epoch: sharded.epoch,
           holder: { pid: ports.processes.self.pid, instance: processOf },
-          openSession: (state) => of.openServiceSession(state),
+          openSession: (state, open) => of.openServiceSession(state, open),
           writeTenure: (row) =>
             sharded.groupCommit.write({ sync: 'FULL', onClose: () => [{ kind: 'service tenure', row }] }),
           assertServing: () => {

@@ -8,7 +8,7 @@ import type { BrowsedMessage } from '../api/message.ts';
 import type { MessageTrace, TracedMessage } from '../api/message-trace.ts';
 import type { QueueInfo, QueueSpec } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
-import type { Json, ServiceInfo } from '../api/service.ts';
+import type { Json, ServiceInfo, ServiceSession } from '../api/service.ts';
 import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
 import type { XaResource } from '../api/xa.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
@@ -266,8 +266,8 @@ export class LocalInstance implements Instance {
     return this.#sessions.open();
   }
 
-  openServiceSession(state: ServiceState): SessionOfService {
-    return this.#sessions.openForService(state);
+  openServiceSession(state: ServiceState, open: Set<ServiceSession>): SessionOfService {
+    return this.#sessions.openForService(state, open);
   }
 
   /** Activates its services in the background: call it once clients can reach the instance. */

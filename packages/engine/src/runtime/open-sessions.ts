@@ -2,6 +2,7 @@
 
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import type { ServiceSession } from '../api/service.ts';
 import type { InstanceId, SessionNumber } from '../model/ids.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { ServiceState } from '../singletons/service-instance.ts';
@@ -34,12 +35,12 @@ export class OpenSessions {
     return session;
   }
 
-  /** A session of a singleton service. Throws as `open` does. */
-  openForService(state: ServiceState): SessionOfService {
+  /** A session of a singleton service, which `open` has until it is closed. Throws as `open` does. */
+  openForService(state: ServiceState, open: Set<ServiceSession>): SessionOfService {
     const { instance, queues, waits } = this.#options;
     const sessionNumber = this.#nextNumber();
     const time = waits.openSession(sessionNumber);
-    const session = new SessionOfService({ instance, sessionNumber, context: queues, time }, state);
+    const session = new SessionOfService({ instance, sessionNumber, context: queues, time }, state, open);
     this.#sessions.set(sessionNumber, session);
     return session;
   }

@@ -14,14 +14,19 @@ import type { SessionContext } from './served-queues.ts';
 
 export class SessionOfService extends InstanceSession implements ServiceSession, Session {
   readonly #state: ServiceState;
+  readonly #open: Set<ServiceSession>;
   #staged: string | undefined;
 
+  /** `open` has the session until it is closed. */
   constructor(
     of: { instance: InstanceId; sessionNumber: SessionNumber; context: SessionContext; time: RecordedTime },
     state: ServiceState,
+    open: Set<ServiceSession>,
   ) {
     super(of.instance, of.sessionNumber, of.context, of.time);
     this.#state = state;
+    this.#open = open;
+    open.add(this);
   }
 
   writeState(state: Json): void {
@@ -44,6 +49,11 @@ export class SessionOfService extends InstanceSession implements ServiceSession,
   override async rollback(): Promise<void> {
     this.#takeStaged();
     await super.rollback();
+  }
+
+  override async close(): Promise<void> {
+    this.#open.delete(this);
+    await super.close();
   }
 
   #takeStaged(): string | undefined {

@@ -14,6 +14,7 @@ import type {
   Json,
   ServiceContext,
   ServiceInfo,
+  ServiceSession,
   ServiceSpec,
   ServiceStatus,
   SingletonService,
@@ -38,8 +39,17 @@ interface Activation {
   readonly ending: AbortController;
   readonly calls: CallQueue;
   readonly tenure: ServiceTenureRow;
+  /** The service's open sessions. */
+  readonly sessions: Set<ServiceSession>;
   service: SingletonService;
+  /** It was deactivated, or had its time for that. */
+  isOver: boolean;
 }
+
+const deactivateBound = {
+  msMax: limits.serviceDeactivateMsMax,
+  late: () => new QueueError('SERVICE_FAILED', { message: 'The service was not deactivated in time' }),
+};
 
 export class HostedService {
   readonly #options: HostedServiceOptions;
@@ -69,13 +79,8 @@ export class HostedService {
     this.#stopped = true;
     this.#retryTimer?.cancel();
     this.#activation?.ending.abort();
-    const timers = this.#options.ports.timers;
     this.#transition = this.#transition.then(() => this.#deactivate('inactive'));
-    const late = () =>
-      new QueueError('SERVICE_FAILED', { message: 'The service was not deactivated in time' });
-    await within(timers, { msMax: limits.serviceDeactivateMsMax, late }, () => this.#transition).catch(
-      () => undefined,
-    );
+    await within(this.#options.ports.timers, deactivateBound, () => this.#transition).catch(() => undefined);
   }
 
   async #activate(): Promise<void> {
@@ -85,7 +90,15 @@ export class HostedService {
     try {
       const service = await load(spec);
       const tenure = await this.#beginTenure();
-      const activation = { service, ending, calls: new CallQueue(ports.timers), tenure };
+      const calls = new CallQueue(ports.timers);
+      const activation = {
+        service,
+        ending,
+        calls,
+        tenure,
+        sessions: new Set<ServiceSession>(),
+        isOver: false,
+      };
       this.#activation = activation;
       of.assertServing();
       const late = () =>
@@ -114,7 +127,10 @@ export class HostedService {
       get state() {
         return state.text === undefined ? undefined : (JSON.parse(state.text) as Json);
       },
-      openSession: () => of.openSession(state),
+      openSession: () => {
+        if (activation.isOver) throw this.#notActive();
+        return of.openSession(state, activation.sessions);
+      },
       nowMs: () => ports.clock.epochMs(),
       pause: (ms) => pauseUnlessEnding(ports, ms, signal),
       fail: (error) => this.#onFailed(activation, error),
@@ -139,16 +155,26 @@ export class HostedService {
     if (activation !== undefined) {
       this.#status = 'deactivating';
       activation.ending.abort();
-      await activation.calls.whenIdle();
-      try {
-        await activation.service.deactivate();
-      } catch (error) {
-        this.#noteFailure(error);
-      }
+      await this.#deactivateService(activation);
       await this.#endTenure(activation.tenure);
     }
     this.#status = next;
     if (next === 'failed' && !this.#stopped) this.#retryLater(activation);
+  }
+
+  /** If the service hangs it has no session left to write with, so that it can be activated again. */
+  async #deactivateService(activation: Activation): Promise<void> {
+    const { service, calls, sessions } = activation;
+    try {
+      await within(this.#options.ports.timers, deactivateBound, async () => {
+        await calls.whenIdle();
+        await service.deactivate();
+      });
+    } catch (error) {
+      this.#noteFailure(error);
+    }
+    activation.isOver = true;
+    for (const session of sessions) session.close().catch(() => undefined); // its instance has ended
   }
 
   /** The pause starts anew for a service that was active for longer than the longest pause. */

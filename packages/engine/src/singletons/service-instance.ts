@@ -17,7 +17,8 @@ export interface ServiceInstance {
   readonly epoch: Epoch;
   /** The process that hosts it, and the instance that this process belongs to. */
   readonly holder: { pid: Pid; instance: InstanceId };
-  openSession(state: ServiceState): ServiceSession;
+  /** `open` has the session until it is closed. */
+  openSession(state: ServiceState, open: Set<ServiceSession>): ServiceSession;
   /** Resolves when the row is on disk. Rejects with the storage errors, `INSTANCE_FENCED`. */
   writeTenure(row: ServiceTenureRow): Promise<void>;
   /** Throws why the instance must not be served from here at the moment. */
