@@ -14,6 +14,10 @@ export const limits = {
   bodiesBytesMax: 32 * 1024 * 1024,
   /** Payload bytes in one dequeue or browse response, which is built in memory as one JSON text. */
   responsePayloadBytes: 16 * 1024 * 1024,
+  /** Bytes of messages in one redrive. The engine's transactions have 32 MiB, of which each message needs some bytes more. */
+  redriveBytes: 31 * 1024 * 1024,
+  /** Bytes of one message of a redrive: a payload of 1 MiB, and its keys and properties. */
+  redrivenMessageBytesMax: (1024 + 128) * 1024,
   /** Concurrent dequeue calls; each may wait for half a minute. One queue gets at most half of them. */
   dequeuesMax: 2_000,
   /** Concurrent uploads of streamed payloads: as many as the engine takes. */

@@ -15,10 +15,13 @@ export const Redrive = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: queueLimits.messagesPerCallMax,
-        description: 'Messages to move in one transaction, oldest first in each shard; default 100',
+        description:
+          'Messages to move in one transaction, oldest first in each shard; default 100. Fewer are moved if they have more than some 30 MiB together',
       }),
     ),
-    dryRun: Type.Optional(Type.Boolean({ description: 'Only counts what would be moved' })),
+    dryRun: Type.Optional(
+      Type.Boolean({ description: 'Only counts what would be moved, however large it is' }),
+    ),
   },
   closed,
 );

@@ -10,6 +10,7 @@ import {
 } from '@shardlab/engine';
 import type { Backend, QueueHost } from '../cluster/backend.ts';
 import { ServerError } from '../errors.ts';
+import { limits } from '../limits.ts';
 import { explainClosedSession } from './moved-instance.ts';
 
 const defaultMax = 100;
@@ -30,16 +31,40 @@ export async function redrive(
   if (dryRun)
     return { to: target.name, messages: Math.min(max, source.ready), left: Math.max(0, source.ready - max) };
   const session = host.openSession();
+  let messages: number;
   try {
-    const messages = await session.dequeue(from, { max });
-    for (const message of messages) await enqueueCopy(session, target, message);
-    await session.commit();
-    const { ready } = await host.queue(from);
-    return { to: target.name, messages: messages.length, left: ready };
+    messages = await move(session, from, target, max);
   } catch (error) {
     throw explainClosedSession(error);
   } finally {
     await session.close();
+  }
+  return { to: target.name, messages, left: await countLeft(host, source, messages) };
+}
+
+/** Moves up to `max` messages, and as many as are certain to fit into a transaction. Returns their number. */
+async function move(session: Session, from: string, target: QueueInfo, max: number): Promise<number> {
+  let moved = 0;
+  let bytes = 0;
+  for (;;) {
+    // Dequeuing more than can be moved would count as a delivery of the others.
+    const fitting = Math.floor((limits.redriveBytes - bytes) / limits.redrivenMessageBytesMax);
+    const step = Math.min(max - moved, fitting);
+    const messages = step < 1 ? [] : await session.dequeue(from, { max: step });
+    if (messages.length === 0) break;
+    for (const message of messages) bytes += await enqueueCopy(session, target, message);
+    moved += messages.length;
+  }
+  await session.commit();
+  return moved;
+}
+
+/** After the commit. If the queue cannot be read then, what is known from before is better than an error: the messages are moved. */
+async function countLeft(host: QueueHost, source: QueueInfo, moved: number): Promise<number> {
+  try {
+    return (await host.queue(source.name)).ready;
+  } catch {
+    return Math.max(0, source.ready - moved);
   }
 }
 
@@ -73,7 +98,8 @@ async function resolveQueues(
   return [source, target];
 }
 
-async function enqueueCopy(session: Session, target: QueueInfo, message: Message): Promise<void> {
+/** Returns the bytes that the copy takes in the transaction, or a little more. A streamed payload takes none. */
+async function enqueueCopy(session: Session, target: QueueInfo, message: Message): Promise<number> {
   const { correlationId, groupKey, priority, payload, streamed } = message;
   const properties = Object.entries(message.properties ?? {}).filter(([name]) => !notes.includes(name));
   const same: Omit<NewMessage, 'payload'> = {
@@ -84,4 +110,5 @@ async function enqueueCopy(session: Session, target: QueueInfo, message: Message
   };
   if (streamed) await session.enqueueStream(target.name, { ...same, payload: message.payloadStream() });
   else session.enqueue(target.name, { ...same, payload });
+  return (streamed ? 0 : payload.byteLength) + Buffer.byteLength(JSON.stringify(same));
 }
