@@ -153,6 +153,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   const streams = new EventStreams({
     max: streamsMax,
     unreadBytesMax: limits.streamUnreadBytes,
+    allUnreadBytesMax: limits.streamsUnreadBytes,
     heartbeatMs,
   });
   const closing = new AbortController();

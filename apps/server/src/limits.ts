@@ -81,8 +81,10 @@ export const limits = {
   streamsMax: 128,
   /** Connections of clients. One client gets at most three quarters of them. */
   connectionsMax: 8_192,
-  /** Bytes that a client of a stream may leave unread; more than the largest snapshot, so that a new one fits. */
+  /** Bytes that a client of a stream may have left unread when it gets the next frame. */
   streamUnreadBytes: 16 * 1024 * 1024,
+  /** The same over all streams; the one that is furthest behind is closed first. */
+  streamsUnreadBytes: 64 * 1024 * 1024,
   /** Proxies close connections that are silent for half a minute or more. */
   heartbeatMs: 15_000,
   /** Sessions of browsers that have shown the key; beyond the number the oldest ends. */

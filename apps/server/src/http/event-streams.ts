@@ -4,28 +4,49 @@ import type { FastifyReply } from 'fastify';
 import { ServerError } from '../errors.ts';
 import { FairShares, shareWeights } from '../fair-shares.ts';
 import { clientOf } from './client-address.ts';
+import { whenAnswered } from './when-answered.ts';
 
 export interface EventStreamsOptions {
   /** Open streams; one client gets at most three quarters of them. */
   max: number;
-  /** Bytes that a client may leave unread before its stream is closed. It can reconnect and resume. */
+  /** Bytes that a client may have left unread when it gets a frame. Beyond them its stream is closed; it can reconnect and resume. */
   unreadBytesMax: number;
+  /** The same over all streams. */
+  allUnreadBytesMax: number;
   heartbeatMs: number;
 }
 
 export class EventStream {
   readonly #response: ServerResponse;
   readonly #unreadBytesMax: number;
+  readonly #onGrown: () => void;
 
-  constructor(response: ServerResponse, unreadBytesMax: number) {
+  /** `onGrown`: called after each frame. */
+  constructor(response: ServerResponse, unreadBytesMax: number, onGrown: () => void) {
     this.#response = response;
     this.#unreadBytesMax = unreadBytesMax;
+    this.#onGrown = onGrown;
   }
 
-  send(frame: string): void {
-    if (this.#response.destroyed || this.#response.writableEnded) return;
-    this.#response.write(frame);
-    if (this.#response.writableLength > this.#unreadBytesMax) this.#response.destroy();
+  get unreadBytes(): number {
+    return this.#response.destroyed ? 0 : this.#response.writableLength;
+  }
+
+  /** `onSent`: called when the frame was handed to the operating system as a whole, or the stream has ended. */
+  send(frame: string, onSent: () => void = () => undefined): void {
+    // A frame alone may be larger than the bound: a client that has read all before it must be able to get it.
+    if (this.unreadBytes > this.#unreadBytesMax) this.drop();
+    if (this.#response.destroyed || this.#response.writableEnded) {
+      onSent();
+      return;
+    }
+    this.#response.write(frame, 'utf8', () => onSent());
+    this.#onGrown();
+  }
+
+  /** Ends the stream at once. What is unread is not sent. */
+  drop(): void {
+    this.#response.destroy();
   }
 
   end(): void {
@@ -60,9 +81,10 @@ export class EventStreams {
       'x-accel-buffering': 'no',
     });
     reply.raw.flushHeaders();
-    const stream = new EventStream(reply.raw, this.#options.unreadBytesMax);
+    const stream = new EventStream(reply.raw, this.#options.unreadBytesMax, () => this.#dropFurthestBehind());
     this.#open.add(stream);
-    reply.raw.once('close', () => {
+    // Also for a client that has gone already.
+    whenAnswered(reply, () => {
       this.#open.delete(stream);
       release();
       onClose();
@@ -74,6 +96,14 @@ export class EventStreams {
     const release = this.#places.take({ client: clientOf(request.raw.socket) });
     if (typeof release === 'function') return release;
     throw new ServerError('STREAMS_FULL', { details: { max: this.#places.max, share: release } });
+  }
+
+  #dropFurthestBehind(): void {
+    const unread = () => [...this.#open].reduce((bytes, stream) => bytes + stream.unreadBytes, 0);
+    while (unread() > this.#options.allUnreadBytesMax) {
+      const [furthest] = [...this.#open].sort((a, b) => b.unreadBytes - a.unreadBytes);
+      furthest!.drop();
+    }
   }
 
   close(): void {

@@ -181,7 +181,12 @@ export function runRoutes(app: App, { runs, library, studies, streams }: RunRout
         isClosed = true;
         stop();
       });
-      stop = await runs.follow(id, stream, lastEventId);
+      try {
+        stop = await runs.follow(id, stream, lastEventId);
+      } catch (error) {
+        stream.end();
+        throw error; // logged: the response has begun
+      }
       if (isClosed) stop();
     },
   );

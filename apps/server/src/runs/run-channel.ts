@@ -6,7 +6,8 @@ import { TickHistory } from './tick-history.ts';
 
 /** The client of a stream. It disconnects itself if it cannot keep up. */
 export interface Follower {
-  send(frame: string): void;
+  /** `onSent`: called when the frame was handed to the operating system as a whole, or the client is gone. */
+  send(frame: string, onSent?: () => void): void;
   /** Called after the last frame. */
   end(): void;
 }

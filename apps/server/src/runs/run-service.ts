@@ -219,7 +219,8 @@ export class RunService {
     if (channel !== undefined) return channel.follow(follower, lastEventId);
     const recorded = await this.#recorded.json(id);
     const { run, ticks } = recorded ?? { run: this.#store.json(id), ticks: this.#store.ticksJson(id) };
-    follower.send(frameOf('snapshot', { run, ticks }, 0));
+    // The two together may exceed what a client may leave unread; it would be disconnected each time that it tries again.
+    await new Promise<void>((resolve) => follower.send(frameOf('snapshot', { run, ticks }, 0), resolve));
     follower.send(frameOf('end', { run }, endEventId));
     follower.end();
     return () => {};
