@@ -278,7 +278,15 @@ export class RunService {
       this.#options.onFault(error);
       this.#fail(channel, error);
     } finally {
-      if (!this.#closing) this.#options.journals.remove(id);
+      if (!this.#closing) this.#removeJournal(id);
+    }
+  }
+
+  #removeJournal(id: string): void {
+    try {
+      this.#options.journals.remove(id);
+    } catch (error) {
+      this.#options.onFault(error); // the file stays, and the next run is started all the same
     }
   }
 
