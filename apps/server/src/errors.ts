@@ -122,6 +122,11 @@ const table = {
     retryable: true,
     message: 'Too many bytes of request bodies are in memory (limit 32 MiB)',
   },
+  ANSWERS_FULL: {
+    status: 429,
+    retryable: true,
+    message: 'Too many bytes of answers have not been read by their clients (limit 256 MiB)',
+  },
   CONNECTIONS_FULL: {
     status: 429,
     retryable: true,

@@ -14,6 +14,11 @@ export const limits = {
   bodiesBytesMax: 32 * 1024 * 1024,
   /** Payload bytes in one dequeue or browse response, which is built in memory as one JSON text. */
   responsePayloadBytes: 16 * 1024 * 1024,
+  /**
+   * Payload bytes in answers that clients have not read yet, over all connections; as JSON they take up to a third more. One client
+   * gets at most three quarters of them, which is twelve of the largest answers.
+   */
+  answersBytesMax: 256 * 1024 * 1024,
   /** Bytes of messages in one redrive. The engine's transactions have 32 MiB, of which each message needs some bytes more. */
   redriveBytes: 31 * 1024 * 1024,
   /** Bytes of one message of a redrive: a payload of 1 MiB, and its keys and properties. */

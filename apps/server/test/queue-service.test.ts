@@ -38,6 +38,51 @@ describe.each(['at-most-once', 'manual'] as const)(
   },
 );
 
+describe('a client that has no room for an answer', () => {
+  const room = {
+    take(bytes: number) {
+      if (bytes > 0) throw new Error(`no room for ${bytes} bytes`);
+    },
+  };
+
+  it.each(['at-most-once', 'manual'] as const)(
+    'gets no messages of a dequeue (%s): they are ready again',
+    async (mode) => {
+      const { instance, service } = await serviceWith([1, 2, 3]);
+      await expect(service.dequeue('q', { max: 3, mode }, never, room)).rejects.toThrow(
+        'no room for 3 bytes',
+      );
+      expect(instance.queue('q')).toMatchObject({ ready: 3, held: 0, consumed: 0 });
+    },
+  );
+
+  it('is refused a page', async () => {
+    const { service } = await serviceWith([1, 2, 3]);
+    await expect(service.browse('q', {}, { room })).rejects.toThrow('no room for 3 bytes');
+    expect(await service.browse('q', { state: 'held' }, { room })).toEqual({ messages: [], next: null });
+  });
+});
+
+describe('a client that disconnects while it browses', () => {
+  it('ends the search for messages in the state that it asked for', async () => {
+    const { instance } = await serviceWith([1]);
+    const gone = new AbortController();
+    let pages = 0;
+    const service = new QueueService({
+      queues: {
+        openSession: () => instance.openSession(),
+        async browse(queue) {
+          pages += 1;
+          if (pages === 2) gone.abort();
+          return { ...(await instance.browse(queue)), next: 'more' };
+        },
+      },
+    });
+    await service.browse('q', { state: 'held' }, { signal: gone.signal });
+    expect(pages).toBe(2);
+  });
+});
+
 describe('a nack', () => {
   it('makes held messages ready at once, and does nothing to acknowledged ones', async () => {
     const { instance, service } = await serviceWith([1, 2]);

@@ -42,11 +42,12 @@ it('with a payload', async () => {
   expect((await fetch(`${url}${path}`)).status).toBe(200);
 });
 
-it('with messages', async () => {
+it('with messages, browsed or dequeued', async () => {
   const { post, info, sendAndNeverRead } = await listening();
   const payloadBase64 = Buffer.alloc(700_000).toString('base64');
   for (let index = 0; index < 16; index += 1)
     await post('/api/queues/q/messages', { messages: [{ payloadBase64 }] });
+  await sendAndNeverRead('GET /api/queues/q/messages HTTP/1.1\r\nHost: HOST\r\n\r\n');
   const body = JSON.stringify({ max: 100, holdMs: 600_000 });
   await sendAndNeverRead(
     `POST /api/queues/q/dequeue HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,

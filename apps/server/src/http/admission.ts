@@ -3,6 +3,7 @@
  * request takes a place when it is admitted and frees it when its response ends, in whatever way: a client that does not read its
  * response keeps only its own places.
  */
+import { queueLimits } from '@shardlab/contract';
 import { QueueError } from '@shardlab/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServerError, type ServerErrorCode } from '../errors.ts';
@@ -21,11 +22,18 @@ const inWords: Readonly<Record<FullShare<Party>, string>> = {
   server: 'over all clients and queues',
 };
 
+/** Bytes of one answer that count until the client has read it. */
+export interface AnswerBytes {
+  /** Throws `ANSWERS_FULL`. */
+  take(bytes: number): void;
+}
+
 export class Admission {
   readonly #dequeues = new FairShares<Party>(limits.dequeuesMax, shareWeights);
   readonly #uploads = new FairShares<Party>(limits.uploadsMax, shareWeights);
   readonly #downloads = new FairShares<Party>(limits.downloadsMax, shareWeights);
   readonly #readPace: Pace;
+  readonly #answerBytes = new FairShares<'client'>(limits.answersBytesMax, shareWeights);
   readonly #bodyBytes = new FairShares<'client'>(limits.bodiesBytesMax, shareWeights);
 
   /** `readPace`: the slowest that a client may read messages and payloads. */
@@ -43,12 +51,27 @@ export class Admission {
     return this.#bodyBytes.used;
   }
 
-  /** Throws `DEQUEUES_FULL`. */
-  dequeue(queue: string, reply: FastifyReply): void {
+  /** Throws `DEQUEUES_FULL`, `ANSWERS_FULL`. */
+  dequeue(queue: string, reply: FastifyReply): AnswerBytes {
     admit(this.#dequeues, partiesOf(queue, reply), reply, (details, whose) =>
       refused('DEQUEUES_FULL', `Too many concurrent dequeue calls ${whose}`, details),
     );
+    return this.answer(reply);
+  }
+
+  /** For an answer with messages. Throws `ANSWERS_FULL` if not even one message is sure to have room. */
+  answer(reply: FastifyReply): AnswerBytes {
+    const client = clientOf(reply.request.raw.socket);
+    const full = (details: Record<string, unknown>, whose: string) =>
+      refused('ANSWERS_FULL', `Too many unread bytes of answers ${whose}`, details);
+    // Tried here, since messages that are refused a place later were delivered in vain.
+    take(this.#answerBytes, { client }, full, queueLimits.payloadBytesMax)();
     limitReadTime(reply, this.#readPace);
+    return {
+      take: (bytes) => {
+        if (bytes > 0) admit(this.#answerBytes, { client }, reply, full, bytes);
+      },
+    };
   }
 
   /** Throws `UPLOADS_FULL`. */
@@ -99,16 +122,28 @@ const partiesOf = (queue: string, { request }: FastifyReply) => ({
   client: clientOf(request.raw.socket),
 });
 
+type ErrorOf<Kind extends Party> = (details: { max: number; share: FullShare<Kind> }, whose: string) => Error;
+
 function admit<Kind extends Party>(
   shares: FairShares<Kind>,
   parties: Readonly<Record<Kind, string>>,
   reply: FastifyReply,
-  errorOf: (details: { max: number; share: FullShare<Kind> }, whose: string) => Error,
+  errorOf: ErrorOf<Kind>,
   amount = 1,
 ): void {
+  whenAnswered(reply, take(shares, parties, errorOf, amount));
+}
+
+/** Returns a function that gives the amount back. */
+function take<Kind extends Party>(
+  shares: FairShares<Kind>,
+  parties: Readonly<Record<Kind, string>>,
+  errorOf: ErrorOf<Kind>,
+  amount: number,
+): () => void {
   const taken = shares.take(parties, amount);
   if (typeof taken !== 'function') throw errorOf({ max: shares.max, share: taken }, inWords[taken]);
-  whenAnswered(reply, taken);
+  return taken;
 }
 
 function refused(code: ServerErrorCode, message: string, details: Record<string, unknown>): ServerError {

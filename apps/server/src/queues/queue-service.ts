@@ -47,6 +47,15 @@ export interface Delivery {
   nack(): void;
 }
 
+/** Memory for an answer, until the client has read it. */
+export interface AnswerRoom {
+  /** Takes the payload bytes of messages that will be in the answer. Throws if there is no room for them. */
+  take(bytes: number): void;
+}
+
+/** For answers that stay in this process. */
+const unlimited: AnswerRoom = { take() {} };
+
 export interface Download {
   message: Message;
   /** Call it when the payload was sent, or could not be sent. */
@@ -147,9 +156,14 @@ export class QueueService {
   /**
    * Delivers the ready messages, up to `max` and to what fits into a response. In the mode `at-most-once` they are consumed when
    * this
-   * returns. If `signal` aborts earlier because the client disconnected, they return to the queue.
+   * returns. If `signal` aborts earlier because the client disconnected, or there is no `room` for them, they return to the queue.
    */
-  async dequeue(queue: string, options: Dequeue, signal: AbortSignal): Promise<Delivery> {
+  async dequeue(
+    queue: string,
+    options: Dequeue,
+    signal: AbortSignal,
+    room: AnswerRoom = unlimited,
+  ): Promise<Delivery> {
     const { max = defaults.max, waitMs = defaults.waitMs, holdMs = defaults.holdMs } = options;
     const from = { signal, ...subscriberOf(options) };
     // A separate session, because a waiting call would delay other calls of the connection.
@@ -169,6 +183,12 @@ export class QueueService {
       if (signal.aborted) {
         void this.#nack(queue, taken);
         return emptyDelivery;
+      }
+      try {
+        room.take(bytesOf(taken));
+      } catch (error) {
+        await this.#nack(queue, taken);
+        throw error;
       }
       if (options.mode !== 'at-most-once') {
         return { messages: taken.map(toDeliveredMessage), nack: () => void this.#nack(queue, taken) };
@@ -222,11 +242,12 @@ export class QueueService {
 
   /**
    * A page of committed messages, unconsumed or processed. Shorter than `limit` if the payloads are large, or if few of the
-   * messages that one call reads are in the requested state.
+   * messages that one call reads are in the requested state, or `signal` aborts.
    */
   async browse(
     queue: string,
     options: BrowseQuery,
+    { signal, room = unlimited }: { signal?: AbortSignal; room?: AnswerRoom } = {},
   ): Promise<{ messages: MessageOut[]; next: string | null }> {
     const messages: MessageOut[] = [];
     let bytes = 0;
@@ -235,7 +256,7 @@ export class QueueService {
     const { limit = 100, correlationId, state: wanted } = options;
     for (;;) {
       const step = stepWithin(limit - messages.length, bytes);
-      if (step < 1) return { messages, next };
+      if (step < 1 || signal?.aborted) return { messages, next };
       const page = await this.#cluster.queues.browse(queue, {
         limit: step,
         ...subscriberOf(options),
@@ -243,11 +264,12 @@ export class QueueService {
         processed: wanted === 'processed',
         ...(next === null ? {} : { after: next }),
       });
-      for (const message of page.messages) {
+      const found = page.messages.filter(({ state }) => wanted === undefined || state === wanted);
+      room.take(bytesOf(found));
+      bytes += bytesOf(found);
+      for (const message of found) {
         const { state, untilMs } = message;
-        if (wanted !== undefined && state !== wanted) continue;
         messages.push({ ...toWire(message), state, ...(untilMs === undefined ? {} : { untilMs }) });
-        bytes += bytesInAnswer(message);
       }
       next = page.next;
       read += page.messages.length;
@@ -283,8 +305,8 @@ const isCode = (error: unknown, code: QueueErrorCode) => error instanceof QueueE
 const isStreamed = ({ streamed }: Message) => streamed;
 
 /** Payload bytes in the response. Streamed payloads are fetched separately. */
-const bytesInAnswer = ({ streamed, payloadBytes }: Pick<Message, 'streamed' | 'payloadBytes'>) =>
-  streamed ? 0 : payloadBytes;
+const bytesOf = (messages: readonly Pick<Message, 'streamed' | 'payloadBytes'>[]) =>
+  messages.reduce((bytes, { streamed, payloadBytes }) => bytes + (streamed ? 0 : payloadBytes), 0);
 
 const toDeliveredMessage = (message: Message): MessageOut => ({
   ...toWire(message),
@@ -311,7 +333,7 @@ async function take(
       throw error;
     });
     taken.push(...messages);
-    for (const message of messages) bytes += bytesInAnswer(message);
+    bytes += bytesOf(messages);
     if (messages.length === 0) return taken;
   }
 }

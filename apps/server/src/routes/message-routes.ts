@@ -69,7 +69,11 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         response: { 200: Browsed, ...queueRefusals },
       },
     },
-    async (request) => queues.browse(request.params.queue, request.query),
+    async (request, reply) => {
+      const room = admission.answer(reply);
+      const signal = AbortSignal.any([closing, goneSignal(reply)]);
+      return queues.browse(request.params.queue, request.query, { signal, room });
+    },
   );
   app.post(
     '/api/queues/:queue/dequeue',
@@ -86,11 +90,13 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
       },
     },
     async (request, reply) => {
-      admission.dequeue(request.params.queue, reply);
+      const room = admission.dequeue(request.params.queue, reply);
       const gone = goneSignal(reply);
       const signal = AbortSignal.any([closing, gone]);
-      const { messages, nack } = await queues.dequeue(request.params.queue, request.body, signal);
-      gone.addEventListener('abort', nack, { once: true });
+      const { messages, nack } = await queues.dequeue(request.params.queue, request.body, signal, room);
+      // The client may have gone in the last step of the dequeue, and an aborted signal calls no new listeners.
+      if (gone.aborted) nack();
+      else gone.addEventListener('abort', nack, { once: true });
       return { messages };
     },
   );
