@@ -12,7 +12,7 @@ import type {
   InstanceMetrics,
   WaitSummary,
 } from '@shardlab/contract';
-import { readMembers, type ServiceSpec, type WaitStats, waitQuantileMs } from '@shardlab/engine';
+import { QueueError, readMembers, type ServiceSpec, type WaitStats, waitQuantileMs } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
 import { createPathHider, type HidePaths } from '../http/private-paths.ts';
 import { limits } from '../limits.ts';
@@ -206,12 +206,22 @@ export class ClusterService {
     if (await previous.resize(instances)) return;
     // Calls in progress end with INSTANCE_CLOSED, new ones with TOPOLOGY_CHANGING; both can be retried.
     this.#backend = undefined;
-    await previous.close();
+    await previous.close().catch(() => undefined); // what it could not write, the next opening recovers
     try {
       this.#backend = await ProcessBackend.open(this.dir, this.#options, instances);
     } catch (error) {
-      this.#backend = await LocalBackend.open(this.dir, this.#options);
+      await this.#reopenInServer();
       throw error;
+    }
+  }
+
+  /** If that fails too, only a restart of the server can bring the queues back: it is called for. */
+  async #reopenInServer(): Promise<void> {
+    try {
+      this.#backend = await LocalBackend.open(this.dir, this.#options);
+    } catch (cause) {
+      const error = cause instanceof QueueError ? cause : new QueueError('INSTANCE_FAILED', { cause });
+      this.#options.onUnrecoverable(error);
     }
   }
 
