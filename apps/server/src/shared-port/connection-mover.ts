@@ -138,7 +138,10 @@ export class ConnectionMover {
           socket.resume();
         },
       }),
-    );
+    ).catch((error: unknown) => {
+      this.#passedOn = undefined; // tried again with the next connection
+      throw error;
+    });
     return this.#passedOn;
   }
 
