@@ -56,6 +56,20 @@ describe('a load', () => {
     await untilLoad(test, { state: 'running', acknowledged: expect.any(Number) });
   });
 
+  it('does not count messages of other clients in its queue', async () => {
+    const test = await startApp();
+    await test.post(url, { durationMs: 120_000 });
+    await test.postText(
+      '/api/queues/shardlab-failover-load/messages',
+      '{"messages":[{"payload":0.40000000},{"payload":99.0},{"payload":"x"}]}',
+    );
+    await vi.waitFor(async () => expect((await loadOf(test))!.acknowledged).toBeGreaterThan(0), waiting);
+    await test.remove(url);
+    await untilLoad(test, { state: 'done', lost: 0, left: 0, duplicated: 0, error: null });
+    const { acknowledged, consumed } = (await loadOf(test))!;
+    expect(consumed).toBe(acknowledged);
+  });
+
   it('ends with the server, even in the middle of its work', async () => {
     const test = await startApp();
     await test.post(url, { durationMs: 120_000 });

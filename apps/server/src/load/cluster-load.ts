@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadSample, ClusterLoad as Report } from '@shardlab/contract';
-import { QueueError, type Session } from '@shardlab/engine';
+import { type Message, QueueError, type Session } from '@shardlab/engine';
 import type { QueueHost } from '../cluster/backend.ts';
 import { ServerError } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
@@ -49,6 +49,8 @@ const transientCodes: readonly string[] = [
 export class ClusterLoad {
   readonly #options: LoadOptions;
   readonly #ledger = new LoadLedger(enqueuers);
+  /** How many messages each enqueuer has sent, or is sending. */
+  readonly #sent = times(enqueuers, () => 0);
   readonly #startedAtMs = Date.now();
   readonly #startedAt = performance.now();
   readonly #samples: LoadSample[] = [];
@@ -120,7 +122,10 @@ export class ClusterLoad {
     const sampleTimer = setInterval(() => this.#sample(), sampleMs);
     const stopTimer = setTimeout(() => this.stop(), this.#options.durationMs);
     const consumed = new AbortController();
-    const consuming = times(dequeuers, () => this.#dequeue(consumed.signal));
+    // With a handler from the start: it is awaited only when enqueuing has ended.
+    const consuming = times(dequeuers, () =>
+      this.#dequeue(consumed.signal).catch((error: unknown) => this.#fail(error)),
+    );
     await Promise.all(times(enqueuers, (enqueuer) => this.#enqueue(enqueuer)));
     this.#state = 'draining';
     await this.#waitUntilDrained();
@@ -140,6 +145,7 @@ export class ClusterLoad {
     for (let sequence = 0; !this.#isStopping; sequence += messagesPerCommit) {
       await pause(nextAt - performance.now(), this.#stopping.signal);
       if (this.#isStopping) break;
+      this.#sent[enqueuer] = sequence + messagesPerCommit;
       await this.#commit(
         client,
         times(messagesPerCommit, (index) => ({ enqueuer, sequence: sequence + index })),
@@ -183,7 +189,7 @@ export class ClusterLoad {
       try {
         const session = client.session();
         const taken = await session.dequeue(loadQueue, { max: 100, waitMs: 200, signal: consumed });
-        messages = taken.map(({ payload }) => toMessage(payload.toString()));
+        messages = taken.flatMap((message) => this.#ownMessage(message));
         for (const message of messages) this.#ledger.recordDelivery(message);
         await session.commit();
         for (const message of messages) this.#ledger.recordConsumed(message, true);
@@ -196,6 +202,14 @@ export class ClusterLoad {
       }
     }
     await client.close();
+  }
+
+  /** None if this load has not sent the message: its queue is open to other clients. Theirs are consumed and not counted. */
+  #ownMessage(message: Message): LoadMessage[] {
+    const payload = message.streamed ? '' : message.payload.toString();
+    const [, enqueuer, sequence] = (/^(\d+)\.(\d+)$/.exec(payload) ?? []).map(Number);
+    if (enqueuer === undefined || sequence === undefined) return [];
+    return sequence < (this.#sent[enqueuer] ?? 0) ? [{ enqueuer, sequence }] : [];
   }
 
   /** Resolves when all acknowledged messages are consumed, or after `drainMsMax`. */
@@ -271,11 +285,6 @@ const isTransient = (error: unknown): boolean =>
   (error instanceof QueueError || error instanceof ServerError) && transientCodes.includes(error.code);
 const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof QueueError && error.code === 'COMMIT_OUTCOME_UNKNOWN';
-
-function toMessage(payload: string): LoadMessage {
-  const [enqueuer, sequence] = payload.split('.').map(Number);
-  return { enqueuer: enqueuer!, sequence: sequence! };
-}
 
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
