@@ -155,8 +155,7 @@ export class QueueService {
 
   /**
    * Delivers the ready messages, up to `max` and to what fits into a response. In the mode `at-most-once` they are consumed when
-   * this
-   * returns. If `signal` aborts earlier because the client disconnected, or there is no `room` for them, they return to the queue.
+   * this returns. If `signal` aborts earlier because the client disconnected, or there is no `room` for them, they return to the queue.
    */
   async dequeue(
     queue: string,
