@@ -1,8 +1,10 @@
 /** Threads that have closed the file of one instance serve the next. */
-import { writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { instanceFilePath } from '../src/storage/instance-file/instance-file.ts';
+import { ReaderThread } from '../src/storage/threads/reader-thread-client.ts';
 import { makeFolder, openTestInstance } from './folder.ts';
 
 /** Counts the threads that this process starts from now on, and those of them that have ended. */
@@ -95,4 +97,44 @@ it('a thread that could not open its file ends, since it may have opened a part 
   await expect(openTestInstance({ dir })).rejects.toThrow();
   expect(threads.started).toBe(1);
   await expect.poll(() => threads.ended).toBe(1);
+});
+
+describe('a reader', () => {
+  const dueMessages = { kind: 'due', nowMs: 0, bytesMax: 1 } as const;
+
+  it('sends its thread nothing once its file is to be closed, as the thread may serve another instance', async () => {
+    const dir = makeFolder();
+    await openAndClose(dir);
+    const path = instanceFilePath(dir, 1);
+    const reader = new ReaderThread(path);
+    const before = reader.read(dueMessages);
+    const closing = reader.close();
+    await expect(reader.read(dueMessages)).rejects.toMatchObject({ code: 'INSTANCE_CLOSED' });
+    expect(await before).toMatchObject({ rows: [] });
+    await closing;
+    await expect(reader.read(dueMessages)).rejects.toMatchObject({ code: 'INSTANCE_CLOSED' });
+    const next = new ReaderThread(path);
+    expect(await next.read(dueMessages)).toMatchObject({ rows: [] });
+    await next.close();
+  });
+
+  it('that replaces a failed thread does not lose its reads when that thread ends', async () => {
+    const dir = makeFolder();
+    await openAndClose(dir);
+    const path = instanceFilePath(dir, 1);
+    const others = [new ReaderThread(path), new ReaderThread(path)];
+    await Promise.all(others.map((other) => other.read(dueMessages))); // so that no thread waits
+    const missing = join(makeFolder(), 'missing.db');
+    const reader = new ReaderThread(missing);
+    const second = Promise.withResolvers<unknown>();
+    process.once('worker', (worker: Worker) => {
+      worker.once('error', () => {
+        copyFileSync(path, missing);
+        second.resolve(reader.read(dueMessages)); // the failed thread has not ended yet
+      });
+    });
+    await expect(reader.read(dueMessages)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    expect(await second.promise).toMatchObject({ rows: [] });
+    await Promise.all([reader, ...others].map((each) => each.close()));
+  });
 });

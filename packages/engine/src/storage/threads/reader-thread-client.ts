@@ -28,8 +28,9 @@ export class ReaderThread implements FileReader {
     this.#path = path;
   }
 
-  /** Rejects with the storage error if the read failed. */
+  /** Rejects with the storage error if the read failed, with `INSTANCE_CLOSED` once `close` was called. */
   async read<R extends ReadOperation>(request: R): Promise<ReadResults[R['kind']]> {
+    if (this.#closing) throw new QueueError('INSTANCE_CLOSED'); // the thread may serve another instance by now
     this.#worker ??= this.#start();
     const worker = this.#worker;
     this.#lastId += 1;
@@ -57,6 +58,7 @@ export class ReaderThread implements FileReader {
       if (this.#pending.size === 0 && !this.#closing) worker.unref();
     });
     const died = (cause?: unknown) => {
+      if (this.#worker !== worker) return; // its error was reported, and a later read may have started another thread
       this.#worker = undefined;
       this.#closed.resolve();
       for (const { reject } of this.#pending.values()) reject(new QueueError('STORAGE_FAILED', { cause }));
@@ -67,10 +69,11 @@ export class ReaderThread implements FileReader {
     return worker;
   }
 
+  /** Resolves when the file is closed. Reads before are answered first. */
   async close(): Promise<void> {
+    this.#closing = true;
     const worker = this.#worker;
     if (worker === undefined) return;
-    this.#closing = true;
     worker.ref(); // keeps the process alive until the file is closed
     worker.postMessage({ kind: 'close' });
     await this.#closed.promise;
