@@ -24,17 +24,19 @@ export async function uploadAll<T>(
   upload: UploadTarget<T>,
   { payload, bytes: announcedBytes, signal }: PayloadSource,
 ): Promise<T> {
-  const pieces = iteratorOf(payload);
+  let pieces: AsyncIterator<Uint8Array> | undefined;
   let interrupt: (reason: unknown) => void = () => undefined;
   const onAbort = () => interrupt(signal?.reason);
   signal?.addEventListener('abort', onAbort);
   try {
+    const source = iteratorOf(payload);
+    pieces = source;
     assertStreamedSize(announcedBytes ?? 0);
     for (;;) {
       const { value, done } = await new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
         interrupt = reject; // an abort must not wait for a source that gives nothing
         signal?.throwIfAborted();
-        pieces.next().then(resolve, reject);
+        source.next().then(resolve, reject);
       }).catch(throwIncomplete);
       if (done) break;
       assertBytes(value);
@@ -49,7 +51,7 @@ export async function uploadAll<T>(
     return await upload.finish();
   } catch (error) {
     upload.abandon();
-    pieces.return?.().catch(() => undefined); // the source itself may have failed
+    pieces?.return?.().catch(() => undefined); // the source itself may have failed
     throw error;
   } finally {
     signal?.removeEventListener('abort', onAbort);

@@ -161,6 +161,14 @@ describe('a payload streamed over a socket', () => {
   });
 });
 
+it('a payload that is no stream is refused, and its session can upload another one', async () => {
+  const { session } = await setUp();
+  const noStream = { payload: 'text' as unknown as AsyncIterable<Uint8Array> };
+  await expect(session.enqueueStream('files', noStream)).rejects.toThrow(code('MESSAGE_INVALID'));
+  await putStream(session, 'files', { seed: 1, bytes: MiB });
+  expect(await session.dequeue('files')).toHaveLength(1);
+});
+
 describe('while a payload is under way', () => {
   it('the other sessions of the connection continue', async () => {
     const { dir, client, session } = await setUp();

@@ -1,6 +1,7 @@
 /** Streamed payloads, stored in chunks: written, read, and deleted with the last message that uses them. */
 import { Readable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
+import { limits } from '../../src/api/limits.ts';
 import { type Instance, openInstance, type QueueSpec } from '../../src/index.ts';
 import { uploadAll } from '../../src/payloads/upload-all.ts';
 import type { PayloadStore } from '../../src/queues/payloads/payload-store.ts';
@@ -263,14 +264,17 @@ describe('an upload', () => {
     await Promise.all(closed);
   });
 
-  it.each<[string, unknown]>([
-    ['a string', 'text'],
-    ['pieces that are not bytes', Readable.from(['text'])],
-    ['nothing', undefined],
-  ])('of %s is refused', async (_, payload) => {
+  it.each<[string, () => unknown]>([
+    ['a string', () => 'text'],
+    ['pieces that are not bytes', () => Readable.from(['text'])],
+    ['nothing', () => undefined],
+  ])('of %s is refused, and leaves no upload under way', async (_, payload) => {
     const { instance } = await withQueue();
-    const upload = instance.openSession().enqueueStream('files', { payload: payload as Readable });
-    await expect(upload).rejects.toThrow(code('MESSAGE_INVALID'));
+    const session = instance.openSession();
+    for (let refused = 0; refused <= limits.uploadsMax; refused += 1) {
+      const upload = session.enqueueStream('files', { payload: payload() as Readable });
+      await expect(upload).rejects.toThrow(code('MESSAGE_INVALID'));
+    }
   });
 
   it.each<[string, Partial<QueueSpec>]>([
