@@ -5,6 +5,8 @@ import type { Timers } from '../model/ports.ts';
 interface BlockedSend {
   /** Returns false if there is no room. */
   attempt(): boolean;
+  /** Ends the wait. */
+  reject(reason: unknown): void;
 }
 
 export class BlockedSends {
@@ -42,7 +44,7 @@ export class BlockedSends {
       return true;
     };
     if (this.#waiting.size === 0 && attempt()) return await promise;
-    const blocked = { attempt };
+    const blocked = { attempt, reject };
     const abort = () => reject(signal.reason);
     const timer = this.#timers.deadline(blockMs, () => reject(refusal));
     signal.addEventListener('abort', abort, { once: true });
@@ -55,6 +57,10 @@ export class BlockedSends {
       signal.removeEventListener('abort', abort);
       this.onRoom(); // those behind it may fit
     }
+  }
+
+  rejectAll(error: QueueError): void {
+    for (const blocked of this.#waiting) blocked.reject(error);
   }
 
   /** Messages of the queue were consumed. Tries in the next turn, because a commit is being applied. */

@@ -69,8 +69,10 @@ export class ShardedImmediateCalls implements ImmediateCalls {
     options: SendOptions,
   ): Promise<LazyCommitResult> {
     const idRuns: IdRun[] = [];
-    for (const part of partsOf(content, row.messagesMax!))
+    for (const part of partsOf(content, row.messagesMax!)) {
+      options.assertTakesMessages(); // the parts before may have waited
       idRuns.push(...(await this.send(row, session, part, options)).idRuns);
+    }
     return new LazyCommitResult(idRuns);
   }
 
@@ -82,6 +84,7 @@ export class ShardedImmediateCalls implements ImmediateCalls {
   ): Promise<LazyCommitResult> {
     const queue = this.#options.transactions.context.queues.getOrCreate(row);
     const tryEnqueue = () => {
+      options.assertTakesMessages();
       const { refused } = queue;
       try {
         return enqueue();

@@ -137,6 +137,8 @@ export interface SendOptions {
   blockMs: number;
   /** Ends the wait, with its reason. */
   signal: AbortSignal;
+  /** Throws if the queue takes no messages any more. Called before anything is enqueued after a wait. */
+  assertTakesMessages(): void;
 }
 
 export interface PipelineSource {

@@ -1,5 +1,6 @@
 /** Drops and stops sharded queues. */
 
+import { QueueError } from '../api/errors.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Delivery } from '../log/delivery.ts';
 import type { QueueId } from '../model/ids.ts';
@@ -50,6 +51,7 @@ export class ShardedLifecycle implements QueueLifecycle {
   async #dropLogs(queue: ShardedQueue): Promise<void> {
     const { groupCommit, pool, holds } = this.#options;
     queue.rejectWaiters('QUEUE_DROPPED');
+    queue.blockedSends.rejectAll(new QueueError('QUEUE_DROPPED', { details: { queue: queue.row.name } }));
     holds.dropWhere((hold) => hold.queue.queueId === queue.row.queueId);
     for (const log of queue.logs) log.dropped = true;
     await groupCommit.whenIdle(); // transactions in flight may still name its partitions

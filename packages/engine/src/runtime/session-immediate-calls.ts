@@ -49,12 +49,20 @@ export class SessionImmediateCalls {
   }
 
   /** Enqueues beside whatever call is under way; waits for room if it may. */
-  send(queue: string, content: SendContent, options: SendOptions): MaybeLater<LazyCommitResult> {
+  send(
+    queue: string,
+    content: SendContent,
+    { blockMs, signal }: Pick<SendOptions, 'blockMs' | 'signal'>,
+  ): MaybeLater<LazyCommitResult> {
     const { guard, context, sessionNumber } = this.#session;
     guard.assertOpen();
     const { row, immediate } = withImmediate(findForEnqueue(context, queue));
     if (Array.isArray(content)) for (const message of content) validateMessage(row, message);
-    return immediate.send(row, sessionNumber, content, options);
+    const assertTakesMessages = () => {
+      if (findForEnqueue(context, queue).row.queueId !== row.queueId)
+        throw new QueueError('QUEUE_DROPPED', { details: { queue } });
+    };
+    return immediate.send(row, sessionNumber, content, { blockMs, signal, assertTakesMessages });
   }
 
   dequeue(queue: string, options: DequeueOptions): Promise<Message[]> {

@@ -108,6 +108,33 @@ describe('a full queue', () => {
   });
 });
 
+describe('a send that waits for room', () => {
+  async function withWaitingSend() {
+    const { instance, client } = await openQueue({ messagesMax: 1 });
+    const producer = client.openSession().openProducer('q', { blockMs: 10_000 });
+    await producer.send({ payload: 'first' });
+    const waits = producer.send({ payload: 'second' });
+    waits.catch(() => undefined); // the test awaits it later
+    await client.probe(); // By now the send has arrived at the instance.
+    return { instance, waits };
+  }
+
+  it('is rejected when its queue is dropped, and does not bring the queue back', async () => {
+    const { instance, waits } = await withWaitingSend();
+    await instance.dropQueue('q');
+    await expect(waits).rejects.toThrow(code('QUEUE_DROPPED'));
+    expect(instance.stats().shards).toEqual([]);
+  });
+
+  it('is refused once its queue is stopped, even if there is room', async () => {
+    const { instance, waits } = await withWaitingSend();
+    await instance.stopQueue('q', { enqueue: true });
+    expect(await take(instance)).toEqual(['first']);
+    await expect(waits).rejects.toThrow(code('ENQUEUE_STOPPED'));
+    expect(instance.queue('q').ready).toBe(0);
+  });
+});
+
 describe('a one-way send that is refused', () => {
   it('is reported by the next answer, and later sends before that are not enqueued', async () => {
     const { instance, client } = await openQueue({ messagesMax: 3 });
