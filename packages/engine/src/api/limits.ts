@@ -232,8 +232,13 @@ export const limits = {
   outboxBytesMax: 8 * 1024 * 1024,
   /** Unanswered requests of one connection: more than its sessions can have, so only a safeguard. */
   requestsPerConnectionMax: 20_000,
-  /** A page of browsed messages over the wire, payload bytes. */
-  browseBytesMax: 24 * 1024 * 1024,
+  /** A page of browsed messages over the wire, as JSON: well under a frame. */
+  browseBytesMax: 36 * 1024 * 1024,
+  /**
+   * A browsed message over the wire: the largest payload as base64 has 1.33 MiB, as many recipients as a topic can have with the
+   * longest names 0.75 MiB, and all else under 0.1 MiB.
+   */
+  browsedMessageBytesMax: 2.25 * 1024 * 1024,
   /** How long a client tries to reach its instance; well under `outcomeRetentionMs`. */
   connectMsDefault: 10_000,
   connectMsMax: 60_000,

@@ -37,7 +37,7 @@ const handlers: AdminCallHandlers = {
   browse,
 };
 
-/** Reads so few messages at a time that even the largest payloads fit the answer. */
+/** Reads so few messages at a time that even the largest fit the answer. */
 async function browse(
   instance: Instance,
   queue: string,
@@ -48,7 +48,7 @@ async function browse(
   let bytes = 0;
   let after = rest.after;
   for (;;) {
-    const fittingMessages = Math.floor((limits.browseBytesMax - bytes) / limits.payloadBytesMax);
+    const fittingMessages = Math.floor((limits.browseBytesMax - bytes) / limits.browsedMessageBytesMax);
     const stepLimit = Math.min(limit - messages.length, fittingMessages);
     if (stepLimit < 1 && messages.length > 0) return { messages, next: after ?? null };
     const page = await instance.browse(queue, {
@@ -58,12 +58,10 @@ async function browse(
     });
     for (const message of page.messages as (BrowsedMessage & { [chunkedPayloadKey]?: ChunkedPayload })[]) {
       const chunked = message[chunkedPayloadKey];
-      messages.push({
-        ...message,
-        payload: message.payload.toString('base64'),
-        ...(chunked !== undefined && { chunked }),
-      });
-      bytes += message.payload.length;
+      const payload = message.payload.toString('base64');
+      const others = { ...message, ...(chunked !== undefined && { chunked }) };
+      messages.push({ ...others, payload });
+      bytes += payload.length + Buffer.byteLength(JSON.stringify({ ...others, payload: '' }));
     }
     if (page.next === null) return { messages, next: null };
     after = page.next;

@@ -5,8 +5,9 @@ import { connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
-import { connect, serveInstance } from '../../src/index.ts';
+import { connect, type Instance, serveInstance } from '../../src/index.ts';
 import type { LocalInstance } from '../../src/runtime/local-instance.ts';
+import { answerAdminCall } from '../../src/server/admin-calls.ts';
 import { protocolVersion } from '../../src/wire/protocol.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
 import { code, connectTo, drain, serve } from './serving.ts';
@@ -127,6 +128,32 @@ describe('a served instance', () => {
     const all = await session.dequeue('q', { max: 40 });
     expect(all.map((message) => message.payload[0])).toEqual(Array.from({ length: 40 }, (_, index) => index));
   });
+});
+
+it.each([
+  ['many properties', { payload: '', properties: { p: 'x'.repeat(60_000) } }],
+  [
+    'all of the largest size',
+    {
+      payload: 'x'.repeat(limits.payloadBytesMax),
+      properties: { p: 'x'.repeat(limits.propertiesBytesMax) },
+      recipients: Array<string>(limits.subscribersMax).fill(
+        '\u0001'.repeat(limits.subscriberNameCharactersMax),
+      ),
+    },
+  ],
+])('a page of browsed messages with %s fits a frame', async (_, { payload, ...message }) => {
+  const browsed = { ...message, payload: Buffer.from(payload), id: '100.1', state: 'ready' };
+  const instance = {
+    browse: async (_queue: string, { limit }: { limit: number }) => ({
+      messages: Array.from({ length: limit }, () => browsed),
+      next: 'more',
+    }),
+  } as unknown as Instance;
+  const call = { method: 'browse', args: ['q', { limit: 1_000 }] };
+  const page = await answerAdminCall(instance, JSON.stringify(call));
+  expect(Buffer.byteLength(page)).toBeLessThan(limits.frameBytesMax);
+  expect(Buffer.byteLength(page)).toBeGreaterThan(limits.browseBytesMax / 2);
 });
 
 describe('a connection', () => {
