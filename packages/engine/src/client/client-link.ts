@@ -104,7 +104,9 @@ export class ClientLink {
       try {
         frames.push(chunk);
       } catch (error) {
-        pending.rejectAll(error);
+        // Once connected, an invalid frame says nothing about the requests: a commit may have succeeded.
+        const isConnected = this.#connection?.socket === socket;
+        pending.rejectAll(isConnected ? new ConnectionLost(this.path, error) : error, error);
         socket.destroy();
       }
     });

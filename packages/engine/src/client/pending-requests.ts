@@ -50,10 +50,11 @@ export class PendingRequests {
     this.#consumers.delete(request);
   }
 
-  rejectAll(error: unknown): void {
+  /** `fault`: for the consumers, if they are not to be opened again on another connection. */
+  rejectAll(error: unknown, fault: unknown = error): void {
     const consumers = [...this.#consumers.values()];
     this.#consumers.clear();
-    for (const consumer of consumers) consumer.onEnded(error);
+    for (const consumer of consumers) consumer.onEnded(fault);
     for (const { reject } of this.#requests.values()) reject(error);
     this.#requests.clear();
   }
@@ -143,7 +144,7 @@ function readReply(kind: number, body: BodyReader): unknown {
 
 /** The connection was lost before the answer came: the request may or may not have been carried out. */
 export class ConnectionLost extends QueueError {
-  constructor(path: string) {
-    super('INSTANCE_UNREACHABLE', { details: { path } });
+  constructor(path: string, cause?: unknown) {
+    super('INSTANCE_UNREACHABLE', { details: { path }, cause });
   }
 }

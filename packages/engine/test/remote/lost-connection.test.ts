@@ -35,6 +35,19 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a commi
     expect(messages.slice(1).map((message) => message.id)).toEqual(ids);
   });
 
+  it('whose connection the client ended because of an invalid frame resolves too', async () => {
+    const { client, link } = await setUp(kind);
+    const session = client.openSession();
+    session.enqueue('q', { payload: 'first' });
+    await session.commit();
+    session.enqueue('q', { payload: 'a' });
+    link.loseAnswers();
+    const commit = session.commit();
+    await link.lost();
+    link.corrupt();
+    expect((await commit).ids).toHaveLength(1);
+  });
+
   it('that did not arrive rejects as not done, and is refused if it arrives later', async () => {
     const { instance, client, link } = await setUp(kind);
     const session = client.openSession();

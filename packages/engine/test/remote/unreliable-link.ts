@@ -13,6 +13,8 @@ export interface UnreliableLink {
   loseAnswers(): void;
   /** Resolves when a request was withheld or an answer dropped. */
   lost(): Promise<void>;
+  /** Sends the clients bytes that are no frame. */
+  corrupt(): void;
   /** Cuts the clients off. Their withheld requests can still be delivered. */
   cut(): void;
   /** Delivers the withheld requests. */
@@ -71,6 +73,9 @@ export async function makeUnreliableLink(target: string): Promise<UnreliableLink
       for (const pair of pairs) pair.losing = true;
     },
     lost: () => (anyLost ? Promise.resolve() : new Promise<void>((resolve) => onLost.push(resolve))),
+    corrupt: () => {
+      for (const { client } of pairs) client.write(Buffer.alloc(4));
+    },
     cut: () => {
       for (const { client } of pairs) client.destroy();
     },
