@@ -1,6 +1,7 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { type EmbeddedQueue, openQueue } from '../src/index.ts';
-import { makeFolder } from './folder.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type EmbeddedQueue, openQueue, QueueError } from '../src/index.ts';
+import { InstanceSession } from '../src/runtime/instance-session.ts';
+import { makeFolder, text } from './folder.ts';
 
 async function open(dir = makeFolder()): Promise<EmbeddedQueue> {
   const queue = await openQueue({ dir, name: 'orders' });
@@ -50,6 +51,38 @@ describe('a queue in one program', () => {
     expect(queue.info().ready).toBe(1);
   });
 
+  it('refuses what only another queue takes without failing concurrent calls, and keeps their order', async () => {
+    const queue = await open();
+    const before = queue.enqueue({ payload: 'before' }); // the others share the next commit
+    const calls = [
+      queue.enqueue({ payload: 'a' }),
+      queue.enqueue([{ payload: 'b' }, { payload: 'b', priority: 5 }]),
+      queue.enqueue({ payload: 'c' }),
+      queue.enqueue({ payload: 'd', recipients: ['nobody'] }),
+      queue.enqueue({ payload: 'e' }),
+    ];
+    await before;
+    const ends = await Promise.allSettled(calls);
+    expect(ends.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
+    expect(text(await queue.openSession().dequeue('orders', { max: 9 }))).toEqual(['before', 'a', 'c', 'e']);
+  });
+
+  it('still enqueues after a rollback that failed', async () => {
+    const queue = await open();
+    const rollback = vi.spyOn(InstanceSession.prototype, 'rollback');
+    onTestFinished(() => rollback.mockRestore());
+    rollback.mockRejectedValueOnce(new QueueError('STORAGE_FAILED'));
+    const refused = queue.enqueue({ payload: 'a', priority: 5 });
+    await expect(refused).rejects.toMatchObject({ code: 'MESSAGE_INVALID' });
+    expect(await queue.enqueue({ payload: 'b' })).toHaveLength(1);
+  });
+
   it('refuses in a later turn, so that a caller that retries at once does not starve the event loop', async () => {
     const queue = await open();
     let turned = false;
@@ -77,6 +110,23 @@ describe('a queue in one program', () => {
     );
     expect(counts).toEqual([1, 2]);
     expect(errors).toHaveLength(1);
+  });
+
+  it('ends all handlers of a consumption when one of them has failed for good', async () => {
+    const queue = await open();
+    let calls = 0;
+    const consuming = queue.consume(
+      () => {
+        calls += 1;
+        if (calls === 1) throw new QueueError('STORAGE_FAILED');
+      },
+      { concurrency: 3 },
+    );
+    await queue.enqueue({ payload: 'a' });
+    await expect(consuming).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    const { ready } = queue.info();
+    await queue.enqueue({ payload: 'for nobody' });
+    expect(queue.info()).toMatchObject({ ready: ready + 1, held: 0 });
   });
 
   it('ends its consumers when it closes, and accepts nothing afterwards', async () => {

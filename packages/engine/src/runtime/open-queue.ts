@@ -154,7 +154,7 @@ class OpenQueue<Info> {
   async enqueue(messages: NewMessage | NewMessage[]): Promise<string[]> {
     if (this.#ending.signal.aborted) throw new QueueError('INSTANCE_CLOSED');
     const list = Array.isArray(messages) ? messages : [messages];
-    // Throws for an invalid message, before it could fail other calls that share its commit.
+    // Throws for a message that no queue takes. What this queue does not take is refused when it is staged.
     const bytes = list.reduce((sum, message) => sum + recordBytes(message), 0);
     return new Promise((resolve, reject) => {
       this.#pendingCalls.push({ messages: list, bytes, resolve, reject });
@@ -165,10 +165,13 @@ class OpenQueue<Info> {
   async #flush(): Promise<void> {
     while (this.#pendingCalls.length > 0) {
       const calls = this.#takeCallsOfOneCommit();
+      let staging: EnqueueCall | undefined;
       try {
-        for (const { messages } of calls) {
-          for (const message of messages) this.#session.enqueue(this.#name, message);
+        for (const call of calls) {
+          staging = call;
+          for (const message of call.messages) this.#session.enqueue(this.#name, message);
         }
+        staging = undefined;
         const { ids } = await this.#session.commit();
         let at = 0;
         for (const { messages, resolve } of calls) {
@@ -176,10 +179,12 @@ class OpenQueue<Info> {
           at += messages.length;
         }
       } catch (error) {
-        await this.#session.rollback();
+        await this.#session.rollback().catch(() => undefined); // the callers get the first error
         // In a later turn: a caller that retries at once must not keep the event loop from the work that lets it succeed.
         await new Promise<void>((resume) => this.#timers.nextTurn(resume));
-        for (const { reject } of calls) reject(error);
+        // A call that could not be staged fails alone: the others are staged again.
+        if (staging !== undefined) this.#pendingCalls.unshift(...calls.filter((call) => call !== staging));
+        for (const { reject } of staging === undefined ? calls : [staging]) reject(error);
       }
     }
     this.#flushing = undefined;
@@ -204,13 +209,17 @@ class OpenQueue<Info> {
         new QueueError('OPTIONS_INVALID', { message: 'concurrency must be a whole number from 1 to 1,000' }),
       );
     }
-    const signals = [this.#ending.signal, ...(options.signal === undefined ? [] : [options.signal])];
+    const failure = new AbortController();
+    const signals = [this.#ending.signal, failure.signal];
+    if (options.signal !== undefined) signals.push(options.signal);
     const signal = AbortSignal.any(signals);
     const workers = Array.from({ length: concurrency }, () =>
-      this.#runConsumer(handler, signal, options.onError),
+      this.#runConsumer(handler, signal, options.onError).catch((error: unknown) => {
+        failure.abort(); // the others end too
+        throw error;
+      }),
     );
-    const all = Promise.all(workers).then(() => undefined);
-    const done = all.finally(() => this.#consumers.delete(done));
+    const done = allEnded(workers).finally(() => this.#consumers.delete(done));
     this.#consumers.add(done);
     return done;
   }
@@ -269,6 +278,12 @@ class OpenQueue<Info> {
     await this.#flushing;
     await this.#host.close();
   }
+}
+
+/** Resolves when all have resolved; rejects once all have ended if any failed. */
+async function allEnded(workers: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(workers);
+  await Promise.all(workers);
 }
 
 function isTransient(error: unknown): boolean {
