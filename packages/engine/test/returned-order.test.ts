@@ -1,5 +1,6 @@
 /** The place of a batch that returns to its owner among the messages that returned before it. */
 import { expect, it } from 'vitest';
+import { QueueError } from '../src/api/errors.ts';
 import { highestSeq, takeAboveSeq } from '../src/forwarding/returned-order.ts';
 import type { RecordRun } from '../src/model/message-record.ts';
 import { readId, recordEnd, writeRecord } from '../src/model/message-record.ts';
@@ -54,4 +55,14 @@ it('is placed so after a restart too, when any of them may have been delivered b
   const { cursor, log } = returnedLog([74, 75]);
   cursor.recoverDelivered(log.nextSeq);
   expect(await behind(cursor, [67, 68, 73])).toEqual([74, 75]);
+});
+
+it('leaves all messages ready if some of them cannot be read', async () => {
+  const { cursor, log, commit } = cursorOver(['fills the cache'.padEnd(1_000_000)]);
+  commit(['on disk only']);
+  log.partitions.assign(1, 1);
+  const readAhead = () => Promise.reject(new QueueError('STORAGE_FAILED'));
+  const taking = takeAboveSeq(cursor, { seq: 1, logId, readAhead });
+  await expect(taking).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(cursor).toMatchObject({ held: 0, ready: 2 });
 });

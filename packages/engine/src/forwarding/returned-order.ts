@@ -29,16 +29,21 @@ export function highestSeq({ shard: logId, records: { source, start, end } }: Fo
 
 /**
  * Takes the ready messages, starting with the first whose number is above `seq`; those before it stay ready. `cursor` belongs to
- * the log of returned messages. `readAhead` brings its next messages into memory.
+ * the log of returned messages. `readAhead` brings its next messages into memory. If it fails, all messages stay ready.
  */
 export async function takeAboveSeq(
   cursor: SubscriberCursor,
   { seq, logId, readAhead }: { seq: Seq; logId: LogId; readAhead(): Promise<void> | undefined },
 ): Promise<Delivery[]> {
   const ready: Delivery[] = [];
-  for (let taken = 1; taken > 0 && cursor.ready > 0; ) {
-    if (cursor.needsRead) await readAhead();
-    taken = take(cursor, cursor.ready, ready);
+  try {
+    for (let taken = 1; taken > 0 && cursor.ready > 0; ) {
+      if (cursor.needsRead) await readAhead();
+      taken = take(cursor, cursor.ready, ready);
+    }
+  } catch (error) {
+    cancelDeliveries(ready);
+    throw error;
   }
   const lowerCount = countUpToSeq(seq, logId, ready);
   cancelDeliveries(ready);
