@@ -23,7 +23,7 @@ export function withInstancePrefix(instance: InstanceId, message: Message): Mess
     priority,
     enqueuedAtMs,
     deliveryCount,
-    receipt: `${instance}/${message.receipt}`,
+    receipt: message.receipt === '' ? '' : `${instance}/${message.receipt}`,
   };
 }
 

@@ -335,7 +335,7 @@ function isUnreachable(error: unknown): boolean {
 }
 
 /** Sums the counts of a sharded queue. An unsharded queue has one file, so every instance reports its total. */
-function sumQueueInfos(infos: readonly QueueInfo[]): QueueInfo {
+export function sumQueueInfos(infos: readonly QueueInfo[]): QueueInfo {
   const first = infos[0]!;
   if (first.kind !== 'sharded') return first;
   const sums = { ...first };
@@ -345,6 +345,8 @@ function sumQueueInfos(infos: readonly QueueInfo[]): QueueInfo {
     'delayed',
     'enqueued',
     'consumed',
+    'forwardedIn',
+    'forwardedOut',
     'refused',
     'lost',
     'cacheBytes',

@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
 import { type ClusterConnections, ClusterSession } from '../../src/client/cluster-session.ts';
+import { sumQueueInfos } from '../../src/cluster/connect-cluster.ts';
 import {
   type Cluster,
   type ClusterClient,
@@ -10,7 +11,7 @@ import {
   type Session,
   startCluster,
 } from '../../src/index.ts';
-import { makeFolder, text } from '../folder.ts';
+import { makeFolder, openTestInstance, text } from '../folder.ts';
 import { bytesOf, digest } from '../streams/payloads.ts';
 import { ManualPorts } from '../support/manual-ports.ts';
 
@@ -149,6 +150,7 @@ describe('a client of a cluster', () => {
     await fill(client, 4, 1);
     const session = client.openSession();
     const [message] = await session.dequeue('q');
+    expect(message!.receipt).toBe('');
     session.enqueue('q', { payload: 'answer' });
     const { ids } = await session.commit();
     const instanceOf = (id: string) => Math.floor(Number(id.split('.')[0]) / 100);
@@ -223,4 +225,13 @@ describe('a client of a cluster', () => {
       timeout: 20_000,
     });
   });
+});
+
+it('the counts of a sharded queue are those of all its instances together', async () => {
+  const instance = await openTestInstance();
+  await instance.createQueue({ name: 'q' });
+  const counts = { ready: 1, held: 2, delayed: 3, enqueued: 4, consumed: 5, forwardedIn: 6, forwardedOut: 7 };
+  const one = { ...instance.queue('q'), ...counts };
+  const sums = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, 2 * count]));
+  expect(sumQueueInfos([one, one])).toEqual({ ...one, ...sums });
 });
