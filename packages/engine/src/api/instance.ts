@@ -93,7 +93,9 @@ export interface Instance {
    * Pages through the messages that are committed and not consumed (for a topic, by the named subscriber): oldest first in
    * each shard, then those that are not due yet. Nothing is consumed or held. `correlationId` selects exact matches;
    * without a `correlationIndex` that reads the whole backlog. `processed` shows the messages that were consumed instead, as
-   * far back as the queue keeps them (`retentionMs`).
+   * far back as the queue keeps them (`retentionMs`). For a nondurable subscriber it leaves out a few old messages, at most 64 of a
+   * partition: those that were held or returned when all others of their partition were consumed. They are in its backlog, and
+   * are delivered.
    */
   browse(
     queue: string,
