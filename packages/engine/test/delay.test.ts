@@ -30,6 +30,17 @@ describe('a delayed message', () => {
     expect(instance.queue('orders')).toMatchObject({ ready: 0, delayed: 0, enqueued: 2, consumed: 2 });
   });
 
+  it('becomes due without a commit of a session', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'orders' });
+    const session = instance.openSession();
+    session.enqueue('orders', { payload: 'later', delayMs: 1 });
+    await session.commit();
+    expect(await session.dequeue('orders', { waitMs: 30_000 })).toHaveLength(1);
+    expect(instance.stats().commits).toBe(1);
+    expect(instance.waits.snapshot().find(({ event }) => event === 'log file sync')!.waits).toBe(1);
+  });
+
   it('is never delivered if its transaction was rolled back', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });

@@ -47,6 +47,7 @@ describe('evacuated messages', () => {
     const { instance, holder } = await withHeldMessages(makeFolder(), 3);
     await expect.poll(() => partitions(instance)).toBeLessThanOrEqual(4);
     expect(instance.queue('orders')).toMatchObject({ ready: 0, held: 3, enqueued: 103, consumed: 100 });
+    expect(instance.stats().commits).toBe(103 + 10); // of the sessions: that which moved them is not counted
     await holder.commit();
     expect(instance.queue('orders')).toMatchObject({ ready: 0, held: 0, enqueued: 103, consumed: 103 });
     await instance.close();

@@ -70,6 +70,8 @@ describe('two instances', () => {
       .poll(() => owner.instance.queue('q'))
       .toMatchObject({ enqueued: 2, consumed: 0, forwardedOut: 2, ready: 0 });
     expect(other.instance.queue('q')).toMatchObject({ enqueued: 0, consumed: 2, forwardedIn: 2, ready: 0 });
+    // of the sessions: what moved them is not counted
+    expect([owner, other].map(({ instance }) => instance.stats().commits)).toEqual([1, 1]);
   });
 
   it('move a backlog without a local consumer', async () => {

@@ -49,6 +49,20 @@ describe('a returned message', () => {
     expect(instance.queue('orders')).toMatchObject({ ready: 0, held: 0, consumed: 2 });
   });
 
+  it.each([undefined, 1])(
+    'is counted, or moved, by no commit of a session (attemptsMax %s)',
+    async (attemptsMax) => {
+      const instance = await withQueue(attemptsMax === undefined ? {} : { attemptsMax });
+      await put(instance, 'poison');
+      const session = instance.openSession();
+      await session.dequeue('orders');
+      const { commits } = instance.stats();
+      await session.rollback();
+      await put(instance, 'behind that write');
+      expect(instance.stats().commits).toBe(commits + 1);
+    },
+  );
+
   it('counts an attempt when its hold expires or its session is closed', async () => {
     const instance = await withQueue({ attemptsMax: 3 });
     await put(instance, 'poison');

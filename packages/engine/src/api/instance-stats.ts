@@ -44,6 +44,7 @@ export interface InstanceStats {
   /** Messages enqueued and consumed by commits of this instance's sessions since it opened. */
   enqueued: number;
   consumed: number;
+  /** Commits that a caller waited for, not what the instance writes by itself (messages that become due, forwarded batches). */
   commits: number;
   /** Group commits: commits ÷ groups is how many transactions shared one. */
   groups: number;

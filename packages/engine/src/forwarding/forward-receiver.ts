@@ -124,6 +124,7 @@ export class ForwardReceiver {
       deliveries: [...(recommitted?.deliveries ?? [])],
       bytes: recordBytes(batch) + recordBytes(behind),
       sync: queue.row.durability === 'durable' ? 'FULL' : 'NORMAL',
+      background: true,
       onClose: () => [
         { kind: 'forwarded in', row },
         ...(recommitted === undefined ? [] : [{ kind: 'forwarded out', row: recommitted.row } as const]),

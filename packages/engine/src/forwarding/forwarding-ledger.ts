@@ -135,6 +135,7 @@ export class ForwardingLedger {
     await this.#group.write({
       deliveries,
       sync: this.#sync,
+      background: true,
       onClose: () => rows.map((row): TableWrite => ({ kind: 'forwarded out', row })),
     });
     for (const row of rows) this.recordCommittedRow(row);

@@ -172,7 +172,14 @@ export class DelayedMessages {
       }
       const bytes = rows.reduce((sum, { record }) => sum + record.byteLength, 0);
       const onClose = () => rows.map((message) => ({ kind: 'delete delayed', message }) as const);
-      await groupCommit.write({ sync: 'FULL', runs: [...runs.values()], bytes, onClose, ...staged.hooks });
+      await groupCommit.write({
+        sync: 'FULL',
+        background: true,
+        runs: [...runs.values()],
+        bytes,
+        onClose,
+        ...staged.hooks,
+      });
       for (const { queueId, record } of rows) {
         this.#counts.set(queueId, Math.max(0, this.countOf(queueId) - 1));
         for (const listener of this.dueListeners) listener(queueId, record);

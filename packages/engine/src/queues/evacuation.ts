@@ -33,6 +33,7 @@ export class Evacuation {
     const write = this.#groupCommit.write({
       sync: 'FULL',
       exclusive: true,
+      background: true,
       terminalRanges: moved,
       onClose: () => evacuationWrites(log, oldest, moved),
       onDurable: () => {

@@ -83,7 +83,7 @@ export class Retries {
     // Where attempts are limited they were counted before the delivery. Elsewhere a crash can lose this one.
     if (attemptsMax === null) {
       this.#options.groupCommit
-        .write({ sync: 'NORMAL', onClose: () => attemptWrites(again) })
+        .write({ sync: 'NORMAL', background: true, onClose: () => attemptWrites(again) })
         .catch(() => undefined);
     }
     if (retryDelayMs === 0) this.#return(new Retry(queue, again), 'return');
@@ -162,7 +162,7 @@ export class Retries {
     const bytes = run.segments.reduce((sum, { start, end }) => sum + end - start, 0);
     const sync = queue.row.durability === 'durable' ? 'FULL' : 'NORMAL';
     groupCommit
-      .write({ runs: [run], deliveries, bytes, sync, ...staged.hooks })
+      .write({ runs: [run], deliveries, bytes, sync, background: true, ...staged.hooks })
       .then(
         () => {
           this.#apply(retry, 'finishMove');

@@ -105,7 +105,7 @@ export class SubscriberChanges implements TopicEngine {
     if (gone.size === 0) return;
     // If it fails the next opening tries again.
     this.#options.groupCommit
-      .write({ sync: 'FULL', onClose: () => [...gone].map(unsubscribeWrite) })
+      .write({ sync: 'FULL', background: true, onClose: () => [...gone].map(unsubscribeWrite) })
       .catch(() => undefined);
   }
 }

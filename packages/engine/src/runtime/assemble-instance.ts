@@ -130,7 +130,11 @@ export async function assembleInstance(
           holder: { pid: ports.processes.self.pid, instance: processOf },
           openSession: (state, open) => of.openServiceSession(state, open),
           writeTenure: (row) =>
-            sharded.groupCommit.write({ sync: 'FULL', onClose: () => [{ kind: 'service tenure', row }] }),
+            sharded.groupCommit.write({
+              sync: 'FULL',
+              background: true,
+              onClose: () => [{ kind: 'service tenure', row }],
+            }),
           assertServing: () => {
             of.assertServing();
             lease?.assertHeld();
