@@ -1,5 +1,6 @@
 /** What a session sees of a queue of any kind. */
 import { describe, expect, it } from 'vitest';
+import { limits } from '../src/api/limits.ts';
 import { type Instance, openInstance, type QueueKind, type Session } from '../src/index.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from './folder.ts';
 
@@ -331,4 +332,18 @@ describe('a nonpersistent queue', () => {
     await session.commit();
     expect(instance.queue('orders').ready).toBe(1);
   });
+});
+
+it('a dequeue that does not wait gets what is left by many calls before it, which take more than one turn', async () => {
+  const instance = await withQueue('sharded');
+  const many = limits.resumedOperationsPerTurnMax + 10;
+  const waiting = Array.from({ length: many }, () =>
+    instance.openSession().dequeue('orders', { waitMs: 20_000 }),
+  );
+  const payloads = Array.from({ length: many + 1 }, (_, index) => `${index}`);
+  const session = instance.openSession();
+  for (const payload of payloads) session.enqueue('orders', { payload });
+  await session.commit();
+  const last = await instance.openSession().dequeue('orders');
+  expect(text([...(await Promise.all(waiting)).flat(), ...last])).toEqual(payloads);
 });

@@ -109,14 +109,15 @@ export class Dispatcher implements MessageReceiver {
       if (messages.length === 0 && options.signal?.aborted !== true) this.#assertUndamaged(cursors, 'all');
       return messages;
     }
-    // Messages that are ready may have to be read from disk first: that is no wait for messages.
-    for (
-      let read = backlogReader.pendingRead(cursors);
-      read !== undefined;
-      read = backlogReader.pendingRead(cursors)
-    ) {
-      options.time?.begin(backlogRead);
-      await read.finally(() => options.time?.end());
+    // Ready messages may be left for the next turn, as many calls wait for them, or have to be read from disk first: neither is a
+    // wait for messages.
+    for (;;) {
+      const { nextServing } = subscription;
+      const ready = nextServing ?? backlogReader.pendingRead(cursors);
+      if (ready === undefined) break;
+      if (nextServing === undefined) options.time?.begin(backlogRead);
+      else options.time?.answer(); // it waits for nothing but its turn
+      await ready.finally(() => options.time?.end());
       if (queueOfLog(queue.firstLog) !== queue) throw new QueueError('QUEUE_DROPPED');
       const messages = take();
       if (messages.length > 0) return messages;

@@ -297,6 +297,11 @@ export class Subscription {
     return this.#waiting !== undefined && this.#waiting.size > 0;
   }
 
+  /** As `WaitingCalls.nextServing`. */
+  get nextServing(): Promise<void> | undefined {
+    return this.#waiting?.nextServing;
+  }
+
   /** Waits up to `waitMs` until `take` gets messages. */
   wait(take: TakeMessages, options: WaitOptions, event: WaitEvent): Promise<Message[]> {
     this.#waiting ??= new WaitingCalls(this.#waits, this.#ports);

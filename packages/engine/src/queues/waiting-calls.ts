@@ -42,6 +42,11 @@ export class WaitingCalls extends Waiters<TakeMessages> {
     }
   }
 
+  /** Set while more calls can be served than one turn serves: resolves after the next turn. */
+  get nextServing(): Promise<void> | undefined {
+    return this.#scheduled ? new Promise<void>((resolve) => this.#timers.nextTurn(resolve)) : undefined;
+  }
+
   readonly #serveInTurn = (): void => {
     try {
       this.#serveSome();
