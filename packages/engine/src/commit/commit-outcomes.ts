@@ -131,7 +131,7 @@ export class CommitOutcomes {
 
   #entryOf(sessionId: Uint8Array): OutcomeEntry {
     const copy = Buffer.from(sessionId); // the caller's may be part of a large buffer
-    const key = copy.toString('latin1');
+    const key = keyOf(copy);
     let entry = this.#bySession.get(key);
     if (entry === undefined) {
       entry = new OutcomeEntry(copy, this.#clock.monotonicMs());
@@ -149,16 +149,16 @@ export class CommitOutcomes {
     replaced: SessionConnection | undefined;
   } {
     this.#removeExpired();
-    const entry = this.#entryOf(by.session);
-    if (by.attachment <= entry.attachmentNumber) {
+    const known = this.#bySession.get(keyOf(by.session));
+    if (by.attachment <= (known?.attachmentNumber ?? 0)) {
       throw new QueueError('SESSION_CLOSED', { message: 'Another connection serves the session' });
     }
-    if (this.#bySession.size > limits.outcomesMax && entry.attachmentNumber + entry.transactionNumber === 0) {
-      this.#bySession.delete(entry.sessionId.toString('latin1'));
+    if (known === undefined && this.#bySession.size >= limits.outcomesMax) {
       throw new QueueError('SESSIONS_FULL', {
         message: `Too many remote sessions, open or lost within the last ${limits.outcomeRetentionMs / 60_000} minutes (limit ${limits.outcomesMax})`,
       });
     }
+    const entry = known ?? this.#entryOf(by.session);
     const replaced = entry.connection;
     entry.connection = by.owner;
     entry.attachmentNumber = by.attachment;
@@ -182,7 +182,7 @@ export class CommitOutcomes {
 
   #remove(entry: OutcomeEntry): void {
     entry.forgotten = true; // its rows in the instance's file are removed when they are old
-    this.#bySession.delete(entry.sessionId.toString('latin1'));
+    this.#bySession.delete(keyOf(entry.sessionId));
     if (entry.inUnshardedFile) this.sessionsToForgetInUnshardedFile.push(entry.sessionId);
   }
 
@@ -196,3 +196,5 @@ export class CommitOutcomes {
     }
   }
 }
+
+const keyOf = (sessionId: Uint8Array): string => Buffer.from(sessionId).toString('latin1');

@@ -241,6 +241,13 @@ describe('commit outcomes of remote sessions', () => {
     refused();
   });
 
+  it('keeps nothing of a connection that it refuses', () => {
+    const outcomes = new CommitOutcomes(nodePorts.clock);
+    const attaching = () => outcomes.attach({ session: randomBytes(16), attachment: 0, owner });
+    expect(attaching).toThrow(expect.objectContaining({ code: 'SESSION_CLOSED' }));
+    expect(outcomes.size).toBe(0);
+  });
+
   it('keeps an entry that fences an earlier connection, even after the session was closed', () => {
     const outcomes = new CommitOutcomes(nodePorts.clock);
     const session = randomBytes(16);
