@@ -74,6 +74,10 @@ export class InstanceSession implements Session {
     return this.#transaction?.holds?.(cursor, seq) ?? false;
   }
 
+  protected get hasOpenTransaction(): boolean {
+    return this.#transaction !== undefined;
+  }
+
   get roundTrips(): number {
     return this.#guard.calls;
   }

@@ -40,15 +40,17 @@ export class SessionOfService extends InstanceSession implements ServiceSession,
   }
 
   override async commit(options?: CommitOptions, outcome?: OutcomeTag): Promise<LazyCommitResult> {
+    const committing = super.commit(options, outcome);
     const staged = this.#takeStaged();
-    const result = await super.commit(options, outcome);
+    const result = await committing;
     if (staged !== undefined) this.#state.text = staged;
     return result;
   }
 
   override async rollback(): Promise<void> {
+    const rollingBack = super.rollback();
     this.#takeStaged();
-    await super.rollback();
+    await rollingBack;
   }
 
   override async close(): Promise<void> {
@@ -56,7 +58,9 @@ export class SessionOfService extends InstanceSession implements ServiceSession,
     await super.close();
   }
 
+  /** Call it after `commit` or `rollback`: one that is refused, as of a busy session, leaves the transaction open. */
   #takeStaged(): string | undefined {
+    if (this.hasOpenTransaction) return undefined;
     const staged = this.#staged;
     this.#staged = undefined;
     return staged;

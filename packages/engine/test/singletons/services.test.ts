@@ -60,6 +60,21 @@ describe('a singleton service', () => {
     );
   });
 
+  it('keeps the state of a transaction whose commit or rollback was refused', async () => {
+    const instance = (await openTestInstance()) as LocalInstance;
+    await instance.createQueue({ name: 'q' });
+    const state = { name: 'counter', epoch: instance.epoch, text: undefined };
+    const session = instance.openServiceSession(state);
+    session.writeState(8);
+    const dequeuing = session.dequeue('q', { waitMs: 60_000 });
+    await expect(session.commit()).rejects.toEqual(code('SESSION_BUSY'));
+    await expect(session.rollback()).rejects.toEqual(code('SESSION_BUSY'));
+    session.stopWait();
+    await dequeuing;
+    await session.commit();
+    expect(state.text).toBe('8');
+  });
+
   it('is called at its activation and deactivation, and has a history of both', async () => {
     const dir = makeFolder();
     const events = join(dir, 'events');
