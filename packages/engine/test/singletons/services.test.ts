@@ -64,7 +64,7 @@ describe('a singleton service', () => {
     const instance = (await openTestInstance()) as LocalInstance;
     await instance.createQueue({ name: 'q' });
     const state = { name: 'counter', epoch: instance.epoch, text: undefined };
-    const session = instance.openServiceSession(state);
+    const session = instance.openServiceSession(state, new Set());
     session.writeState(8);
     const dequeuing = session.dequeue('q', { waitMs: 60_000 });
     await expect(session.commit()).rejects.toEqual(code('SESSION_BUSY'));

@@ -78,8 +78,8 @@ export const commitPlants: readonly Plant[] = [
       },
       {
         file: 'storage/instance-file/tables/partition-table.ts',
-        find: 'mergeRanges(deltas.flatMap(',
-        replace: 'mergeRanges(deltas.slice(1).flatMap(',
+        find: 'mergeRanges(undamaged.flatMap(',
+        replace: 'mergeRanges(undamaged.slice(1).flatMap(',
       },
     ],
   },

@@ -74,7 +74,7 @@ export const featurePlants: readonly Plant[] = [
     edits: [
       {
         file: retries,
-        find: '.write({ runs: [run], deliveries, bytes, sync, ...staged.hooks })',
+        find: '.write({ runs: [run], deliveries, bytes, sync, background: true, ...staged.hooks })',
         replace: '.write({ runs: [run], bytes, sync, ...staged.hooks }).then(() => nackAll(deliveries))',
       },
     ],
@@ -86,7 +86,7 @@ export const featurePlants: readonly Plant[] = [
     edits: [
       {
         file: retries,
-        find: '.write({ runs: [run], deliveries, bytes, sync, ...staged.hooks })',
+        find: '.write({ runs: [run], deliveries, bytes, sync, background: true, ...staged.hooks })',
         replace: '.write({ deliveries, sync, ...staged.hooks })',
       },
     ],
