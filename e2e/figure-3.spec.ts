@@ -56,6 +56,8 @@ test('Figure 3, quick, from the start page to its verdicts and back', async ({ p
     await expect(claims.nth(index)).toContainText(words[claim.verdict]);
     await expect(claims.nth(index)).toContainText(claim.reason);
   }
+  // The headless shell refuses it otherwise.
+  await page.context().grantPermissions(['clipboard-write']);
   const copyLink = page.getByRole('button', { name: /^(Copy link|Link copied)$/ });
   await copyLink.click();
   await expect(copyLink).toHaveText('Link copied');
