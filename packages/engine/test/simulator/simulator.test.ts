@@ -10,7 +10,7 @@ import { Coverage } from './coverage.ts';
 import { plantedBugs } from './planted-bugs.ts';
 import { simulate } from './simulation.ts';
 
-const seeds = isCheck ? 250 : 2_000;
+const seeds = isCheck ? 150 : 2_000;
 const seedsPerTest = isCheck ? seeds : 500;
 /** The minimum number of steps of a run. */
 const steps = 500;
