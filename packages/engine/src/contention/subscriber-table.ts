@@ -191,8 +191,8 @@ export class SubscriberTable {
   }
 
   /**
-   * Makes a row of a slot whose subscriber was added to the topic. If another session has made one, the slot becomes free. False: the
-   * subscriber may have been removed since, and must be added again; with `isSure` it was not.
+   * Makes a row of a slot whose subscriber was added to the topic. If another session has made one, the slot becomes free. Returns
+   * false if an eviction may have removed the subscriber since: then it must be added again. `isSure`: no eviction can have.
    */
   fill(slot: SlotNumber, { temporary, isSure = false }: { temporary: boolean; isSure?: boolean }): boolean {
     const memory = this.#memory;

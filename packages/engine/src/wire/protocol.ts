@@ -135,7 +135,7 @@ export function errorToJson(error: unknown): string {
   return JSON.stringify({ code, message, details });
 }
 
-/** Of an exception that nothing expects: the instance goes on, and the client shall see what it was. */
+/** For an unexpected exception: the instance keeps running, and the message tells the client what happened. */
 const callFailed = (error: unknown) =>
   new QueueError('INSTANCE_FAILED', {
     message: `The call failed unexpectedly: ${String(error)}`,

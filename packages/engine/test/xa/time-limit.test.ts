@@ -2,51 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../src/api/session.ts';
 import { text } from '../folder.ts';
-import { Chance, drainPromises, Scheduler } from '../simulator/scheduler.ts';
-import { SimulatedInstance } from '../simulator/simulated-instance.ts';
-import { SimulatedNetwork } from '../simulator/simulated-interconnect.ts';
-import { simulatedQueues } from '../simulator/simulated-queues.ts';
 import { code, xaOf } from './support.ts';
+import { openTwoSimulated, type TwoSimulated } from './two-simulated.ts';
 import { xidOf } from './xid-of.ts';
 
 const xid = xidOf('transfer 1');
 
-function openSimulated() {
-  const scheduler = new Scheduler();
-  const chance = new Chance(1);
-  const network = new SimulatedNetwork(scheduler, chance, () => undefined);
-  const open = (instance: number) => {
-    const simulated = new SimulatedInstance({
-      instance,
-      instances: [1, 2],
-      scheduler,
-      chance,
-      network,
-      queues: simulatedQueues,
-      cacheBytesMax: 1_000_000,
-      partitionMessagesMax: 10,
-      consumerIdleMs: 500,
-    });
-    simulated.open();
-    return simulated;
-  };
-  const [instance, other] = [open(1), open(2)];
-  /** Advances time and lets all calls proceed. */
-  const advance = async (ms: number) => {
-    const untilMs = scheduler.nowMs + ms;
-    await drainPromises();
-    while (scheduler.runNext(untilMs)) await drainPromises();
-    scheduler.moveTo(untilMs);
-  };
-  const finish = async <T>(call: Promise<T>): Promise<T> => {
-    await advance(500);
-    return call;
-  };
-  return { instance, other, advance, finish };
-}
-
-async function holdOne({ instance, finish }: ReturnType<typeof openSimulated>): Promise<Session> {
-  const session = instance.openSession();
+async function holdOne({ home, finish }: TwoSimulated): Promise<Session> {
+  const session = home.openSession();
   session.enqueue('orders', { payload: 'o1' });
   await finish(session.commit());
   await xaOf(session).start(xid, { timeoutMs: 5_000 });
@@ -56,7 +19,7 @@ async function holdOne({ instance, finish }: ReturnType<typeof openSimulated>): 
 
 describe('a branch whose time is over', () => {
   it('is rolled back even if a session works in it, which gets the reason at its end', async () => {
-    const simulated = openSimulated();
+    const simulated = openTwoSimulated();
     const session = await holdOne(simulated);
     await simulated.advance(5_000);
     await expect(xaOf(session).end(xid)).rejects.toEqual(code('XA_RBTIMEOUT'));
@@ -66,17 +29,17 @@ describe('a branch whose time is over', () => {
   });
 
   it('is rolled back after its end too, and its prepare gets the reason', async () => {
-    const simulated = openSimulated();
+    const simulated = openTwoSimulated();
     const session = await holdOne(simulated);
     await xaOf(session).end(xid);
     await simulated.advance(5_000);
-    const other = simulated.instance.openSession();
+    const other = simulated.home.openSession();
     expect(await simulated.finish(other.dequeue('orders'))).toHaveLength(1);
     await expect(xaOf(session).prepare(xid)).rejects.toEqual(code('XA_RBTIMEOUT'));
   });
 
   it('is forgotten if no call asks for it for as long again', async () => {
-    const simulated = openSimulated();
+    const simulated = openTwoSimulated();
     const session = await holdOne(simulated);
     await xaOf(session).end(xid);
     await simulated.advance(11_000);
@@ -84,12 +47,12 @@ describe('a branch whose time is over', () => {
   });
 
   it('is kept for ever if it was prepared before', async () => {
-    const simulated = openSimulated();
+    const simulated = openTwoSimulated();
     const session = await holdOne(simulated);
     await xaOf(session).end(xid);
     expect(await simulated.finish(xaOf(session).prepare(xid))).toBe('ok');
     await simulated.advance(3_600_000);
-    const other = simulated.instance.openSession();
+    const other = simulated.home.openSession();
     expect(await simulated.finish(other.dequeue('orders'))).toEqual([]);
     await simulated.finish(xaOf(other).rollback(xid));
     expect(await simulated.finish(other.dequeue('orders'))).toHaveLength(1);
@@ -97,8 +60,9 @@ describe('a branch whose time is over', () => {
 });
 
 it('work that a branch shipped and was promised outlives its time limit while a branch of its home instance can take it', async () => {
-  const { instance, other, advance, finish } = openSimulated();
-  const [home, remote] = [instance.openSession(), other.openSession()];
+  const simulated = openTwoSimulated();
+  const { advance, finish } = simulated;
+  const [home, remote] = [simulated.home.openSession(), simulated.other.openSession()];
   const [own, shipped] = [xidOf('transfer 2', 'a'), xidOf('transfer 2', 'b')];
   const tight = { coupling: 'tight', home: 1 } as const;
   await finish(xaOf(home).start(own, { ...tight, timeoutMs: 60_000 }));
@@ -111,13 +75,14 @@ it('work that a branch shipped and was promised outlives its time limit while a 
   await advance(12_000);
   expect(await finish(xaOf(home).prepare(own))).toBe('ok');
   await finish(xaOf(home).commit(own));
-  const consumer = instance.openSession();
+  const consumer = simulated.home.openSession();
   expect(text(await finish(consumer.dequeue('events', { max: 10 })))).toEqual(['own', 'shipped']);
 });
 
 it('promised work is dropped when the branch of the home instance is over too', async () => {
-  const { instance, other, advance, finish } = openSimulated();
-  const [home, remote] = [instance.openSession(), other.openSession()];
+  const simulated = openTwoSimulated();
+  const { advance, finish } = simulated;
+  const [home, remote] = [simulated.home.openSession(), simulated.other.openSession()];
   const [own, shipped] = [xidOf('transfer 3', 'a'), xidOf('transfer 3', 'b')];
   const tight = { coupling: 'tight', home: 1, timeoutMs: 5_000 } as const;
   await finish(xaOf(home).start(own, tight));
@@ -127,5 +92,5 @@ it('promised work is dropped when the branch of the home instance is over too', 
   await finish(xaOf(remote).end(shipped));
   expect(await finish(xaOf(remote).prepare(shipped))).toBe('read-only');
   await advance(12_000);
-  expect(instance.opening!.parts.homeInstances.shipped.size).toBe(0);
+  expect(simulated.home.opening!.parts.homeInstances.shipped.size).toBe(0);
 });

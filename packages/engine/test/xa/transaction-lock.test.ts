@@ -1,45 +1,11 @@
 /** The lock of a tightly coupled transaction at its home instance, with simulated time and interconnect. */
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../src/api/session.ts';
-import { Chance, drainPromises, Scheduler } from '../simulator/scheduler.ts';
-import { SimulatedInstance } from '../simulator/simulated-instance.ts';
-import { SimulatedNetwork } from '../simulator/simulated-interconnect.ts';
-import { simulatedQueues } from '../simulator/simulated-queues.ts';
+import { drainPromises } from '../simulator/scheduler.ts';
+import type { SimulatedInstance } from '../simulator/simulated-instance.ts';
 import { code, xaOf } from './support.ts';
+import { openTwoSimulated, type TwoSimulated } from './two-simulated.ts';
 import { xidOf } from './xid-of.ts';
-
-function openSimulated() {
-  const scheduler = new Scheduler();
-  const chance = new Chance(1);
-  const network = new SimulatedNetwork(scheduler, chance, () => undefined);
-  const open = (instance: number) => {
-    const simulated = new SimulatedInstance({
-      instance,
-      instances: [instance], // With one instance nothing is forwarded.
-      scheduler,
-      chance,
-      network,
-      queues: simulatedQueues,
-      cacheBytesMax: 1_000_000,
-      partitionMessagesMax: 10,
-      consumerIdleMs: 500,
-    });
-    simulated.open();
-    return simulated;
-  };
-  const advance = async (ms: number) => {
-    const untilMs = scheduler.nowMs + ms;
-    await drainPromises();
-    while (scheduler.runNext(untilMs)) await drainPromises();
-    scheduler.moveTo(untilMs);
-  };
-  const finish = async <T>(call: Promise<T>): Promise<T> => {
-    call.catch(() => undefined);
-    await advance(500);
-    return call;
-  };
-  return { home: open(1), other: open(2), advance, finish, network };
-}
 
 const tight = { coupling: 'tight', home: 1 } as const;
 const a = xidOf('t1', 'a');
@@ -50,7 +16,7 @@ const lockWaits = ({ opening }: SimulatedInstance) =>
 
 /** Opens a session that waits for a message in a branch, and so holds the lock of its transaction. */
 async function openWaitingInBranch(
-  simulated: ReturnType<typeof openSimulated>,
+  simulated: TwoSimulated,
   waitMs: number,
 ): Promise<{ session: Session; dequeue: Promise<unknown> }> {
   const session = simulated.home.openSession();
@@ -62,7 +28,7 @@ async function openWaitingInBranch(
 
 describe('the lock of a tightly coupled transaction', () => {
   it('lets one branch at a time have a call under way, over all instances', async () => {
-    const simulated = openSimulated();
+    const simulated = openTwoSimulated();
     const { other, advance, finish } = simulated;
     const session = other.openSession();
     await finish(xaOf(session).start(b, tight));
@@ -84,7 +50,7 @@ describe('the lock of a tightly coupled transaction', () => {
   });
 
   it('is not waited for longer than `lockWaitMs`: the branch gets XA_RBTIMEOUT and can only be rolled back', async () => {
-    const simulated = openSimulated();
+    const simulated = openTwoSimulated();
     const { other, finish, advance } = simulated;
     const session = other.openSession();
     await finish(xaOf(session).start(b, { ...tight, lockWaitMs: 100 }));
@@ -99,7 +65,7 @@ describe('the lock of a tightly coupled transaction', () => {
   });
 
   it('makes a start that waits too long fail, and no branch is left', async () => {
-    const simulated = openSimulated();
+    const simulated = openTwoSimulated();
     const { other, home, finish, advance } = simulated;
     const { dequeue } = await openWaitingInBranch(simulated, 5_000);
     for (const session of [other.openSession(), home.openSession()]) {
@@ -114,7 +80,7 @@ describe('the lock of a tightly coupled transaction', () => {
   });
 
   it('makes a flush that waits too long roll the branch back, after which the session can be used', async () => {
-    const simulated = openSimulated();
+    const simulated = openTwoSimulated();
     const { other, finish, advance } = simulated;
     const session = other.openSession();
     await finish(xaOf(session).start(b, { ...tight, lockWaitMs: 100 }));
@@ -129,7 +95,7 @@ describe('the lock of a tightly coupled transaction', () => {
   });
 
   it('makes an end and a prepare that wait too long roll the branch back', async () => {
-    const simulated = openSimulated();
+    const simulated = openTwoSimulated();
     const { other, finish, advance } = simulated;
     const c = xidOf('t1', 'c');
     const [ending, ended] = [other.openSession(), other.openSession()];
@@ -148,7 +114,7 @@ describe('the lock of a tightly coupled transaction', () => {
 
   it('is released when the instance of its holder, or the connection to that, is lost', async () => {
     for (const lose of ['instance', 'connection'] as const) {
-      const { home, other, network, finish, advance } = openSimulated();
+      const { home, other, network, finish, advance } = openTwoSimulated();
       const holder = other.openSession();
       await finish(xaOf(holder).start(b, { ...tight, lock: 'branch' }));
       const session = home.openSession();
@@ -166,7 +132,7 @@ describe('the lock of a tightly coupled transaction', () => {
   });
 
   it('is held between calls too if a branch keeps it from its start to its end', async () => {
-    const { home, other, finish } = openSimulated();
+    const { home, other, finish } = openTwoSimulated();
     const holder = other.openSession();
     await finish(xaOf(holder).start(b, { ...tight, lock: 'branch' }));
     const session = home.openSession();
@@ -178,7 +144,7 @@ describe('the lock of a tightly coupled transaction', () => {
   });
 
   it('is taken from a hanging instance after the time limit of its branch', async () => {
-    const { home, other, network, finish, advance } = openSimulated();
+    const { home, other, network, finish, advance } = openTwoSimulated();
     const holder = other.openSession();
     await finish(xaOf(holder).start(b, { ...tight, lock: 'branch', timeoutMs: 1_000 }));
     network.cutAll(0); // Without a connection the instance cannot release the lock itself.
@@ -190,7 +156,7 @@ describe('the lock of a tightly coupled transaction', () => {
 
 describe('two sessions that keep locks', () => {
   it('never wait for each other: one gets XA_RBDEADLOCK at once, and the other continues', async () => {
-    const { home, other, finish } = openSimulated();
+    const { home, other, finish } = openTwoSimulated();
     const [one, two] = [home.openSession(), other.openSession()];
     const keep = { coupling: 'tight', lock: 'branch' } as const;
     // The transactions have different home instances, so neither instance sees the cycle.
@@ -213,7 +179,7 @@ describe('two sessions that keep locks', () => {
   });
 
   it('may acquire free locks in any order', async () => {
-    const { home, finish } = openSimulated();
+    const { home, finish } = openTwoSimulated();
     const session = home.openSession();
     const keep = { coupling: 'tight', lock: 'branch' } as const;
     for (const name of ['t2', 't1']) {
@@ -228,7 +194,7 @@ describe('two sessions that keep locks', () => {
 
 describe('a home instance that was killed', () => {
   it('refuses a start with XAER_RMFAIL, and makes other calls roll the branch back', async () => {
-    const { home, other, finish } = openSimulated();
+    const { home, other, finish } = openTwoSimulated();
     const [working, ended] = [other.openSession(), other.openSession()];
     const c = xidOf('t1', 'c');
     await finish(xaOf(working).start(b, tight));
@@ -246,7 +212,7 @@ describe('a home instance that was killed', () => {
   });
 
   it('has lost the locks and the shipped work when it is reopened', async () => {
-    const { home, other, finish } = openSimulated();
+    const { home, other, finish } = openTwoSimulated();
     const [keeping, ended] = [other.openSession(), other.openSession()];
     await finish(xaOf(ended).start(b, tight));
     ended.enqueue('orders', { payload: 'o1' });
@@ -272,7 +238,7 @@ describe('options of a tightly coupled branch', () => {
     { lockWaitMs: 10 },
     { lock: 'call' },
   ] as const)('%o are refused with XAER_INVAL', async (options) => {
-    const { home } = openSimulated();
+    const { home } = openTwoSimulated();
     const session = home.openSession();
     await expect(xaOf(session).start(a, options)).rejects.toEqual(code('XAER_INVAL'));
     await xaOf(session).start(a);
@@ -281,7 +247,7 @@ describe('options of a tightly coupled branch', () => {
 
 describe('a branch that is joined or resumed', () => {
   it('is rolled back if it waits too long for the lock, after which its session can be used', async () => {
-    const simulated = openSimulated();
+    const simulated = openTwoSimulated();
     const { other, finish, advance } = simulated;
     const c = xidOf('t1', 'c');
     const [joining, resuming] = [other.openSession(), other.openSession()];

@@ -104,7 +104,7 @@ function writeOneByOne(file: UnshardedFile, batches: readonly WriteBatch[], reas
     // Before the operations and by itself: with a later one it would also return what an earlier one has just claimed.
     if (onlyHeld !== undefined) writePart({ ...batch, onlyHeld, operations: [] }, 0);
     return batch.operations.flatMap((operation, index) =>
-      // As if resent: what is stored of the operations before it must be kept with its own.
+      // Marked as resent, so that the stored results of the operations before it are kept beside its own.
       writePart({ ...batch, operations: [operation], resent: batch.isRemote }, index),
     );
   });
