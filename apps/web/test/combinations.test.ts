@@ -123,6 +123,21 @@ describe('the rows of a run', () => {
     ]);
   });
 
+  test('are fewer for a system that is measured at some of the values only', () => {
+    const sweepOf = { 'xa-remote': { fault: ['kill'], instances: [2] } };
+    const systems = ['xa-embedded', 'xa-remote'];
+    const { rows } = combinationRows(
+      { scenario: scenario({ systems, sweepOf }), scale: 'full', points: [] },
+      { program, metric: gap!, live: null },
+    );
+    const remote = rows.filter(({ system }) => system === 'xa-remote');
+    expect(rows).toHaveLength(8 + 2);
+    expect(remote.map(({ name }) => name)).toEqual([
+      'XA remote, loosely coupled, kill, 2 instances',
+      'XA remote, tightly coupled, a lock from start to end, kill, 2 instances',
+    ]);
+  });
+
   test('show a value of zero, which an axis of powers of ten could not', () => {
     expect(view(lost).rows.flatMap(({ value, text }) => (value === null ? [] : [text]))).toEqual([
       '0',

@@ -116,6 +116,13 @@ const Sweep = Type.Record(Type.String(), axisOf(ParamValue, 'Values of the param
   description: 'Axes: one point for every combination of values, for each system',
 });
 
+/* @__NO_SIDE_EFFECTS__ */
+export const sweepOfSystems = <T extends Type.TSchema>(sweep: T) =>
+  Type.Record(Type.String(), sweep, {
+    description:
+      'By system: the values of an axis at which it is measured, if not at all of them, such as those of a slow system. A sweep of quick is for all systems',
+  });
+
 export const ScenarioFault = Type.Object(
   {
     kind: FaultKind,
@@ -160,6 +167,7 @@ export const Scenario = Type.Object(
     systems: Systems,
     parameters: Params,
     sweep: Sweep,
+    sweepOf: Type.Optional(sweepOfSystems(Sweep)),
     phases: Phases,
     faults: Type.Optional(
       Type.Array(ScenarioFault, {
@@ -231,6 +239,18 @@ export const Scenario = Type.Object(
   { ...closed, title: 'Shardlab scenario' },
 );
 export type Scenario = Static<typeof Scenario>;
+
+/** Whether a system is measured at a combination of the sweep: see `sweepOf`. */
+export function isSwept(
+  { sweepOf, quick }: Pick<Scenario, 'sweepOf' | 'quick'>,
+  { scale, system, params }: { scale: Scale; system: string; params: Params },
+): boolean {
+  if (scale === 'quick' && quick?.sweep !== undefined) return true;
+  return Object.entries(sweepOf?.[system] ?? {}).every(([name, values]) => {
+    const value = params[name];
+    return value === undefined || values.includes(value);
+  });
+}
 
 export const Scale = Type.Union([Type.Literal('quick'), Type.Literal('full')]);
 export type Scale = Static<typeof Scale>;

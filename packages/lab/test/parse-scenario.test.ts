@@ -69,6 +69,30 @@ describe('a single fault is reported at its path, in a sentence', () => {
       '/colour',
       /Unknown field "colour"; the fields here are/,
     ],
+    [
+      'fewer values for a system that is not measured',
+      withValue(['sweepOf', 'unsharded-grouped'], { threads: [1] }),
+      '/sweepOf/unsharded-grouped',
+      /is not one of the systems/,
+    ],
+    [
+      'fewer values for an unknown system',
+      withValue(['sweepOf', 'shrded'], { threads: [1] }),
+      '/sweepOf/shrded',
+      /did you mean "sharded"\?/,
+    ],
+    [
+      'fewer values of an axis that the sweep has not',
+      withValue(['sweepOf', 'sharded'], { payloadBytes: [64] }),
+      '/sweepOf/sharded/payloadBytes',
+      /The sweep does not have this axis/,
+    ],
+    [
+      'a value for one system that the sweep has not',
+      withValue(['sweepOf', 'sharded'], { threads: [1, 3] }),
+      '/sweepOf/sharded/threads/1',
+      /Must be one of the values of the sweep, 1, 2, not 3/,
+    ],
     ['a missing field', withValue(['seed'], undefined), '/seed', /The field "seed" is missing/],
     ['another version', withValue(['version'], 3), '/version', /Must be 2, not 3/],
     [

@@ -38,6 +38,18 @@ describe('a sweep', () => {
       [2, 2],
     ]);
   });
+
+  test('measures a system at some of the values where the scenario says so, in a quick run only without a sweep of its own', () => {
+    const sweepOf = { unsharded: { threads: [2], instances: [1] } };
+    const count = (of: Scenario, scale: 'full' | 'quick') =>
+      expandSweep(of, scale, queueProgram).filter(({ system }) => system === 'unsharded');
+    const full = count({ ...scenario, sweepOf }, 'full');
+    expect(full.map(({ params }) => [params.instances, params.threads])).toEqual([[1, 2]]);
+    expect(expandSweep({ ...scenario, sweepOf }, 'full', queueProgram)).toHaveLength(4 + 1);
+    expect(count({ ...scenario, sweepOf }, 'quick')).toHaveLength(2);
+    const { sweep: _, ...quick } = scenario.quick!;
+    expect(count({ ...scenario, sweepOf, quick }, 'quick')).toHaveLength(1);
+  });
 });
 
 describe('a plan', () => {

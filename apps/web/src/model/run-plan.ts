@@ -1,5 +1,12 @@
 /** The plan of a run at its scale: the values of `quick` replace the others. */
-import type { Params, ParamValue, ProgramInfo, Run, Scenario } from '@shardlab/contract';
+import {
+  isSwept,
+  type Params,
+  type ParamValue,
+  type ProgramInfo,
+  type Run,
+  type Scenario,
+} from '@shardlab/contract';
 
 export type Planned = Pick<Run, 'scenario' | 'scale'>;
 
@@ -36,7 +43,12 @@ export function plannedCombinations(
       found.flatMap((params) => sweep[name]!.map((value) => ({ ...params, [name]: value }))),
     [{}],
   );
-  return all.flatMap((params) => plannedSystems(run).map((system) => ({ system, params })));
+  const { scenario, scale } = run;
+  return all.flatMap((params) =>
+    plannedSystems(run)
+      .filter((system) => isSwept(scenario, { scale, system, params }))
+      .map((system) => ({ system, params })),
+  );
 }
 
 /** Parameters with several values in a sweep, in the order of the program. */

@@ -7,6 +7,7 @@ const leftOut = new Set(['$schema', 'id', 'title', 'question', 'claims', 'refere
 
 const names: Readonly<Record<string, string>> = {
   study: 'Document',
+  sweepOf: 'Fewer values for',
   kills: 'Kill of one trial',
   warmupMs: 'Warm-up',
   measureMs: 'Measured time',

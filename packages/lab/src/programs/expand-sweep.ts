@@ -1,5 +1,13 @@
 /** A scenario at one scale, and the combinations that are run. Pure. */
-import type { Combination, Params, ParamValue, Phases, Scale, Scenario } from '@shardlab/contract';
+import {
+  type Combination,
+  isSwept,
+  type Params,
+  type ParamValue,
+  type Phases,
+  type Scale,
+  type Scenario,
+} from '@shardlab/contract';
 import type { Program } from './program.ts';
 
 /** A scenario at one scale: the values of `quick` replace the others. */
@@ -42,10 +50,14 @@ export function expandSweep(scenario: Scenario, scale: Scale, program: Program):
     if (values !== undefined)
       all = all.flatMap((params) => values.map((value) => ({ ...params, [parameter.name]: value })));
   }
-  return all.flatMap((params) => systems.map((system) => ({ program: program.id, system, params })));
+  return all.flatMap((params) =>
+    systems
+      .filter((system) => isSwept(scenario, { scale, system, params }))
+      .map((system) => ({ program: program.id, system, params })),
+  );
 }
 
-/** How many combinations a sweep has, without building them. */
+/** How many combinations a sweep has for systems that are measured at all of them, without building them. */
 export function combinationCount({ sweep, systems }: Pick<Scenario, 'sweep' | 'systems'>): number {
   return Object.values(sweep).reduce((count, values) => count * values.length, systems.length);
 }

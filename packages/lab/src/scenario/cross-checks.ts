@@ -17,6 +17,7 @@ export function crossCheckScenario(scenario: Scenario, studies: StudyRegistry): 
     ...checkClaims(scenario, studies),
     ...missing,
     ...checkSize(scenario),
+    ...checkSweepOf(scenario),
     ...checkQuick(scenario),
     ...checkReferences(scenario),
     // They read values that may be missing.
@@ -89,6 +90,31 @@ function checkSize(scenario: Scenario): ScenarioProblem[] {
     }
   }
   return faults;
+}
+
+function checkSweepOf({ systems, sweep, sweepOf = {} }: Scenario): ScenarioProblem[] {
+  return Object.entries(sweepOf).flatMap(([system, axes]) => {
+    const path = `/sweepOf/${system}`;
+    if (!systems.includes(system))
+      return [{ path, message: `"${system}" is not one of the systems${hint(system, systems)}` }];
+    return Object.entries(axes).flatMap(([axis, values]) => {
+      const all = sweep[axis];
+      if (all === undefined) {
+        const message = 'The sweep does not have this axis; a system can only have fewer values of it';
+        return [{ path: `${path}/${axis}`, message }];
+      }
+      return values.flatMap((value, index) =>
+        all.includes(value)
+          ? []
+          : [
+              {
+                path: `${path}/${axis}/${index}`,
+                message: `Must be one of the values of the sweep, ${all.join(', ')}, not ${value}`,
+              },
+            ],
+      );
+    });
+  });
 }
 
 function checkQuick(scenario: Scenario): ScenarioProblem[] {

@@ -1,5 +1,13 @@
 /** The schema of a scenario, narrowed to the parameters, systems and figures of a program. */
-import { axisOf, Hardware, referencesMax, Scenario, scenarioVersion, systemsOf } from '@shardlab/contract';
+import {
+  axisOf,
+  Hardware,
+  referencesMax,
+  Scenario,
+  scenarioVersion,
+  sweepOfSystems,
+  systemsOf,
+} from '@shardlab/contract';
 import Type, { type TSchema } from 'typebox';
 import type { Program } from '../programs/program.ts';
 
@@ -53,6 +61,7 @@ function makeSchema(program: Program): TSchema {
         description: 'Parameters that have the same value at every point',
       }),
       sweep,
+      sweepOf: Type.Optional(sweepOfSystems(sweep)),
       quick: Type.Optional(quick),
       references: Type.Optional(
         Type.Array(reference, {
