@@ -21,6 +21,7 @@ const { values } = parseArgs({
   },
 });
 const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
+if (!Number.isSafeInteger(seed)) throw new Error(`--seed must be an integer, not "${values.seed}"`);
 console.log(`seed ${seed}`);
 let failed = 0;
 

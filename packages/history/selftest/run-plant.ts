@@ -60,6 +60,7 @@ export async function runPlant({ edits, workload, seed, kinds, roundsMax }: Plan
         workload,
         processName: `w${round}`,
         seed: chance.below(2 ** 31),
+        isSound: edits.length === 0,
         ...(isKilled && { killAtCommit: 20 + chance.below(60) }),
       };
       const failure = await runWorker(task, edits);

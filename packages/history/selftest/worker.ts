@@ -22,6 +22,8 @@ export interface WorkerTask {
   workload: WorkloadName;
   processName: string;
   seed: number;
+  /** The engine has no bug planted, so an error that ends a session is a failure. */
+  isSound: boolean;
   /** The process kills itself at this commit; undefined: it ends with an inspection. */
   killAtCommit?: number;
 }
@@ -129,7 +131,10 @@ class Worker {
     }
   }
 
-  /** Runs the turns of a session. An error of the instance ends the session, and the outcome of its last operation stays unknown. */
+  /**
+   * Runs the turns of a session. An error of an instance with a planted bug ends the session, and the outcome of its last
+   * operation stays unknown.
+   */
   async #runTurns(instance: Instance, turn: (session: Recorded) => Promise<void>): Promise<void> {
     const { turns = 40 } = this.#workload;
     let session = this.#newSession(instance);
@@ -143,7 +148,7 @@ class Worker {
       await session.rollback();
       await session.close();
     } catch (error) {
-      if (!(error instanceof QueueError)) throw error;
+      if (this.#task.isSound || !(error instanceof QueueError)) throw error;
     }
   }
 
