@@ -1,5 +1,6 @@
 /** Plain axes: hairlines and labels. The unit stands in the heading of the chart. */
 import type { Selection } from 'd3-selection';
+import { labelsThatFit } from '../model/tick-labels.ts';
 import { themeColor } from './visual-encoding.ts';
 
 type Group = Selection<SVGGElement, unknown, null, undefined>;
@@ -34,7 +35,7 @@ export function drawLeftAxis(group: Group, ticks: Ticks, plot: { left: number; r
     .text((value) => ticks.format(value));
 }
 
-/** Short tick marks with labels below the plot. */
+/** Short tick marks with labels below the plot, as many as fit. Values are in the order of their positions. */
 export function drawBottomAxis(group: Group, ticks: Ticks, plot: { bottom: number }): void {
   const marks = group
     .selectAll<SVGGElement, number>('g')
@@ -51,7 +52,13 @@ export function drawBottomAxis(group: Group, ticks: Ticks, plot: { bottom: numbe
       return mark;
     });
   marks.attr('transform', (value) => `translate(${px(ticks.position(value))},${px(plot.bottom)})`);
-  marks.select('text').text((value) => ticks.format(value));
+  const labels = ticks.values.map((value) => ({
+    value,
+    x: ticks.position(value),
+    text: ticks.format(value),
+  }));
+  const shown = new Map(labelsThatFit(labels).map(({ value, text }) => [value, text]));
+  marks.select('text').text((value) => shown.get(value) ?? '');
 }
 
 /** Rounds to a tenth of a pixel: finer than any screen, and stable in the chart files of the tests. */

@@ -6,6 +6,7 @@ import { plural } from './format.ts';
 import { sampledPositions } from './label-placement.ts';
 import type { ScalingGeometry } from './scaling-geometry.ts';
 import type { ScalingSeries } from './scaling-series.ts';
+import { systemInWords } from './system-words.ts';
 import { textWidth, wrapText } from './text-lines.ts';
 
 export interface LineLabel {
@@ -47,7 +48,7 @@ export const lineNames =
     instances,
     otherParams,
   }: Pick<ScalingSeries, 'system' | 'instances' | 'otherParams'>): string => {
-    const name = shortNames[system] ?? system;
+    const name = shortNames[system] ?? systemInWords(system);
     const isNamed = hasSystems || otherParams.length === 0;
     const isShort = isNamed && otherParams.length === 0;
     const count = hasInstances ? [isShort ? String(instances) : plural(instances, 'instance')] : [];
@@ -94,7 +95,7 @@ export function placeLineLabels(
   const ends = series.flatMap((entry): LineEnd[] => {
     const last = entry.points.at(-1);
     if (last === undefined) return [];
-    const lines = labelLines(entry.name ?? entry.system);
+    const lines = labelLines(entry.name ?? systemInWords(entry.system));
     const half = (lines.length * labelLinePx) / 2;
     return [{ entry, lines, half, x: right + gapPx, y: y(last.value) }];
   });
