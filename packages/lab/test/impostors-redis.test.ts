@@ -13,7 +13,8 @@ import { summarisePoint } from '../src/run/point.ts';
 import type { TrialOutcome } from '../src/trial/trial.ts';
 
 const seeds = 200;
-const randomPassesMax = 0.05;
+/** Share of the drawn systems. */
+const weakFrom = 0.05;
 const study = bundledStudies.studies.find(({ id }) => id === 'redis-benchmark')!;
 
 /** The rate of a system at a number of messages, and how many messages it accepts at a flow control threshold. */
@@ -119,7 +120,7 @@ describe('the claims about Redis', () => {
     expect(passed(verdictsOf(reference))).toEqual(study.claims.map(({ id }) => id));
   });
 
-  test(`that a counter, random numbers, or more than 5 % of ${seeds} drawn systems fulfil are graded weak; no other is`, () => {
+  test(`that a counter, random numbers, or 5 % or more of ${seeds} drawn systems fulfil are graded weak; no other is`, () => {
     const counts = new Map(study.claims.map(({ id }) => [id, 0]));
     for (let seed = 1; seed <= seeds; seed += 1)
       for (const id of passed(verdictsOf(drawn(seed), seed))) counts.set(id, counts.get(id)! + 1);
@@ -129,7 +130,7 @@ describe('the claims about Redis', () => {
       random: ofRandom,
       [`passes of ${seeds} drawn`]: Object.fromEntries(counts),
     });
-    const often = [...counts].filter(([, count]) => count > randomPassesMax * seeds).map(([id]) => id);
+    const often = [...counts].filter(([, count]) => count >= weakFrom * seeds).map(([id]) => id);
     const fulfilled = new Set([...passed(ofCounter), ...passed(ofRandom), ...often]);
     const weak = study.claims.filter((claim) => claim.weak !== undefined).map(({ id }) => id);
     expect(weak).toEqual([...fulfilled].toSorted());

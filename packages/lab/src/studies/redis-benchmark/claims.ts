@@ -12,7 +12,7 @@ export const claims: readonly Claim[] = [
     translation: 'Redis performs best, buffered mode of Advanced Queuing next, persistent mode worst',
     grade: 'shape',
     judge: judgeB1,
-    weak: 'Rates that are drawn at random are in this order for 6 % of the systems: nothing but the order is compared.',
+    weak: 'Rates that are drawn at random are in this order for one system in twenty: nothing but the order is compared.',
   },
   {
     id: 'B2',
