@@ -11,7 +11,7 @@ test('all labels are shown where there is room', () => {
   expect(texts(labelsThatFit(at([0, '1'], [20, '2'], [40, '4'])))).toEqual(['1', '2', '4']);
 });
 
-test('of labels that would touch the first and the last are shown', () => {
+test('of labels that would touch, some are left out, and the first and the last stay', () => {
   const crowded = at([0, '1k'], [60, '6k'], [80, '11k'], [92, '16k'], [100, '21k'], [106, '26k']);
   expect(texts(labelsThatFit(crowded))).toEqual(['1k', '6k', '11k', '26k']);
   expect(texts(labelsThatFit(at([0, '1k'], [4, '2k'])))).toEqual(['1k']);

@@ -120,7 +120,7 @@ const Sweep = Type.Record(Type.String(), axisOf(ParamValue, 'Values of the param
 export const sweepOfSystems = <T extends Type.TSchema>(sweep: T) =>
   Type.Record(Type.String(), sweep, {
     description:
-      'By system: the values of an axis at which it is measured, if not at all of them, such as those of a slow system. A sweep of quick is for all systems',
+      'Systems that are measured at some of the values of an axis only, such as slow ones, with these values. Not for a quick run whose sweep is given in quick',
   });
 
 export const ScenarioFault = Type.Object(
@@ -240,7 +240,7 @@ export const Scenario = Type.Object(
 );
 export type Scenario = Static<typeof Scenario>;
 
-/** Whether a system is measured at a combination of the sweep: see `sweepOf`. */
+/** Whether a system is measured at a combination of the sweep; a parameter that is not in `params` does not count. */
 export function isSwept(
   { sweepOf, quick }: Pick<Scenario, 'sweepOf' | 'quick'>,
   { scale, system, params }: { scale: Scale; system: string; params: Params },

@@ -16,7 +16,8 @@ const seeds = 200;
 /** The number of random pairs with forged time books; fewer are enough for these. */
 const forgedSeeds = 20;
 /** A claim that holds for more than this share of random pairs says little. */
-const randomPassesMax = 0.05;
+/** Share of the random pairs. */
+const weakFrom = 0.05;
 const passesMax = 4;
 
 interface Workload {
@@ -168,9 +169,9 @@ describe('systems that only pretend to be durable queues', () => {
     });
   });
 
-  test('the claims graded weak are those that one of them, or more than 5 % of the random pairs, makes hold', () => {
+  test('the claims graded weak are those that one of them, or 5 % or more of the random pairs, makes hold', () => {
     const passes = new Set([...named.values()].flatMap(passed));
-    for (const [id, count] of randomPasses) if (count > randomPassesMax * seeds) passes.add(id);
+    for (const [id, count] of randomPasses) if (count >= weakFrom * seeds) passes.add(id);
     const weak = allClaims.filter((claim) => claim.weak !== undefined).map(({ id }) => id);
     expect(weak.toSorted()).toEqual([...passes].toSorted());
     expect(ofWhitePaper(weak).length).toBeLessThanOrEqual(passesMax);

@@ -127,5 +127,6 @@ export const wordClaims: readonly Claim[] = [
       'atomically committed at the same time as other database operations without requiring the overhead of two-phase commit or XA interfaces',
     grade: 'shape',
     judge: ofType('queue', judgeW10),
+    weak: 'Rates that are drawn at random fulfil it for 5 % of the systems: it compares two rates.',
   },
 ];
