@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { limits } from '../src/api/limits.ts';
 import { nodePorts } from '../src/node-ports.ts';
 import { DeliveryTable } from '../src/storage/unsharded/delivery-table.ts';
+import { RecentRecords } from '../src/storage/unsharded/recent-records.ts';
 import { UnshardedFile, unshardedPath } from '../src/storage/unsharded/unsharded-file.ts';
 import { findUnshardedFaults } from '../src/storage/unsharded/unsharded-integrity.ts';
 import { makeFolder } from './folder.ts';
@@ -112,8 +113,8 @@ describe('the file of the unsharded queues', () => {
         return database.prepare(sql.startsWith('SELECT') ? sql : 'SELECT 1');
       },
     };
-    new DeliveryTable(explained as unknown as Database.Database);
-    expect(plans).toHaveLength(6);
+    new DeliveryTable(explained as unknown as Database.Database, new RecentRecords());
+    expect(plans).toHaveLength(7);
     for (const plan of plans) expect(plan).toMatch(/^SEARCH .* USING .*(INDEX|PRIMARY KEY)/);
   });
 

@@ -18,11 +18,12 @@ import { pause } from '../model/pause.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
-import { type HeldMessage, heldKey, type MessageConsumer } from '../storage/unsharded/message-consumer.ts';
+import type { HeldMessage, MessageConsumer } from '../storage/unsharded/message-consumer.ts';
 import { type ClaimedRow, type UnshardedChange, UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
 import type { DoneOperation, WriteBatch, WriteOperation } from '../storage/unsharded/write-group.ts';
 import { type GroupLink, type GroupLinkOptions, openGroupLink } from './group-link.ts';
 import type { WriterMessage } from './group-messages.ts';
+import { HeldMessages } from './held-messages.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
 import type { SharedFileLock } from './shared-file-lock.ts';
 import type { ClaimingCall, UnshardedWrites } from './unsharded-writes.ts';
@@ -73,8 +74,7 @@ export class GroupedWrites implements UnshardedWrites {
   #lastWereClaims = false;
   #sent: SentBatch | undefined;
   #batchCount = 0;
-  /** Messages that were claimed and neither consumed nor returned. */
-  readonly #held = new Map<string, HeldMessage>();
+  readonly #held = new HeldMessages();
   #link: GroupLink | undefined;
   #connecting: Promise<void> | undefined;
   /** There was a writer before this one, which may have written more than it answered. */
@@ -98,12 +98,8 @@ export class GroupedWrites implements UnshardedWrites {
 
   async commit(change: UnshardedChange, time?: RecordedTime): Promise<IdRun[]> {
     const { ids } = await this.#submit({ kind: 'commit', change }, time);
-    this.#forgetHeld(change.consumed);
+    this.#held.delete(change.consumed);
     return ids;
-  }
-
-  #forgetHeld(messages: readonly HeldMessage[]): void {
-    for (const message of messages) this.#held.delete(heldKey(message));
   }
 
   async claim(consumer: MessageConsumer, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
@@ -150,7 +146,7 @@ export class GroupedWrites implements UnshardedWrites {
   async #release(messages: readonly HeldMessage[], seen: boolean): Promise<void> {
     const plain = messages.map(({ queueId, id, recipient }) => ({ queueId, id, recipient }));
     await this.#submit({ kind: 'release', messages: plain, seen });
-    this.#forgetHeld(plain);
+    this.#held.delete(plain);
   }
 
   async run<T>(work: (file: UnshardedFile) => T): Promise<T> {
@@ -168,7 +164,7 @@ export class GroupedWrites implements UnshardedWrites {
 
   async drop(queueId: QueueId): Promise<void> {
     await this.#submit({ kind: 'drop', queueId });
-    for (const [key, held] of this.#held) if (held.queueId === queueId) this.#held.delete(key);
+    this.#held.deleteQueue(queueId);
   }
 
   async forgetOutcomes(sessions: readonly Buffer[]): Promise<void> {
@@ -252,7 +248,7 @@ export class GroupedWrites implements UnshardedWrites {
       isRemote,
       resent,
     };
-    if (this.#writerChanged) batch.onlyHeld = [...this.#held.values()];
+    if (this.#writerChanged) batch.onlyHeld = this.#held.all();
     this.#writerChanged = false;
     return batch;
   }
@@ -286,7 +282,7 @@ export class GroupedWrites implements UnshardedWrites {
         if (result.failure !== undefined) queued.reject(fromStorageFailure(result.failure));
         else {
           const { operation } = queued;
-          if (operation.kind === 'claim') this.#rememberHeld(operation.consumer, result.rows);
+          if (operation.kind === 'claim') this.#held.add(operation.consumer, result.rows);
           queued.resolve(result);
         }
       }
@@ -294,13 +290,6 @@ export class GroupedWrites implements UnshardedWrites {
       else this.#onIdle?.();
     }
     if (readyQueues === null || readyQueues.length > 0) this.#options.onReady(readyQueues);
-  }
-
-  #rememberHeld({ queueId }: MessageConsumer, rows: readonly ClaimedRow[]): void {
-    for (const { id, recipient } of rows) {
-      const held: HeldMessage = { queueId, id, recipient };
-      this.#held.set(heldKey(held), held);
-    }
   }
 
   #onLost(): void {

@@ -136,6 +136,38 @@ describe('a group', () => {
     expect(writeGroup(file, [batchOf(file, [release])]).readyQueues).toEqual([queueId]);
   });
 
+  describe('that enqueued the claimed messages lately', () => {
+    const enqueueAndAlter = (sql: string) => {
+      const { dir, file } = setUp();
+      write(file, batchOf(file, [put('a', 'b')]));
+      const other = new Database(unshardedPath(dir));
+      other.exec(sql);
+      other.close();
+      return file;
+    };
+
+    it('answers from memory, and reads a record that was returned', () => {
+      const file = enqueueAndAlter("UPDATE message SET record = x'00' WHERE id = 2");
+      const [, answer] = write(file, batchOf(file, [claim(1), claim(1)]));
+      expect(answer).toMatchObject({ texts: ['b'] });
+      const release: WriteOperation = { kind: 'release', messages: [{ queueId, id: 2 }], seen: true };
+      write(file, batchOf(file, [release]));
+      expect(write(file, batchOf(file, [claim(1)]))).toEqual(['STORAGE_CORRUPT']);
+    });
+
+    it('refuses a message whose row has another checksum', () => {
+      const file = enqueueAndAlter('UPDATE message SET crc = crc + 1 WHERE id = 1');
+      expect(write(file, batchOf(file, [claim(2)]))).toEqual(['STORAGE_CORRUPT']);
+    });
+
+    it('delivers no message that is gone', () => {
+      const file = enqueueAndAlter(
+        'DELETE FROM message WHERE id = 1; UPDATE queue_total SET consumed = consumed + 1',
+      );
+      expect(write(file, batchOf(file, [claim(2)]))).toMatchObject([{ texts: ['b'] }]);
+    });
+  });
+
   it('does not count a delivery that no consumer has seen', () => {
     const { file } = setUp();
     write(file, batchOf(file, [put('a', 'b'), claim(2)]));

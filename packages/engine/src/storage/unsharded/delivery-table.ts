@@ -12,6 +12,7 @@ import type { HolderId, QueueId, Seq } from '../../model/ids.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
 import type { RecipientKey } from './message-consumer.ts';
 import { isMessageUndamaged } from './message-table.ts';
+import type { RecentRecords } from './recent-records.ts';
 
 /** Each column has a prime of its own, so no change of one column goes unnoticed. SQLite computes it with every write. */
 const rowChecksumSql = '(queue_id * 1000003 + id * 31 + holder * 8191 + delivery_count * 131071)';
@@ -45,19 +46,22 @@ type StoredClaim = ClaimedRow & { undamaged: number };
 /** All methods but `hasReady` and `countHeld` are called inside a write transaction. A damaged row is `STORAGE_CORRUPT`. */
 export class DeliveryTable {
   readonly #file: SqliteFile;
+  readonly #recent: RecentRecords;
   readonly #selectAnyReturned: SqliteStatement;
   readonly #selectReturned: SqliteStatement;
   readonly #holdReturnedThrough: SqliteStatement;
   readonly #selectLastDelivered: SqliteStatement;
   readonly #selectAnyUndelivered: SqliteStatement;
   readonly #selectUndelivered: SqliteStatement;
+  readonly #selectUndeliveredKeys: SqliteStatement;
   readonly #insertDeliveries: SqliteStatement;
   readonly #release: SqliteStatement;
   readonly #deleteRange: SqliteStatement;
   readonly #selectHeldCount: SqliteStatement;
 
-  constructor(file: SqliteFile) {
+  constructor(file: SqliteFile, recent: RecentRecords) {
     this.#file = file;
+    this.#recent = recent;
     this.#selectAnyReturned = file
       .prepare('SELECT 1 FROM delivery WHERE queue_id = ? AND holder = 0 LIMIT 1')
       .pluck();
@@ -82,6 +86,9 @@ export class DeliveryTable {
       `SELECT id, 1 AS deliveryCount, crc, record, 1 AS undamaged FROM message
        WHERE queue_id = ? + 0 AND id > ? + 0 ORDER BY id LIMIT ? + 0`,
     );
+    this.#selectUndeliveredKeys = file
+      .prepare('SELECT id, crc FROM message WHERE queue_id = ? + 0 AND id > ? + 0 ORDER BY id LIMIT ? + 0')
+      .raw();
     this.#insertDeliveries = file.prepare(
       `INSERT INTO delivery (queue_id, id, holder, delivery_count) SELECT queue_id, id, ?, 1 FROM message WHERE queue_id = ? AND id BETWEEN ? AND ?`,
     );
@@ -135,11 +142,24 @@ export class DeliveryTable {
   }
 
   #claimUndelivered(queueId: QueueId, max: number, holder: HolderId): ClaimedRow[] {
-    const rows = this.#undamagedStart(
-      queueId,
-      this.#selectUndelivered.all(queueId, this.#lastDeliveredId(queueId), max) as StoredClaim[],
-    );
+    const lastId = this.#lastDeliveredId(queueId);
+    const rows =
+      this.#takeRecent(queueId, lastId, max) ??
+      this.#undamagedStart(queueId, this.#selectUndelivered.all(queueId, lastId, max) as StoredClaim[]);
     if (rows.length > 0) this.#insertDeliveries.run(holder, queueId, rows[0]!.id, rows.at(-1)!.id);
+    return rows;
+  }
+
+  /** Up to `max` rows above `lastId`; undefined unless this process has the records of all of them. */
+  #takeRecent(queueId: QueueId, lastId: Seq, max: number): ClaimedRow[] | undefined {
+    if (this.#recent.size === 0) return undefined;
+    const rows: ClaimedRow[] = [];
+    for (const [id, crc] of this.#selectUndeliveredKeys.all(queueId, lastId, max) as [Seq, number][]) {
+      const record = this.#recent.find(id, crc);
+      if (record === undefined) return undefined;
+      rows.push({ id, deliveryCount: 1, crc, record });
+    }
+    for (const { id } of rows) this.#recent.delete(id);
     return rows;
   }
 

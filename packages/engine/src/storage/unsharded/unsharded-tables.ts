@@ -10,6 +10,7 @@ import type { HeldMessage, MessageConsumer, MessageKey } from './message-consume
 import { type EnqueuedRow, MessageTable } from './message-table.ts';
 import { type QueueTotal, QueueTotals, type TotalChange } from './queue-total-table.ts';
 import { RateBaselines } from './rate-baseline-table.ts';
+import { RecentRecords } from './recent-records.ts';
 import { TopicTables, type UnneededMessages } from './topic-tables.ts';
 import { UnshardedOutcomeTable } from './unsharded-outcome-table.ts';
 
@@ -31,6 +32,8 @@ export class UnshardedTables {
   readonly #file: SqliteFile;
   readonly messages: MessageTable;
   readonly deliveries: DeliveryTable;
+  /** Records of messages of queues, which claims need not read; whoever commits may add them. */
+  readonly recentRecords = new RecentRecords();
   readonly topics: TopicTables;
   readonly holders: HolderTable;
   readonly rateBaselines: RateBaselines;
@@ -40,7 +43,7 @@ export class UnshardedTables {
   constructor(file: SqliteFile, clock: Clock, queueNameOf: (queueId: QueueId) => string | undefined) {
     this.#file = file;
     this.messages = new MessageTable(file);
-    this.deliveries = new DeliveryTable(file);
+    this.deliveries = new DeliveryTable(file, this.recentRecords);
     this.topics = new TopicTables(file);
     this.holders = new HolderTable(file);
     this.rateBaselines = new RateBaselines(file, clock, queueNameOf);
@@ -57,11 +60,18 @@ export class UnshardedTables {
     return runs;
   }
 
-  /** Stores messages under consecutive ids from `firstId`, deletes consumed ones, and counts both. */
-  apply(enqueued: readonly EnqueuedRow[], consumedBy: readonly ConsumedMessages[], firstId: Seq): void {
+  /**
+   * Stores messages under consecutive ids from `firstId`, deletes consumed ones, and counts both. Returns the checksums of the
+   * stored ones' rows.
+   */
+  apply(
+    enqueued: readonly EnqueuedRow[],
+    consumedBy: readonly ConsumedMessages[],
+    firstId: Seq,
+  ): readonly number[] {
     const changes = new TotalChanges();
+    const checksums = this.messages.insert(enqueued, firstId);
     if (enqueued.length > 0) {
-      const checksums = this.messages.insert(enqueued, firstId);
       for (const [index, { queueId }] of enqueued.entries()) {
         const change = changes.of(queueId);
         change.enqueued += 1;
@@ -80,6 +90,7 @@ export class UnshardedTables {
       this.#removeUnneeded(this.topics.consume(consumed, holder), changes);
     }
     this.#count(changes);
+    return checksums;
   }
 
   #count(changes: TotalChanges): void {

@@ -164,13 +164,24 @@ class GroupTransaction {
       }
     }
     const write = (lastId: Seq) => {
+      const firstId = lastId - enqueued.length + 1;
       for (const batch of this.#batches) this.#assertHolder(batch);
       this.#releaseReturned();
-      this.#applyCommits(commits, enqueued, lastId - enqueued.length + 1);
+      const checksums = this.#applyCommits(commits, enqueued, firstId);
       this.#claim(answers);
+      return { firstId, checksums };
     };
-    this.#file.runTransaction(sync, write, { bytes, messages: enqueued.length });
+    const cost = { bytes, messages: enqueued.length };
+    const { firstId, checksums } = this.#file.runTransaction(sync, write, cost);
+    this.#addRecent(enqueued, firstId, checksums);
     return { answers, readyQueues: [...this.#readyQueues] };
+  }
+
+  /** Records of topics are left out: each of their subscribers claims them. */
+  #addRecent(enqueued: readonly EnqueuedRow[], firstId: Seq, checksums: readonly number[]): void {
+    const { recentRecords } = this.#file.tables;
+    for (const [index, { record, routing }] of enqueued.entries())
+      if (routing === undefined) recentRecords.add(firstId + index, checksums[index]!, record);
   }
 
   #readStored({ holder, number }: WriteBatch): readonly IdRun[] {
@@ -217,10 +228,15 @@ class GroupTransaction {
     }
   }
 
-  #applyCommits(commits: readonly Commit[], enqueued: readonly EnqueuedRow[], firstId: Seq): void {
-    if (commits.length === 0) return;
+  /** Returns the checksums of the enqueued rows. */
+  #applyCommits(
+    commits: readonly Commit[],
+    enqueued: readonly EnqueuedRow[],
+    firstId: Seq,
+  ): readonly number[] {
+    if (commits.length === 0) return [];
     const { tables } = this.#file;
-    tables.apply(enqueued, consumedByHolder(commits), firstId);
+    const checksums = tables.apply(enqueued, consumedByHolder(commits), firstId);
     let nextId = firstId;
     const runsOfBatch = new Map<WriteBatch, IdRun[]>();
     for (const { batch, index, change, answer } of commits) {
@@ -239,6 +255,7 @@ class GroupTransaction {
       const outcome = { sessionId: batchSessionId(holder), transactionNumber: number, enqueuedIdRuns };
       tables.outcomes.store(batchOutcomeInstance, outcome);
     }
+    return checksums;
   }
 
   /** Claims of one consumer that follow each other in a batch are answered from one SELECT, in the order of the calls. */
