@@ -13,7 +13,7 @@ import { summarisePoint } from '../src/run/point.ts';
 import type { TrialOutcome } from '../src/trial/trial.ts';
 
 const seeds = 200;
-/** Share of the drawn systems. */
+/** A claim that holds for at least this share of the drawn systems says little. */
 const weakFrom = 0.05;
 const study = bundledStudies.studies.find(({ id }) => id === 'redis-benchmark')!;
 

@@ -15,8 +15,7 @@ import { queuePointOf } from '../src/programs/queue/points/queue-point.ts';
 const seeds = 200;
 /** The number of random pairs with forged time books; fewer are enough for these. */
 const forgedSeeds = 20;
-/** A claim that holds for more than this share of random pairs says little. */
-/** Share of the random pairs. */
+/** A claim that holds for at least this share of the random pairs says little. */
 const weakFrom = 0.05;
 const passesMax = 4;
 
