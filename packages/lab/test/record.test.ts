@@ -103,14 +103,14 @@ test('runs of any size are listed, from the start of their files', async () => {
   expect(listed).toEqual({ code, run: whole });
 });
 
-test('the scenarios of the white paper and of the Redis benchmark are planned for less than four hours', async () => {
+test('the scenarios of the white paper and of the Redis benchmark are planned for less than three hours', async () => {
   const scenarios = (await readScenarioFolder()).flatMap(({ parsed }) =>
     parsed.ok ? [parsed.scenario] : [],
   );
   const documents = scenarios.filter(({ study }) => study === 'white-paper' || study === 'redis-benchmark');
   expect(documents.length).toBeGreaterThan(20);
   const hours = estimateRecordingMs(documents, 'full') / 3_600_000;
-  expect(hours).toBeLessThan(4);
+  expect(hours).toBeLessThan(3);
   const apart = documents.reduce((sum, scenario) => sum + estimateRecordingMs([scenario], 'full'), 0);
   expect(hours).toBeLessThan(0.9 * (apart / 3_600_000));
 });

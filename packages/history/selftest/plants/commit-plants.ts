@@ -32,8 +32,9 @@ export const commitPlants: readonly Plant[] = [
       {
         file: instanceFile,
         find: 'this.#consumption.write(delta, group.groupNumber, delta.ranges);',
+        // The row stays, with the number of its group: a last group that is missing is damage, and then nothing is opened.
         replace:
-          'if (group.groupNumber % 3 > 0) this.#consumption.write(delta, group.groupNumber, delta.ranges);',
+          'this.#consumption.write(delta, group.groupNumber, delta.ranges.subarray(0, group.groupNumber % 3 > 0 ? undefined : 0));',
       },
     ],
   },

@@ -2,6 +2,7 @@
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LabError } from '../errors/errors.ts';
 import type { Server, ServerOptions } from '../systems/driver/server.ts';
 import type { System } from '../systems/system.ts';
 import { TrialLimit } from '../trial/trial-limit.ts';
@@ -22,8 +23,8 @@ export interface ServerKill {
 }
 
 /**
- * Runs the work on a new server, if the system has one. Rejects with `WORKER_FAILED` after the limit, and with the signal's
- * reason if it aborts; the work itself must end its processes when `reached` rejects.
+ * Runs the work on a new server, if the system has one. Rejects with `WORKER_FAILED` after the limit or if the server failed, and
+ * with the signal's reason if it aborts; the work itself must end its processes when `reached` rejects.
  */
 export async function onSystem<T>(
   system: System,
@@ -50,6 +51,9 @@ export async function onSystem<T>(
         return server;
       },
     });
+  } catch (error) {
+    if (server?.failure == null || signal?.aborted === true) throw error;
+    throw new LabError('WORKER_FAILED', { message: `The server failed: ${server.failure}`, cause: error });
   } finally {
     limit.clear();
     await server?.stop();

@@ -1,7 +1,7 @@
 /** Our own instances, each served by its own process over a Unix socket. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { accepts, type ServerKind, spawnServer } from './driver/server.ts';
+import { accepts, readyServer, type ServerKind, type SpawnedServer, spawnServer } from './driver/server.ts';
 
 const processFile = fileURLToPath(new URL('./engine-process.ts', import.meta.url));
 
@@ -10,7 +10,7 @@ export const engineServer: ServerKind = {
   version: () => 'ours',
   async start({ dir, socketDir, instances }) {
     const endpoints: string[] = [];
-    const servers: ReturnType<typeof spawnServer>[] = [];
+    const servers: SpawnedServer[] = [];
     for (let instance = 1; instance <= instances; instance += 1) {
       const endpoint = join(socketDir, `${instance}.sock`);
       const server = spawnServer(process.execPath, [processFile, dir, String(instance), endpoint]);
@@ -18,12 +18,6 @@ export const engineServer: ServerKind = {
       servers.push(server);
       await server.untilReady(() => accepts(endpoint));
     }
-    return {
-      endpoints,
-      pids: servers.map(({ child }) => child.pid!),
-      async stop(signal) {
-        await Promise.all(servers.map((server) => server.stop(signal)));
-      },
-    };
+    return readyServer(endpoints, servers);
   },
 };

@@ -1,7 +1,7 @@
 /** Redis on a Unix socket, in one of the modes by which it keeps messages. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { accepts, findProgram, type ServerKind, spawnServer } from './driver/server.ts';
+import { accepts, findProgram, readyServer, type ServerKind, spawnServer } from './driver/server.ts';
 
 const program = () => findProgram('redis-server');
 
@@ -35,6 +35,6 @@ export const redis: ServerKind = {
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
     const server = spawnServer(program()!, args, { cwd: dir });
     await server.untilReady(() => accepts(endpoint));
-    return { endpoints: [endpoint], pids: [server.child.pid!], stop: (signal) => server.stop(signal) };
+    return readyServer([endpoint], [server]);
   },
 };

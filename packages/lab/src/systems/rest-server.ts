@@ -1,6 +1,6 @@
 /** The server of this repository in a process of its own, reached over HTTP; and one that only validates what it is sent. */
 import { fileURLToPath } from 'node:url';
-import { type ServerKind, spawnServer } from './driver/server.ts';
+import { readyServer, type ServerKind, spawnServer } from './driver/server.ts';
 import { HttpConnection } from './http-connection.ts';
 
 const serverFile = fileURLToPath(new URL('../../../../apps/server/src/main.ts', import.meta.url));
@@ -32,7 +32,7 @@ function httpServer(file: string, prepare: (url: string, instances: number) => P
         await server.stop();
         throw error;
       }
-      return { endpoints: [url], pids: [server.child.pid!], stop: () => server.stop() };
+      return readyServer([url], [server]);
     },
   };
 }

@@ -21,6 +21,8 @@ export interface Server {
   pids: number[];
   /** Default: by SIGTERM. SIGKILL is for servers that are started again on the same files. */
   stop(signal?: 'SIGKILL'): Promise<void>;
+  /** How it ended although nothing stopped it, with the last of what it printed; null while it runs. */
+  readonly failure?: string | null;
 }
 
 /** Finds and starts a kind of server. */
@@ -63,6 +65,8 @@ export interface SpawnedServer {
   child: ChildProcess;
   /** The last of what it printed. */
   output(): string;
+  /** How it ended although nothing stopped it; null while it runs. */
+  readonly failure: string | null;
   /** Resolves when `ready` does; rejects with the server's last output if it ends earlier or takes too long. */
   untilReady(ready: () => Promise<boolean>): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
@@ -82,6 +86,8 @@ export function spawnServer(
     });
   }
   let ended: string | null = null;
+  let isStopped = false;
+  const inWords = () => `${command} ${ended ?? 'did not become ready in time'}: ${output.trim()}`;
   const exit = new Promise<void>((resolve) => {
     child.once('error', (error) => {
       ended = error.message;
@@ -101,18 +107,41 @@ export function spawnServer(
       const until = performance.now() + readyWithinMs;
       while (!(await ready())) {
         if (ended !== null || performance.now() > until) {
-          throw new Error(`${command} ${ended ?? 'did not become ready in time'}: ${output.trim()}`);
+          throw new Error(inWords());
         }
         await pause(10);
       }
     },
+    get failure() {
+      return ended === null || isStopped ? null : inWords();
+    },
     async stop(signal = 'SIGTERM') {
       process.off('exit', killWithUs);
       if (ended !== null) return;
+      isStopped = true;
       child.kill(signal);
       const late = setTimeout(() => child.kill('SIGKILL'), stopWithinMs);
       await exit;
       clearTimeout(late);
+    },
+  };
+}
+
+/** A server of one or several processes that are ready. `stop` is for those that SIGTERM would not stop. */
+export function readyServer(
+  endpoints: string[],
+  processes: readonly SpawnedServer[],
+  stop: (process: SpawnedServer, signal?: NodeJS.Signals) => Promise<void> = (each, signal) =>
+    each.stop(signal),
+): Server {
+  return {
+    endpoints,
+    pids: processes.map(({ child }) => child.pid!),
+    async stop(signal) {
+      await Promise.all(processes.map((each) => stop(each, signal)));
+    },
+    get failure() {
+      return processes.find(({ failure }) => failure !== null)?.failure ?? null;
     },
   };
 }

@@ -5,7 +5,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { accepts, findProgram, type ServerKind, spawnServer } from '../driver/server.ts';
+import { accepts, findProgram, readyServer, type ServerKind, spawnServer } from '../driver/server.ts';
 
 /** Debian does not put the programs of each version on the PATH; the newest version is used. */
 function program(name: string): string | null {
@@ -73,6 +73,6 @@ export const postgres: ServerKind = {
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const server = spawnServer(program('postgres')!, ['-D', data, ...args], { ...who, cwd: dir });
     await server.untilReady(() => accepts(join(socketDir, '.s.PGSQL.5432')));
-    return { endpoints: [socketDir], pids: [server.child.pid!], stop: () => server.stop('SIGINT') };
+    return readyServer([socketDir], [server], (each) => each.stop('SIGINT'));
   },
 };
