@@ -127,7 +127,7 @@ export function spawnServer(
   };
 }
 
-/** A server of one or several processes that are ready. `stop` is for those that SIGTERM would not stop. */
+/** A server of one or several processes that are ready. `stop` ends each of them; by default with the signal, or with SIGTERM. */
 export function readyServer(
   endpoints: string[],
   processes: readonly SpawnedServer[],
