@@ -41,7 +41,7 @@ const sharded: AnalyticSystem = (params, chance) => {
   };
 };
 
-/** Best on one instance, below 8,000 a second with one core busy; several instances wait for each other's blocks. */
+/** Best on one instance, below 8,000 a second with one core busy under load; several instances wait for each other's blocks. */
 const unsharded: AnalyticSystem = (params, chance) => {
   const { instances, threads, subscribers = 1, roundTripMs = 0 } = params;
   const most = (roundTripMs === 0 ? 5_000 : 600) * threads ** 0.1 * instances ** -0.4;
@@ -54,7 +54,7 @@ const unsharded: AnalyticSystem = (params, chance) => {
     dequeuePerSec: rate,
     enqueuePerSec: (rate / subscribers) * (threads > 2 ? 1.35 : 1),
     ...consistentBooks(params, rate, {
-      cpuUs: noisy(0.95e6 / rate, chance, 0.01),
+      cpuUs: noisy((threads > 2 ? 0.95e6 : 0.5e6) / rate, chance, 0.01),
       callMs: noisy(0.1 * threads ** 0.6 * instances ** 0.5, chance),
       waits: crowded
         ? { 'write lock': 0.7, 'log file sync': 0.2 }
@@ -66,3 +66,20 @@ const unsharded: AnalyticSystem = (params, chance) => {
 };
 
 export const reference = pairOf(sharded, unsharded);
+
+/**
+ * At a share of its rates, with as many cores busy: slow enough for a real queue to keep up with on any machine. Absolute rates that a
+ * claim asks for are out of its reach then.
+ */
+export const slowed =
+  (system: AnalyticSystem, share: number): AnalyticSystem =>
+  (params, chance, scenario) => {
+    const behaviour = system(params, chance, scenario);
+    const { dequeuePerSec, enqueuePerSec = dequeuePerSec, cpuUsPerMessage } = behaviour;
+    return {
+      ...behaviour,
+      dequeuePerSec: dequeuePerSec * share,
+      enqueuePerSec: enqueuePerSec * share,
+      cpuUsPerMessage: cpuUsPerMessage / share,
+    };
+  };

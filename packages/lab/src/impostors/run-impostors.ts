@@ -1,31 +1,44 @@
 /**
- * Studies whose queues are impostors: the harness runs these as it runs the engine's, in processes of their own, with the name of the
- * queue whose place they take. Nothing but tests makes such a registry.
+ * Studies whose queues are formulas that run: the harness runs them as it runs the engine's, in processes of their own, with the name of
+ * the queue whose place they take. Nothing but the tests of the judges makes such a registry.
  */
+import { Random } from '@shardlab/model';
+import { queueParamsOf } from '../programs/queue/points/queue-params.ts';
 import { queueProgram, topicProgram } from '../programs/queue/queue-program.ts';
 import { runKilledTrial } from '../programs/queue/trial/run-killed-trial.ts';
 import { runTrial } from '../programs/queue/trial/run-trial.ts';
 import type { QueueTrialOptions } from '../programs/queue/trial/worker-config.ts';
 import { bundledStudies, StudyRegistry } from '../studies/registry.ts';
 import type { TrialOptions } from '../trial/trial.ts';
+import type { AnalyticSystem } from './analytic-system.ts';
+import type { HostSettings } from './pretence.ts';
 
 // Named as they are in this folder, so that tests run bundles of them.
 const hosts = {
-  counter: new URL('./hosts/counter.ts', import.meta.url),
-  capped: new URL('./hosts/capped.ts', import.meta.url),
-  'client-bound': new URL('./hosts/client-bound.ts', import.meta.url),
-  random: new URL('./hosts/random.ts', import.meta.url),
-  discarding: new URL('./hosts/discarding.ts', import.meta.url),
+  array: new URL('./hosts/array.ts', import.meta.url),
+  engine: new URL('./hosts/engine.ts', import.meta.url),
 } as const satisfies Record<string, URL>;
 
-export type RunningImpostor = keyof typeof hosts;
+/** A formula, and what acts it out: an array in memory, which keeps nothing when it is killed, or the engine, which does. */
+export interface RunningSystem extends Pick<HostSettings, 'discards'> {
+  formula: AnalyticSystem;
+  host: keyof typeof hosts;
+}
 
-/** The bundled studies, with impostors in the places of the systems of the program `queue`. */
-export function studiesOfImpostors(places: Readonly<Record<string, RunningImpostor>>): StudyRegistry {
+/** The bundled studies, with other systems in the places of those of the program `queue`. */
+export function studiesOf(places: Readonly<Record<string, RunningSystem>>): StudyRegistry {
   const posing = (options: TrialOptions): QueueTrialOptions => {
-    const impostor = places[options.trial.system];
-    if (impostor === undefined) throw new RangeError(`no impostor poses as ${options.trial.system}`);
-    return { ...options, hostModule: hosts[impostor].href };
+    const { trial, scenario } = options;
+    const system = places[trial.system];
+    if (system === undefined) throw new RangeError(`nothing poses as ${trial.system}`);
+    const params = queueParamsOf(trial.params);
+    const chance = new Random(scenario.seed * 1_000 + trial.index);
+    const settings: HostSettings = {
+      behaviour: system.formula(params, chance, scenario),
+      params,
+      ...(system.discards === undefined ? {} : { discards: system.discards }),
+    };
+    return { ...options, otherHost: { module: hosts[system.host].href, settings } };
   };
   const program = {
     ...queueProgram,

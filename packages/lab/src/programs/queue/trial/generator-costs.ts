@@ -92,7 +92,7 @@ function workload({ payloadBytes, operations, messages: wanted }: GeneratorLoad)
       seed: 1,
       nonce: 1,
       book: null,
-      hostModule: null,
+      otherHost: null,
     },
   });
   kept.onCommit = (count) => {

@@ -48,9 +48,9 @@ export interface Host extends Pick<RemoteInstance, 'id' | 'createQueue' | 'subsc
 export type OpenHost = (config: WorkerConfig, clock: Clock) => Promise<Host>;
 
 export const openHost: OpenHost = async (config, clock) => {
-  if (config.hostModule !== null) {
-    const impostor = (await import(config.hostModule)) as { openHost: OpenHost };
-    return impostor.openHost(config, clock);
+  if (config.otherHost !== null) {
+    const other = (await import(config.otherHost.module)) as { openHost: OpenHost };
+    return other.openHost(config, clock);
   }
   return config.sessions === 'embedded' ? embeddedHost(config) : remoteHost(config, clock);
 };

@@ -50,8 +50,16 @@ export interface WorkerConfig {
   nonce: number;
   /** File of the process's book, if it is killed; null if it is not. */
   book: string | null;
-  /** See `QueueTrialOptions`; null: the engine. */
-  hostModule: string | null;
+  /** Null: the engine. */
+  otherHost: OtherHost | null;
+}
+
+/** What the sessions of a process use in the place of the engine. */
+export interface OtherHost {
+  /** Address of a module that exports `openHost`. */
+  module: string;
+  /** For that module. */
+  settings: unknown;
 }
 
 /** The start of each phase, on the monotonic clock. */

@@ -37,7 +37,7 @@ export function estimateKilledMs(params: Params, phases: Phases): number {
   return killedLoadMsOf(phases) + 1_000 + 2 * (250 + 120 * (queueParamsOf(params).instances - 1));
 }
 
-export type KilledQueueTrialOptions = KilledTrialOptions & Pick<QueueTrialOptions, 'hostModule'>;
+export type KilledQueueTrialOptions = KilledTrialOptions & Pick<QueueTrialOptions, 'otherHost'>;
 
 /** Rejects as `runTrial` does, and if the new processes cannot open the folder. */
 export async function runKilledTrial(options: KilledQueueTrialOptions): Promise<KilledTrial> {

@@ -5,15 +5,12 @@ import { sharesOneTable } from '../../../systems/queue-systems.ts';
 import type { Trial, TrialOptions } from '../../../trial/trial.ts';
 import { queueParamsOf } from '../points/queue-params.ts';
 import { layoutOf } from './layout.ts';
-import type { WorkerConfig } from './protocol.ts';
+import type { OtherHost, WorkerConfig } from './protocol.ts';
 import { isStreamed } from './streamed-payload.ts';
 
 export interface QueueTrialOptions extends TrialOptions {
-  /**
-   * Address of a module whose `openHost` opens what each process's sessions use, in the place of the engine. Only impostors have one
-   * (`src/impostors/`): no scenario can name it.
-   */
-  hostModule?: string;
+  /** Default: the engine. Only impostors have another host (`src/impostors/`): no scenario can name it. */
+  otherHost?: OtherHost;
 }
 
 /** Interval of ticks; shorter if faults or conversions, which may take less than one, are observed. */
@@ -28,7 +25,7 @@ export const tickMsOf = (scenario: Scenario) => (isDisrupted(scenario) ? disrupt
 /** The configuration of an instance's process. */
 export function configFor(
   instance: number,
-  { trial, scenario, dir, hostModule }: QueueTrialOptions,
+  { trial, scenario, dir, otherHost }: QueueTrialOptions,
 ): WorkerConfig {
   const params = queueParamsOf(trial.params);
   const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction, backlog, sessions } =
@@ -63,7 +60,7 @@ export function configFor(
     seed: scenario.seed,
     nonce: (scenario.seed * 31 + trial.index + 1) >>> 0,
     book: null,
-    hostModule: hostModule ?? null,
+    otherHost: otherHost ?? null,
   };
 }
 

@@ -1,0 +1,17 @@
+/** The engine's queue, slowed down to what a formula says: durable, with real syncs, but for its rate. */
+import type { WaitRecorder } from '@shardlab/engine';
+import { type OpenHost, openHost as openEngine } from '../../programs/queue/trial/host.ts';
+import { type HostSettings, pretenceOf } from '../pretence.ts';
+import { pretendingSessions } from './pretending-session.ts';
+
+export const openHost: OpenHost = async (config, clock) => {
+  const { behaviour, params } = config.otherHost!.settings as HostSettings;
+  const host = await openEngine({ ...config, otherHost: null }, clock);
+  const pretend = pretendingSessions(
+    pretenceOf(behaviour, params, config.instance),
+    clock,
+    // That of an instance in this process.
+    host.waits as WaitRecorder,
+  );
+  return { ...host, openSession: () => pretend(host.openSession()) };
+};

@@ -1,0 +1,61 @@
+/** `npm run controls -- [--seeds 4] [--from 1] [--repeats 5] [--dir folder]` */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { exitCodes } from '../errors/exit-codes.ts';
+import {
+  type ControlOptions,
+  decidedByReference,
+  impostorControls,
+  randomisedControl,
+  referenceControl,
+  runControl,
+} from './controls.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '4' },
+    from: { type: 'string', default: '1' },
+    repeats: { type: 'string', default: '5' },
+    dir: { type: 'string' },
+  },
+});
+
+function integerFrom(name: string, text: string, min: number): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= min) return value;
+  process.stderr.write(`--${name} must be an integer of at least ${min}, not "${text}"\n`);
+  process.exit(exitCodes.usage);
+}
+
+const seeds = integerFrom('seeds', values.seeds, 0);
+const from = integerFrom('from', values.from, 1);
+const options: ControlOptions = {
+  instances: [1, 2],
+  threads: [1, 8, 32],
+  repeats: integerFrom('repeats', values.repeats, 1),
+};
+const controls = [
+  referenceControl(options),
+  ...impostorControls(options),
+  ...Array.from({ length: seeds }, (_, index) => randomisedControl(from + index, options)),
+];
+const dir = mkdtempSync(join(resolve(values.dir ?? tmpdir()), 'shardlab-controls-'));
+console.log(`${controls.length} controls, about four minutes each with five repeats; data in ${dir}`);
+let failed = 0;
+try {
+  for (const control of controls) {
+    const { name, held, heldUnexposed, faults } = await runControl(control, dir);
+    if (faults.length > 0) failed += 1;
+    const holds = `${held.length === 0 ? 'no claim holds' : `hold: ${held.join(', ')}`}`;
+    const otherwise = control.isReference
+      ? `of ${decidedByReference.join(', ')}`
+      : `unexposed ${heldUnexposed.length === 0 ? 'none' : heldUnexposed.join(', ')}`;
+    console.log(`${faults.length === 0 ? 'ok    ' : 'FAILED'} ${name}: ${holds} (${otherwise})`);
+    for (const fault of faults) console.log(`       ${fault}`);
+  }
+} finally {
+  rmSync(dir, { recursive: true, force: true });
+}
+process.exitCode = failed === 0 ? exitCodes.done : exitCodes.failed;
