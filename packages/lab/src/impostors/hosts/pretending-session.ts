@@ -10,6 +10,7 @@ import {
   writeLockElsewhereMs,
 } from '@shardlab/engine';
 import type { Clock } from '../../meters/clock.ts';
+import { threadCpuUs } from '../../meters/thread-cpu.ts';
 import type { Pretence } from '../pretence.ts';
 
 /** Timers are not more exact: shorter waits are left out. */
@@ -41,10 +42,10 @@ export function pretendingSessions(
     if (due.event === writeLock) waits.add(writeLockElsewhereMs, ms * pretence.writeLockElsewhere);
   }
 
-  function burn(time: SessionTime, ms: number): void {
+  function burn(time: SessionTime, us: number): void {
     time.resume();
-    const untilMs = clock() + ms;
-    while (clock() < untilMs);
+    const untilUs = threadCpuUs() + us;
+    while (threadCpuUs() < untilUs);
   }
 
   return (session) => {
@@ -65,7 +66,7 @@ export function pretendingSessions(
       },
       commit: async () => {
         await delay(time, Math.max(enqueueDelayMs(enqueued), dequeueDelayMs(dequeued)));
-        if (dequeued > 0) burn(time, (dequeued * cpuUsPerMessage) / 1000);
+        if (dequeued > 0) burn(time, dequeued * cpuUsPerMessage);
         enqueued = 0;
         dequeued = 0;
         return time.suspend(session.commit());
