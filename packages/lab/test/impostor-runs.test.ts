@@ -1,24 +1,22 @@
 /**
  * Runs of impostors on the real harness. They are arrays in memory that claim to commit, with consistent time books, and go through
- * complete runs: processes, windows, steadiness, time books, the kernel's counters, raw probes, the ledger and the kill. And one of a
- * queue that does what the document says. `npm run controls` runs more of them, with five repeats.
+ * complete runs: processes, windows, steadiness, time books, the kernel's counters, raw probes, the ledger and the kill. One run is of
+ * a queue that does what the document says. `npm run controls` runs more of them, with five repeats.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Point, Run, Scenario } from '@shardlab/contract';
-import { bundledStudies, parseScenario, startRun } from '@shardlab/lab';
+import { parseScenario, startRun } from '@shardlab/lab';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnalyticSystem } from '../src/impostors/analytic-system.ts';
-import { judgeUnexposed, referenceControl } from '../src/impostors/controls.ts';
+import { claimIds, heldBy, referenceControl, resultOf } from '../src/impostors/controls.ts';
 import { capped, clientBound, counter } from '../src/impostors/impostors.ts';
 import { randomisedPair } from '../src/impostors/randomised.ts';
 import { type RunningSystem, studiesOf } from '../src/impostors/run-impostors.ts';
-import { unkilled, unseen } from '../src/impostors/unexposed.ts';
+import { withoutKernelCounters, withoutKills } from '../src/impostors/unexposed.ts';
 import { smallScenario, withGrouped } from './support.ts';
 
-const { claims } = bundledStudies.studies.find(({ id }) => id === 'white-paper')!;
-const claimIds = claims.map(({ id }) => id);
 const repeats = 2;
 const payloadBytes = 512;
 
@@ -54,13 +52,7 @@ function runOf(
   return startRun({ scenario, scale: 'quick', dataDir, studies: studiesOf(places) });
 }
 
-/** Judges without a file system, since an impostor has no files. */
-const judge = (points: readonly Point[]) => bundledStudies.judge(claimIds, points, { cores: 2 });
-const held = (points: readonly Point[]) => judge(points).filter(({ verdict }) => verdict === 'holds');
 const contradictionsOf = ({ conditions }: Point) => conditions?.contradictions ?? [];
-/** Others can come from a busy machine. */
-const writesContradictedBy = (point: Point) =>
-  contradictionsOf(point).filter((words) => words.includes('processes wrote'));
 
 /** A kill shows of each system that it loses what it acknowledged, so no claim holds, nor would one without the kill. */
 function expectExposed({ status, error, points, claims: judged }: Run, systems: string[]): void {
@@ -76,8 +68,7 @@ function expectExposed({ status, error, points, claims: judged }: Run, systems: 
   for (const point of points) if (point.killed === undefined) expect(point.integrity.lost).toBe(0);
   expect(judged.filter(({ verdict }) => verdict === 'holds')).toEqual([]);
   const all = withGrouped(points);
-  expect(held(unseen(unkilled(all, 'not sampled')))).toEqual([]);
-  expect(judgeUnexposed(all).unmarked).toEqual([]);
+  expect(heldBy(withoutKernelCounters(withoutKills(all, 'not sampled')))).toEqual([]);
   // In a repeat that a busy machine disturbed, another contradiction may be reported first.
   if (platform() === 'linux')
     expect(points.flatMap(contradictionsOf)).toContainEqual(
@@ -120,7 +111,7 @@ describe('a counter in memory as the sharded queue, and a capped rate as the uns
         expect(contradictionsOf(point)).toHaveLength(repeats);
         expect(writtenBytesPerSec!.value).toBeLessThan(0.1 * payloadBytes * enqueuePerSec!.value);
       }
-      expect(held(unkilled(withGrouped(run.points), 'shown'))).toEqual([]);
+      expect(heldBy(withoutKills(withGrouped(run.points), 'shown'))).toEqual([]);
     },
   );
 });
@@ -140,7 +131,7 @@ test('an array that also writes to a device that discards all agrees with the co
   expect(rawRatio!.value).toBeGreaterThan(0);
   if (platform() === 'linux')
     expect(writtenBytesPerSec!.value).toBeGreaterThan(0.8 * payloadBytes * enqueuePerSec!.value);
-  expect(writesContradictedBy(point!)).toEqual([]);
+  expect(contradictionsOf(point!).filter((words) => words.includes('processes wrote'))).toEqual([]);
   expect(point!.killed!.lost).toBeGreaterThan(0);
   expect(point!.integrity.durability).toBe('not shown');
   expect(run.claims.filter(({ verdict }) => verdict === 'holds')).toEqual([]);
@@ -152,15 +143,46 @@ test('a queue that does what the document says, on the engine, survives the kill
   const scenario = { ...control.scenario, systems: ['sharded', 'unsharded'], phases };
   const run = await startRun({ scenario, scale: 'full', dataDir, studies: studiesOf(control.places) });
   expect([run.status, run.error]).toEqual(['done', null]);
-  for (const point of run.points) {
-    expect(point.killed).toMatchObject({ lost: 0 });
-    expect(point.integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, durability: 'shown' });
-    expect(writesContradictedBy(point)).toEqual([]);
+  for (const { killed, integrity, figures } of run.points) {
+    expect(killed).toMatchObject({ lost: 0 });
+    expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, durability: 'shown' });
+    const { writtenBytesPerSec, enqueuePerSec } = figures;
+    if (platform() === 'linux')
+      expect(writtenBytesPerSec!.value).toBeGreaterThan(0.8 * payloadBytes * enqueuePerSec!.value);
   }
+  // It falls behind, so that there is something to recover.
+  expect(run.points.find(({ system }) => system === 'unsharded')!.killed!.recovered).toBeGreaterThan(0);
   const { sharded, unsharded } = Object.groupBy(run.points, ({ system }) => system);
   const cpuUs = (points?: Point[]) => points![0]!.figures.cpuUsPerMessage!.value;
   expect(cpuUs(unsharded)).toBeGreaterThan(2 * cpuUs(sharded));
 }, 120_000);
+
+test('a control says what is wrong with it', async () => {
+  const places = { sharded: inArray(counter) };
+  const run = await runOf(places, { instances: [1], threads: [4] }, { repeats: 1 });
+  const impostor = { isReference: false };
+  expect(resultOf(impostor, run)).toMatchObject({ held: [], faults: [] });
+  const queue = { isReference: true };
+  expect(resultOf(queue, run).faults).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/sharded lost \d+ messages in a kill and recovered 0/),
+      expect.stringContaining('A3 inconclusive'),
+    ]),
+  );
+  const shown: Run = {
+    ...run,
+    points: run.points.map(({ killed: _, ...point }) => point),
+    claims: run.claims.map((claim) => (claim.id === 'A3' ? { ...claim, verdict: 'holds' } : claim)),
+  };
+  expect(resultOf(impostor, shown).faults).toEqual(['sharded was not killed', 'claims hold: A3']);
+  expect(
+    resultOf(impostor, {
+      ...run,
+      status: 'failed',
+      error: { code: 'X', message: 'no space', retryable: false },
+    }).faults,
+  ).toEqual(['its run ended: no space']);
+});
 
 test('no scenario can name an impostor', () => {
   const scenario = smallScenario({ systems: ['sharded'] });

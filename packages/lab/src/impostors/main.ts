@@ -45,7 +45,9 @@ const all = [
 const { only = all.map(({ name }) => name) } = values;
 const unknown = only.find((wanted) => !all.some(({ name }) => name === wanted));
 if (unknown !== undefined) {
-  process.stderr.write(`no control is named "${unknown}": ${all.map(({ name }) => name).join('; ')}\n`);
+  process.stderr.write(
+    `no control is named "${unknown}". There are: ${all.map(({ name }) => name).join('; ')}\n`,
+  );
   process.exit(exitCodes.usage);
 }
 const controls = all.filter(({ name }) => only.includes(name));
@@ -58,13 +60,13 @@ if (only.includes('reference'))
 let failed = 0;
 try {
   for (const control of controls) {
-    const { name, held, heldUnexposed, faults } = await runControl(control, dir);
+    const { held, heldUnexposed, faults } = await runControl(control, dir);
     if (faults.length > 0) failed += 1;
-    const holds = `${held.length === 0 ? 'no claim holds' : `hold: ${held.join(', ')}`}`;
+    const holds = held.length === 0 ? 'no claim holds' : `hold: ${held.join(', ')}`;
     const otherwise = control.isReference
       ? `of ${decidedByReference.join(', ')}`
       : `unexposed ${heldUnexposed.length === 0 ? 'none' : heldUnexposed.join(', ')}`;
-    console.log(`${faults.length === 0 ? 'ok    ' : 'FAILED'} ${name}: ${holds} (${otherwise})`);
+    console.log(`${faults.length === 0 ? 'ok    ' : 'FAILED'} ${control.name}: ${holds} (${otherwise})`);
     for (const fault of faults) console.log(`       ${fault}`);
   }
 } finally {

@@ -1,4 +1,4 @@
-/** What the results that a formula computes for a trial ask of sessions that run: how fast they are, and what they wait for. */
+/** What sessions do to act out the results that a formula computes for a trial: their rate, CPU and waits. */
 import { threadsByInstance } from '@shardlab/contract';
 import type { QueueParams } from '../programs/queue/points/queue-params.ts';
 import type { Behaviour } from './analytic-system.ts';
@@ -24,20 +24,19 @@ export interface Pretence {
   cpuUsPerMessage: number;
   /** How long a dequeue call waits before it looks for messages. */
   callMs: number;
-  /** What sessions say they wait for until their rate lets them commit; at least one, with the share of its event. */
+  /** What sessions say they wait for until their rate lets them commit, with shares; "write lock" if the formula names nothing. */
   delays: [event: string, share: number][];
   /** How long a commit waits for what is called a log file sync. */
   commitMs: number;
-  /** Syncs that are reported for each commit. */
-  syncsPerCommit: number;
   /** The share of the time in "write lock" for which another instance is said to have it. */
   writeLockElsewhere: number;
 }
 
 /** A process does not burn more than this share of a core, nor all processes more than this share of two. */
 const burntShareMax = 0.85;
-/** Of the time of a dequeuer's transaction; more would limit the rate. */
-const callShareMax = 0.5;
+/** Of the time of a transaction: longer calls and commits would limit the rate. */
+const callShareMax = 0.25;
+const commitShareMax = 0.5;
 
 /** `behaviour` is of all instances, `instance` is numbered from 1. */
 export function pretenceOf(behaviour: Behaviour, params: QueueParams, instance: number): Pretence {
@@ -45,7 +44,7 @@ export function pretenceOf(behaviour: Behaviour, params: QueueParams, instance: 
   const { threads, instances, operationsPerTransaction } = params;
   const shares = behaviour.instanceShares ?? threadsByInstance(params).map((count) => count / threads);
   const share = shares[instance - 1]!;
-  const transactionMs = (1000 * threads * operationsPerTransaction) / dequeuePerSec;
+  const transactionMs = (1000 * threads * operationsPerTransaction) / Math.max(dequeuePerSec, enqueuePerSec);
   const {
     'log file sync': sync = 0,
     'client round trip': _,
@@ -61,8 +60,7 @@ export function pretenceOf(behaviour: Behaviour, params: QueueParams, instance: 
     cpuUsPerMessage: Math.min(behaviour.cpuUsPerMessage, burntMax),
     callMs: Math.min(behaviour.callMs, callShareMax * transactionMs),
     delays: delays.length > 0 ? delays : [['write lock', 1]],
-    commitMs: sync * transactionMs,
-    syncsPerCommit: behaviour.syncsPerCommit,
+    commitMs: Math.min(sync, commitShareMax) * transactionMs,
     writeLockElsewhere: instances > 1 ? (behaviour.writeLockElsewhere ?? 0) : 0,
   };
 }

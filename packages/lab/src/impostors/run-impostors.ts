@@ -13,7 +13,7 @@ import type { TrialOptions } from '../trial/trial.ts';
 import type { AnalyticSystem } from './analytic-system.ts';
 import type { HostSettings } from './pretence.ts';
 
-// Named as they are in this folder, so that tests run bundles of them.
+// Tests run bundles of files that are named like this (scripts/bundles/entries.mjs).
 const hosts = {
   array: new URL('./hosts/array.ts', import.meta.url),
   engine: new URL('./hosts/engine.ts', import.meta.url),

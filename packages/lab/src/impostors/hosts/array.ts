@@ -17,7 +17,7 @@ import { NullInstance } from '../../programs/queue/trial/null-instance.ts';
 import { type HostSettings, pretenceOf } from '../pretence.ts';
 import { pretendingSessions, waitFor } from './pretending-session.ts';
 
-/** How long a commit waits for nothing at least, and an empty dequeue until it looks for messages again. */
+/** The shortest wait of a commit, and the pause of an empty dequeue before it looks again. */
 const pauseMs = 1;
 
 export const openHost: OpenHost = async ({ instance, otherHost }, clock): Promise<Host> => {
@@ -45,7 +45,7 @@ export const openHost: OpenHost = async ({ instance, otherHost }, clock): Promis
         const fromMs = clock();
         await waitFor(time, logFileSync, commitMs);
         array.waits.add(commitWriteMs, clock() - fromMs);
-        syncs += pretence.syncsPerCommit;
+        syncs += 1;
         return session.commit();
       },
       close: () => session.close(),
@@ -67,13 +67,14 @@ export const openHost: OpenHost = async ({ instance, otherHost }, clock): Promis
     openSession: () => pretend(openArraySession()),
     createQueue: async ({ name }) => ({ name }) as QueueInfo,
     subscribe: () => Promise.reject(new RangeError('an array has no subscribers')),
+    // What is left after a trial; nothing uses the array afterwards.
     browse: async (queue) => {
       const left = await array.openSession().dequeue(queue, { max: Number.POSITIVE_INFINITY });
       return { messages: left.map((message) => ({ ...message, state: 'ready' as const })), next: null };
     },
     close: async () => {},
     shards: () => [],
-    syncs: () => Math.round(syncs),
+    syncs: () => syncs,
     waitingCount: () => array.waitingCount(),
   };
 };

@@ -1,4 +1,4 @@
-/** The engine's queue, slowed down to what a formula says: durable, with real syncs, but for its rate. */
+/** The engine's queue, slowed down to a formula's rate; its commits are durable. Embedded sessions only, without rows and streams. */
 import type { WaitRecorder } from '@shardlab/engine';
 import { type OpenHost, openHost as openEngine } from '../../programs/queue/trial/host.ts';
 import { type HostSettings, pretenceOf } from '../pretence.ts';

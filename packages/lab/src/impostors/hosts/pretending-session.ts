@@ -22,7 +22,7 @@ export async function waitFor(time: SessionTime, event: WaitEvent, ms: number): 
   time.end();
 }
 
-/** Returns a function that wraps the sessions of one process, of whose instance `waits` are. */
+/** Returns a function that wraps the sessions of one process. `waits`: those of the process's instance. */
 export function pretendingSessions(
   pretence: Pretence,
   clock: Clock,
@@ -71,7 +71,11 @@ export function pretendingSessions(
         dequeued = 0;
         return time.suspend(session.commit());
       },
-      rollback: () => session.rollback(),
+      rollback: () => {
+        enqueued = 0;
+        dequeued = 0;
+        return session.rollback();
+      },
       close: () => session.close(),
     };
     return pretending as Session;
@@ -79,7 +83,7 @@ export function pretendingSessions(
 }
 
 /**
- * Returns in how many milliseconds so many messages may pass: the next ones then have to wait for as long as these are worth. Larger
+ * Makes a limiter. It returns for how many milliseconds messages must wait, and counts them, so that the next ones wait longer. Larger
  * transactions than those of the load, which fill a backlog before it, count as one of them.
  */
 function limiter(
