@@ -1,5 +1,5 @@
 import type { Session, SessionTime } from '@shardlab/engine';
-import type { PayloadIdentity } from '../../../integrity/payload.ts';
+import type { Interval } from '../../../integrity/delivery-spans.ts';
 import { retryPause } from '../../../meters/load-waits.ts';
 import type { StreamedPayloadCodec } from './streamed-payload.ts';
 import type { Workload } from './workload.ts';
@@ -27,111 +27,127 @@ export class Enqueuer {
 
   /** Enqueues the backlog that must exist before the warm-up. */
   async fill(messages: number): Promise<void> {
-    const { payloadBytes, layout } = this.#work.config;
+    const { config, clock } = this.#work;
+    const { payloadBytes, layout } = config;
     const most = Math.max(
       1,
       Math.min(fillMessages, Math.floor(fillBytes / payloadBytes / layout.enqueueQueues.length)),
     );
-    for (let rest = messages; rest > 0; rest -= most) await this.#transact(Math.min(rest, most));
+    for (let rest = messages; rest > 0; ) {
+      const count = Math.min(rest, most);
+      try {
+        await this.#stage(count, clock());
+        const committingAtMs = clock();
+        await this.#session.commit();
+        this.#recordCommit(count, { fromMs: committingAtMs, toMs: clock() });
+        rest -= count;
+      } catch (error) {
+        await this.#work.rollbackIfTransient(this.#session, error);
+      }
+    }
   }
 
   /**
    * Runs transactions of the workload's size, each started when the previous one is durable, until enqueuers are stopped.
-   * Rejects with the engine's error if a commit fails.
+   * Rejects with the engine's error if a commit fails, unless a failover undid it or the queue was being converted: then it is repeated,
+   * and its messages carry the time of the first attempt.
    *
    * With round trips every enqueue and the commit first waits one. Because an enqueue only stages in memory, the messages
    * are staged together right before the commit, and carry that time.
+   *
+   * One function, since each further one to await would cost a promise, a turn and two changes of the time book for each transaction.
    */
   async run(): Promise<void> {
     const work = this.#work;
     const time = this.#time;
-    const { config, gate, roundTrips } = work;
+    const session = this.#session;
+    const { config, gate, roundTrips, clock, host } = work;
     const { operationsPerTransaction: operations } = config;
     // Each copy for a subscriber is a separate call; a topic needs only one.
     const calls = operations * config.layout.enqueueQueues.length + 1;
     time.resume();
+    let nowMs = clock();
+    let sentAtMs: number | undefined;
     while (!work.stopped) {
-      if (gate.full) {
+      if (sentAtMs === undefined && gate.full) {
         await gate.wait(time);
         time.resume();
+        nowMs = clock();
         continue;
       }
-      if (roundTrips !== null) {
+      if (sentAtMs === undefined && roundTrips !== null) {
         for (let call = 0; call < calls && !work.stopped; call++) {
           await roundTrips.wait(time);
           time.resume();
         }
         if (work.stopped) break;
+        nowMs = clock();
       }
-      await this.#transact(operations);
-      time.resume();
-      if (work.isTurnDue) {
+      sentAtMs ??= nowMs;
+      try {
+        const staged = this.#stage(operations, sentAtMs);
+        if (staged !== undefined) {
+          await staged;
+          time.resume();
+        }
+        const committingAtMs = clock();
+        await time.suspend(session.commit(), host.eventOfCalls);
+        time.resume();
+        nowMs = clock();
+        sentAtMs = undefined;
+        this.#recordCommit(operations, { fromMs: committingAtMs, toMs: nowMs });
+      } catch (error) {
+        time.resume();
+        await time.suspend(work.rollbackIfTransient(session, error), retryPause);
+        time.resume();
+        nowMs = clock();
+      }
+      if (work.isTurnDue(nowMs)) {
         await time.yield(work.yieldToEventLoop());
         time.resume();
+        nowMs = clock();
       }
     }
-    await time.suspend(this.#session.close());
+    await time.suspend(session.close());
     time.close();
   }
 
-  /**
-   * Runs one transaction, repeated if a failover undid it or the queue was being converted. Its messages carry the time of
-   * the first attempt. The caller resumes the session's time.
-   */
-  async #transact(messages: number): Promise<void> {
-    const { clock, meter, ledgers, gate, host, streams, book } = this.#work;
-    const time = this.#time;
-    const sentAtMs = clock();
+  /** Stages the next messages. Done when it returns, unless payloads are streamed: the caller then resumes the session's time. */
+  #stage(messages: number, sentAtMs: number): Promise<void> | undefined {
+    const { streams, book, config, codec } = this.#work;
     book?.enqueueing(this.#number, this.#sequence + messages);
-    let committingAtMs = sentAtMs;
-    for (let committed = false; !committed; ) {
-      try {
-        for (let index = 0; index < messages; index++) {
-          const identity = { enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs };
-          if (streams === null) this.#stage(identity);
-          else {
-            await this.#stream(streams, identity);
-            time.resume();
-          }
-        }
-        committingAtMs = clock();
-        await time.suspend(this.#session.commit(), host.eventOfCalls);
-        time.resume();
-        committed = true;
-      } catch (error) {
-        time.resume();
-        await time.suspend(this.#work.rollbackIfTransient(this.#session, error), retryPause);
-        time.resume();
-        if (this.#work.stopped) return;
+    if (streams !== null) return this.#stream(streams, messages, sentAtMs);
+    for (let index = 0; index < messages; index++) {
+      const payload = codec.make({ enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs });
+      for (const queue of config.layout.enqueueQueues) this.#session.enqueue(queue, { payload });
+    }
+    return undefined;
+  }
+
+  async #stream(streams: StreamedPayloadCodec, messages: number, sentAtMs: number): Promise<void> {
+    const { payloadBytes: bytes, layout } = this.#work.config;
+    for (let index = 0; index < messages; index++) {
+      const identity = { enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs };
+      for (const queue of layout.enqueueQueues) {
+        await this.#time.suspend(
+          this.#session.enqueueStream(queue, { payload: streams.make(identity), bytes }),
+          this.#work.host.eventOfCalls,
+        );
+        this.#time.resume();
       }
     }
+    this.#time.yield(undefined);
+  }
+
+  #recordCommit(messages: number, { fromMs, toMs }: Interval): void {
+    const { meter, ledgers, gate, book } = this.#work;
     this.#sequence += messages;
     book?.enqueued(this.#number, this.#sequence);
     for (const ledger of ledgers) ledger.recordCommitted(this.#number, this.#sequence);
     meter.enqueued += messages;
-    const now = clock();
-    meter.recordCommit(now - committingAtMs);
-    meter.gaps.recordCommit(now);
-    meter.enqueueGaps.recordCommit(now);
+    meter.recordCommit(toMs - fromMs);
+    meter.gaps.recordCommit(toMs);
+    meter.enqueueGaps.recordCommit(toMs);
     gate.enqueued(messages);
-    time.yield(undefined); // the caller's turn comes after those of sessions that were resumed with this one
-  }
-
-  #stage(identity: PayloadIdentity): void {
-    const { config, codec } = this.#work;
-    const payload = codec.make(identity);
-    for (const queue of config.layout.enqueueQueues) this.#session.enqueue(queue, { payload });
-  }
-
-  async #stream(streams: StreamedPayloadCodec, identity: PayloadIdentity): Promise<void> {
-    const { payloadBytes: bytes, layout } = this.#work.config;
-    for (const queue of layout.enqueueQueues) {
-      await this.#time.suspend(
-        this.#session.enqueueStream(queue, { payload: streams.make(identity), bytes }),
-        this.#work.host.eventOfCalls,
-      );
-      this.#time.resume();
-    }
-    this.#time.yield(undefined);
   }
 }

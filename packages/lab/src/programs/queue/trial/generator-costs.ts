@@ -3,7 +3,7 @@
 import { PayloadCodec } from '../../../integrity/payload.ts';
 import { createMonotonicClock } from '../../../meters/clock.ts';
 import { threadCpuUs } from '../../../meters/thread-cpu.ts';
-import { runDequeuer } from './dequeuer.ts';
+import { Dequeuer } from './dequeuer.ts';
 import { Enqueuer } from './enqueuer.ts';
 import { Meter } from './meter.ts';
 import { NullInstance } from './null-instance.ts';
@@ -52,7 +52,7 @@ export async function cpuOfGenerator(load: GeneratorLoad): Promise<GeneratorCost
   const work = workload(load);
   const inUs = await cpuOf(load.messages, () => new Enqueuer(work, 0).run());
   work.seal();
-  const outUs = await cpuOf(load.messages, () => runDequeuer(work, { sourceIndex: 0, number: 0 }));
+  const outUs = await cpuOf(load.messages, () => new Dequeuer(work, { sourceIndex: 0, number: 0 }).run());
   return { inUs, outUs };
 }
 

@@ -1,4 +1,4 @@
-import { runDequeuer } from './dequeuer.ts';
+import { Dequeuer } from './dequeuer.ts';
 import type { Enqueuer } from './enqueuer.ts';
 import type { Workload } from './workload.ts';
 
@@ -14,7 +14,7 @@ export function startSessions(
   const { dequeuers: each, layout } = work.config;
   const dequeuers = Promise.all(
     layout.dequeueSources.flatMap((_, sourceIndex) =>
-      Array.from({ length: each }, (_, number) => runDequeuer(work, { sourceIndex, number })),
+      Array.from({ length: each }, (_, number) => new Dequeuer(work, { sourceIndex, number }).run()),
     ),
   );
   return { enqueuers: Promise.all(enqueuers.map((enqueuer) => enqueuer.run())), dequeuers };

@@ -159,9 +159,9 @@ export class Workload {
     return error instanceof QueueError && passing.includes(error.code);
   }
 
-  /** Whether timers and messages of the coordinator have not run for a while: then `yieldToEventLoop` is due. */
-  get isTurnDue(): boolean {
-    return this.clock() - this.#lastTurnMs >= turnMs;
+  /** Whether timers and messages of the coordinator have not run for a while: then `yieldToEventLoop` is due. `nowMs`: a recent reading of the clock. */
+  isTurnDue(nowMs: number): boolean {
+    return nowMs - this.#lastTurnMs >= turnMs;
   }
 
   async yieldToEventLoop(): Promise<void> {
