@@ -68,11 +68,11 @@ const unsharded: AnalyticSystem = (params, chance) => {
 export const reference = pairOf(sharded, unsharded);
 
 /**
- * At a share of its rates, with as many cores busy: slow enough for a real queue to keep up with on any machine. Absolute rates that a
- * claim asks for are out of its reach then.
+ * At a share of its rates: slow enough for a real queue to keep up with on any machine. Absolute rates that a claim asks for are out of
+ * its reach then. `keepsCores`: whether as many cores are busy, or a message takes as much CPU time.
  */
 export const slowed =
-  (system: AnalyticSystem, share: number): AnalyticSystem =>
+  (system: AnalyticSystem, { share, keepsCores }: { share: number; keepsCores: boolean }): AnalyticSystem =>
   (params, chance, scenario) => {
     const behaviour = system(params, chance, scenario);
     const { dequeuePerSec, enqueuePerSec = dequeuePerSec, cpuUsPerMessage } = behaviour;
@@ -80,6 +80,6 @@ export const slowed =
       ...behaviour,
       dequeuePerSec: dequeuePerSec * share,
       enqueuePerSec: enqueuePerSec * share,
-      cpuUsPerMessage: cpuUsPerMessage / share,
+      cpuUsPerMessage: keepsCores ? cpuUsPerMessage / share : cpuUsPerMessage,
     };
   };
