@@ -15,10 +15,7 @@ it.each([
   ['a process of the lab', 'packages/lab/src/programs/queue/trial/instance-worker.ts'],
   ['a process of a test', 'packages/engine/test/faults/fault-worker.ts'],
   ['one whose name is passed to a function', 'packages/engine/test/conversion/convert-process.ts'],
-  [
-    'an impostor, imported by an address that a process is sent',
-    'packages/lab/src/impostors/hosts/counter.ts',
-  ],
+  ['an impostor, imported by an address that a process is sent', 'packages/lab/src/impostors/hosts/array.ts'],
   ['a command line', 'packages/lab/src/cli.ts'],
   ['the server', 'apps/server/src/main.ts'],
   ['a study, imported by an address computed at run time', 'packages/lab/src/studies/white-paper/study.ts'],
