@@ -140,18 +140,14 @@ export const heldBy = (points: readonly Point[]): string[] =>
 
 /** A kill must show of each system whether it keeps what it acknowledged. */
 function faultsOfKills({ points, scenario }: Run, isReference: boolean): string[] {
-  const killed = points.filter((point) => point.killed !== undefined);
-  const systems = new Set(killed.map(({ system }) => system));
-  const isWrong = ({ lost, recovered }: NonNullable<Point['killed']>) =>
-    isReference ? lost > 0 : lost === 0 || recovered > 0;
+  const kills = points.flatMap(({ system, killed }) => (killed === undefined ? [] : [{ system, ...killed }]));
+  const notKilled = scenario.systems.filter((name) => !kills.some(({ system }) => system === name));
+  const wrong = kills.filter(({ lost, recovered }) => (isReference ? lost > 0 : lost === 0 || recovered > 0));
   return [
-    ...scenario.systems.filter((system) => !systems.has(system)).map((system) => `${system} was not killed`),
-    ...killed
-      .filter((point) => isWrong(point.killed!))
-      .map(
-        ({ system, killed: { lost, recovered } = { lost: 0, recovered: 0 } }) =>
-          `${system} lost ${lost} messages in a kill and recovered ${recovered}`,
-      ),
+    ...notKilled.map((system) => `${system} was not killed`),
+    ...wrong.map(
+      ({ system, lost, recovered }) => `${system} lost ${lost} messages in a kill and recovered ${recovered}`,
+    ),
   ];
 }
 

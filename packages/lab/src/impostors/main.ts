@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exitCodes } from '../errors/exit-codes.ts';
+import { integerOption } from '../errors/integer-option.ts';
 import {
   type ControlOptions,
   decidedByReference,
@@ -23,19 +24,12 @@ const { values } = parseArgs({
   },
 });
 
-function integerFrom(name: string, text: string, min: number): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= min) return value;
-  process.stderr.write(`--${name} must be an integer of at least ${min}, not "${text}"\n`);
-  process.exit(exitCodes.usage);
-}
-
-const seeds = integerFrom('seeds', values.seeds, 0);
-const from = integerFrom('from', values.from, 1);
+const seeds = integerOption('seeds', values.seeds, 0);
+const from = integerOption('from', values.from, 1);
 const options: ControlOptions = {
   instances: [1, 2],
   threads: [1, 8, 32],
-  repeats: integerFrom('repeats', values.repeats, 1),
+  repeats: integerOption('repeats', values.repeats, 1),
 };
 const all = [
   referenceControl(options),
@@ -52,11 +46,10 @@ if (unknown !== undefined) {
 }
 const controls = all.filter(({ name }) => only.includes(name));
 const dir = mkdtempSync(join(resolve(values.dir ?? tmpdir()), 'shardlab-controls-'));
-console.log(
-  `${controls.length} of ${all.length} controls, about four minutes each with five repeats; data in ${dir}`,
-);
+console.log(`${controls.length} of ${all.length} controls; data in ${dir}`);
+console.log('With five repeats each takes about four minutes, the reference ten.');
 if (only.includes('reference'))
-  console.log('The reference is inconclusive if the machine does something else meanwhile.');
+  console.log('Claims of the reference may be inconclusive if the machine does something else meanwhile.');
 let failed = 0;
 try {
   for (const control of controls) {
@@ -64,8 +57,8 @@ try {
     if (faults.length > 0) failed += 1;
     const holds = held.length === 0 ? 'no claim holds' : `hold: ${held.join(', ')}`;
     const otherwise = control.isReference
-      ? `of ${decidedByReference.join(', ')}`
-      : `unexposed ${heldUnexposed.length === 0 ? 'none' : heldUnexposed.join(', ')}`;
+      ? `must: ${decidedByReference.join(', ')}`
+      : `if neither a kill nor the kernel told: ${heldUnexposed.join(', ') || 'none'}`;
     console.log(`${faults.length === 0 ? 'ok    ' : 'FAILED'} ${control.name}: ${holds} (${otherwise})`);
     for (const fault of faults) console.log(`       ${fault}`);
   }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exitCodes } from '../errors/exit-codes.ts';
+import { integerOption } from '../errors/integer-option.ts';
 import { tortureLine, tortureReport } from './report.ts';
 import { faultCount, runTorture } from './run-torture.ts';
 
@@ -19,16 +20,9 @@ const { values } = parseArgs({
   },
 });
 
-function integerFrom(name: string, text: string, min: number): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= min) return value;
-  process.stderr.write(`--${name} must be an integer of at least ${min}, not "${text}"\n`);
-  process.exit(exitCodes.usage);
-}
-
-const kills = integerFrom('kills', values.kills, 1);
-const concurrency = integerFrom('concurrency', values.concurrency, 1);
-const seed = values.seed === undefined ? Date.now() % 2 ** 31 : integerFrom('seed', values.seed, 0);
+const kills = integerOption('kills', values.kills, 1);
+const concurrency = integerOption('concurrency', values.concurrency, 1);
+const seed = values.seed === undefined ? Date.now() % 2 ** 31 : integerOption('seed', values.seed, 0);
 const dir = mkdtempSync(join(resolve(values.dir ?? tmpdir()), 'shardlab-torture-'));
 console.log(`Seed ${seed}, ${kills} kills, data in ${dir}`);
 

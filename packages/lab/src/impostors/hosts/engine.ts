@@ -10,7 +10,7 @@ export const openHost: OpenHost = async (config, clock) => {
   const pretend = pretendingSessions(
     pretenceOf(behaviour, params, config.instance),
     clock,
-    // That of an instance in this process.
+    // Of an instance in this process, as that of every embedded session is.
     host.waits as WaitRecorder,
   );
   return { ...host, openSession: () => pretend(host.openSession()) };

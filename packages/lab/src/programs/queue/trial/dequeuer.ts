@@ -54,7 +54,7 @@ export class Dequeuer {
    * Runs until its source is empty after it was sealed, or the drain is over. Rejects with the engine's error if a call fails, unless a
    * failover or a conversion undid the transaction.
    *
-   * One function, since each further one to await would cost a promise, a turn and two changes of the time book for each transaction.
+   * One function, since awaiting another one would cost a promise, a turn and two changes of the time book in each transaction.
    */
   async run(): Promise<void> {
     const work = this.#work;
@@ -76,8 +76,7 @@ export class Dequeuer {
           }
           const calledAtMs = clock();
           const max = roundTrips === null ? operations - messages : 1;
-          // Without waiting first, so that the time of a call that found ready messages is separate from the wait for new ones. Only
-          // the former is recorded as the time of a dequeue call.
+          // The first call does not wait for messages, so that its time is that of a dequeue that finds some. Only this one is recorded.
           let batch = await time.suspend(this.#dequeue({ max, waitMs: 0 }), host.eventOfCalls);
           time.resume();
           nowMs = clock();

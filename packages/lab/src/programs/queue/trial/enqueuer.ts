@@ -49,13 +49,13 @@ export class Enqueuer {
 
   /**
    * Runs transactions of the workload's size, each started when the previous one is durable, until enqueuers are stopped.
-   * Rejects with the engine's error if a commit fails, unless a failover undid it or the queue was being converted: then it is repeated,
-   * and its messages carry the time of the first attempt.
+   * Rejects with the engine's error if a commit fails, unless a failover undid it or the queue was being converted: then it is repeated
+   * at once, and its messages carry the time of the first attempt.
    *
    * With round trips every enqueue and the commit first waits one. Because an enqueue only stages in memory, the messages
    * are staged together right before the commit, and carry that time.
    *
-   * One function, since each further one to await would cost a promise, a turn and two changes of the time book for each transaction.
+   * One function, since awaiting another one would cost a promise, a turn and two changes of the time book in each transaction.
    */
   async run(): Promise<void> {
     const work = this.#work;
