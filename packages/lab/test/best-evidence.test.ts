@@ -25,6 +25,7 @@ const named = (runId: string, change: Partial<StoredVerdict>): StoredVerdict => 
   provisional: false,
   scale: 'full',
   repeats: 5,
+  trials: 10,
   endedAtMs: 1,
   runId,
   scenarioId: runId,
@@ -33,9 +34,10 @@ const named = (runId: string, change: Partial<StoredVerdict>): StoredVerdict => 
 
 const runs = (verdicts: readonly StoredVerdict[]) => verdicts.map(({ runId }) => runId);
 
-test('better evidence counts more than newer: measured, final, full scale, more repeats, steady, undisturbed, then the newest', () => {
+test('better evidence counts more than newer: measured, final, full scale, more repeats, steady, undisturbed, more trials, then the newest', () => {
   const bestFirst = [
     named('ten repeats', { repeats: 10 }),
+    named('more trials', { trials: 30, endedAtMs: 1 }),
     named('newer', { endedAtMs: 3 }),
     named('older', { endedAtMs: 2 }),
     named('disturbed', { disturbed: true, endedAtMs: 8 }),

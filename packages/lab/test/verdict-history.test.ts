@@ -55,3 +55,13 @@ test('lines of a version that judged by other rules are skipped', async () => {
   await appendFile(join(folder, historyFileName), '{"id":"A3","verdict":"holds","value":1}\n');
   expect(await readVerdicts(folder)).toHaveLength(2);
 });
+
+test('a line from before trials were counted has none', async () => {
+  const run = runOf('one');
+  await appendVerdicts(folder, { ...run, progress: { ...run.progress, done: 5 } });
+  expect(await readVerdicts(folder)).toMatchObject([{ trials: 5 }, { trials: 5 }]);
+  const path = join(folder, historyFileName);
+  const { trials: _, ...older } = JSON.parse((await readFile(path, 'utf8')).split('\n')[0]!);
+  await writeFile(path, `${JSON.stringify(older)}\n`);
+  expect(await readVerdicts(folder)).toMatchObject([{ id: 'A3', trials: 0 }]);
+});

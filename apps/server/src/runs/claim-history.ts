@@ -72,7 +72,7 @@ export class ClaimHistory {
   #last(verdicts: readonly (StoredVerdict | RecordedVerdict)[]): ClaimLedgerEntry['last'] {
     const best = bestEvidence(verdicts);
     if (best === undefined) return null;
-    const { id: _id, commit: _commit, ...fields } = best.verdict;
+    const { id: _id, commit: _commit, trials: _trials, ...fields } = best.verdict;
     const runKept = (runId: string) => this.#runs.has(runId) || this.#recorded.has(runId);
     return {
       recordedOn: null,

@@ -185,10 +185,12 @@ export class RunStore {
   /** The verdicts of a finished run; none if it has been deleted. */
   verdictsOf(runId: string): StoredVerdict[] {
     const rows = this.#file
-      .prepare('SELECT id, scenario_id, scale, ended_at_ms, claims, environment FROM run WHERE id = ?')
+      .prepare(
+        'SELECT id, scenario_id, scale, ended_at_ms, progress, claims, environment FROM run WHERE id = ?',
+      )
       .all(runId) as Pick<
       RunRow,
-      'id' | 'scenario_id' | 'scale' | 'ended_at_ms' | 'claims' | 'environment'
+      'id' | 'scenario_id' | 'scale' | 'ended_at_ms' | 'progress' | 'claims' | 'environment'
     >[];
     return rows.flatMap((row) =>
       verdictsOf({
@@ -196,6 +198,7 @@ export class RunStore {
         scenarioId: row.scenario_id,
         scale: row.scale as Run['scale'],
         endedAtMs: row.ended_at_ms,
+        progress: JSON.parse(row.progress),
         claims: JSON.parse(row.claims),
         environment: row.environment === null ? null : JSON.parse(row.environment),
       }),

@@ -6,7 +6,7 @@ import type { StoredVerdict } from './verdict-history.ts';
 /**
  * Orders verdicts by their evidence, the best first: one that was measured before one that says why it is not comparable, and
  * that before one without points; then final before provisional, full scale before quick, more repeats before fewer, steady and
- * undisturbed ones before others, and the newest of equals.
+ * undisturbed ones before others, more trials, which are points if the repeats are equal, before fewer, and the newest of equals.
  */
 export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
   const rank = (verdict: StoredVerdict) => [
@@ -15,6 +15,7 @@ export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
     verdict.scale === 'full' ? 1 : 0,
     verdict.repeats,
     verdict.disturbed || verdict.notSteady === true ? 0 : 1,
+    verdict.trials,
     verdict.endedAtMs,
   ];
   const [left, right] = [rank(a), rank(b)];

@@ -18,11 +18,14 @@ export interface StoredVerdict extends Omit<ClaimResult, 'title' | 'document' | 
   scenarioId: string;
   scale: Run['scale'];
   endedAtMs: number;
+  /** Trials of the run: the points times their repeats; 0 for verdicts that were stored without it. */
+  trials: number;
   /** Git commit of the code that ran; null outside a checkout. */
   commit: string | null;
 }
 
-export interface JudgedRun extends Pick<Run, 'id' | 'scale' | 'endedAtMs' | 'claims' | 'environment'> {
+export interface JudgedRun
+  extends Pick<Run, 'id' | 'scale' | 'endedAtMs' | 'progress' | 'claims' | 'environment'> {
   scenarioId: string;
 }
 
@@ -33,6 +36,7 @@ export function verdictsOf(run: JudgedRun): StoredVerdict[] {
     scenarioId: run.scenarioId,
     scale: run.scale,
     endedAtMs: run.endedAtMs ?? 0,
+    trials: run.progress.done,
     commit: run.environment?.commit ?? null,
   }));
 }
@@ -80,8 +84,8 @@ export async function readVerdicts(folder: string): Promise<StoredVerdict[]> {
 function parseLine(line: string): StoredVerdict | undefined {
   if (line === '') return undefined;
   try {
-    const verdict = JSON.parse(line) as StoredVerdict;
-    return Array.isArray(verdict.clauses) ? verdict : undefined;
+    const verdict = JSON.parse(line) as Omit<StoredVerdict, 'trials'> & { trials?: number };
+    return Array.isArray(verdict.clauses) ? { ...verdict, trials: verdict.trials ?? 0 } : undefined;
   } catch {
     return undefined;
   }
