@@ -108,7 +108,9 @@ const Costs = Type.Object(
         groupUs: quantity('One group commit, on the session thread'),
         writeGroupUs: quantity('One group commit, on the writer thread'),
         writeEnqueueUs: quantity('One enqueued message, on the writer thread'),
-        writeConsumptionUs: quantity('One transaction that consumed, on the writer thread'),
+        writeConsumptionUs: quantity(
+          'What one subscriber, or a queue, consumed in a group, on the writer thread',
+        ),
         forwardUs: quantity('One forwarded message, on the instance that forwards it'),
         forwardBatchMax: quantity('Messages per forwarded batch'),
       },

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { type CalibrationProgress, calibrateInProcess, parseHardware } from '@shardlab/lab';
 import { sourcesOf } from '@shardlab/model';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-// The engine's limits are not part of its public entry.
+// These are not part of the packages' public entries.
 import { limits } from '../../engine/src/api/limits.ts';
+import { resumedOperationsPerTurnMax } from '../../model/src/sim/group-commit.ts';
 import { measureClient } from '../src/calibrate/client-costs.ts';
 import { engineBuild } from '../src/calibrate/hardware-from-measurements.ts';
 
@@ -58,7 +59,8 @@ test('a calibration whose data cannot be written fails with the reason', async (
   expect(code).toBe('DATA_FOLDER_UNUSABLE');
 });
 
-test('the limits that the calibration assumes are those of the engine', () => {
+test('the limits that calibration and model assume are those of the engine', () => {
+  expect(resumedOperationsPerTurnMax).toBe(limits.resumedOperationsPerTurnMax);
   expect(engineBuild).toMatchObject({
     groupsInFlight: limits.groupsInFlightMax,
     groupBytesMax: limits.groupBytesMax,

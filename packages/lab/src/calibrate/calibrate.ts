@@ -58,7 +58,7 @@ export async function calibrate(options: CalibrateOptions = {}): Promise<Hardwar
     await mkdir(dir);
     step(0);
     const environment = await captureEnvironment(folder);
-    const busyCoreSpeed = await measureBusyCoreSpeed({ ms: sliceMs, tries: rounds });
+    const busyCoreSpeed = await measureBusyCoreSpeed({ ms: sliceMs, tries: 2 * rounds });
     const timerLateUs = await measureTimerLateUs();
     step(1);
     const client = await measureClient(payloadBytes);

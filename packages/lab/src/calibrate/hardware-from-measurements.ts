@@ -85,7 +85,7 @@ export function hardwareFromMeasurements(found: MeasuredCosts): HardwareFile {
         syncUs: measured(sharded.syncUs),
         usPerKib: measured(sharded.syncUsPerKib),
         syncCpuUs: measured(sharded.syncCpuUs, 'CPU time of the system, and of polling for the next group'),
-        threadHopUs: zero("Included in the writer's part of a group"),
+        threadHopUs: measured(sharded.threadHopUs, 'What polling for the other thread does not hide'),
       },
       sharded: {
         callUs: measured(sharded.callUs),

@@ -2,7 +2,7 @@
  * Small workloads that isolate the costs of the engine: only enqueue or only dequeue, few or many messages per
  * transaction, one or many transactions per group commit. None is a point of a figure: figures always have both directions.
  */
-import type { Instance, Session } from '@shardlab/engine';
+import { commitWriteMs, type Instance, type Session } from '@shardlab/engine';
 import { median } from '@shardlab/model';
 import { threadCpuUs } from '../meters/thread-cpu.ts';
 import { readSample, type Sample, sampleBetween } from './sample.ts';
@@ -13,15 +13,24 @@ export interface MicroWorkload {
   /** Number of sessions. They commit at the same time, so that each round is one group commit. */
   sessions: number;
   operationsPerTransaction: number;
+  /** Of a topic from which the sessions dequeue: they have them in turns. */
+  subscribers?: readonly string[];
   /** One dequeue call per message, instead of one call for all. */
   oneMessagePerCall?: boolean;
 }
 
 export interface MicroResult extends Sample {
-  /** Medians over the rounds: all operations, the wait for the commit, and the part of both that was not CPU time of this thread. */
+  /** Medians over the rounds: all operations, the wait for the commit, and the part of it in which the writer wrote and synced. */
   operationsUs: number;
   commitUs: number;
-  offCpuUs: number;
+  writeUs: number;
+  /**
+   * CPU time of this thread for a round, mean. While the writer writes, this thread has nothing to do but poll for its answer, which a
+   * thread with other work does not: so a round counts as no more than its time without the write.
+   */
+  ownUs: number;
+  /** The median of what is left of a round: the time that the threads take to wake each other. */
+  wakingUs: number;
   /** Estimated from the middle half of the commits, so that single stalls do not decide it. */
   commitVariation: number;
 }
@@ -53,34 +62,38 @@ const roundsMin = 5;
 export async function runMicroWorkload(work: MicroWorkload, options: MicroOptions): Promise<MicroResult> {
   const { instance, payloadBytes, ms } = options;
   const payload = Buffer.alloc(payloadBytes, 0x5a);
+  const { subscribers } = work;
   const sessions = Array.from({ length: work.sessions }, () => instance.openSession());
   if (work.direction === 'out') {
     const roundsMessages = (warmRoundsMax + roundsMin) * work.sessions * work.operationsPerTransaction;
+    const messages = Math.max(preloadedPerMs * ms, roundsMessages);
     await preload({
       instance,
       queue: work.queue,
       payload,
-      messages: Math.max(preloadedPerMs * ms, roundsMessages),
+      messages: Math.ceil(messages / (subscribers?.length ?? 1)),
     });
   }
   const rounds: Round[] = [];
   const warmUntil = performance.now() + ms / 4;
   let more = true;
   while (more && rounds.length < warmRoundsMax && performance.now() < warmUntil)
-    more = await runRound(work, sessions, payload, rounds);
+    more = await runRound(work, { sessions, payload, instance }, rounds);
   rounds.length = 0;
   const before = readSample(instance);
   const until = performance.now() + ms;
   while (more && (rounds.length < roundsMin || performance.now() < until))
-    more = await runRound(work, sessions, payload, rounds);
+    more = await runRound(work, { sessions, payload, instance }, rounds);
   const sample = sampleBetween(before, readSample(instance));
   for (const session of sessions) await session.close();
-  await drain(instance, work.queue);
+  for (const subscriber of subscribers ?? [undefined]) await drain(instance, work.queue, subscriber);
   return {
     ...sample,
     operationsUs: median(rounds.map((each) => each.operationsUs)),
     commitUs: median(rounds.map((each) => each.commitUs)),
-    offCpuUs: median(rounds.map((each) => each.operationsUs + each.commitUs - each.cpuUs)),
+    writeUs: median(rounds.map((each) => each.writeUs)),
+    ownUs: rounds.reduce((sum, each) => sum + ownUsOf(each), 0) / rounds.length,
+    wakingUs: median(rounds.map((each) => besidesWriteUs(each) - ownUsOf(each))),
     commitVariation: variationOf(rounds.map((each) => each.commitUs)),
   };
 }
@@ -97,41 +110,51 @@ interface Round {
   operationsUs: number;
   commitUs: number;
   cpuUs: number;
+  writeUs: number;
 }
+
+/** Total of all sessions: each has the time of its group's write. */
+const commitWriteMsOf = (instance: Instance) => instance.waits.counters()[commitWriteMs.name]!;
+const besidesWriteUs = ({ operationsUs, commitUs, writeUs }: Round) =>
+  Math.max(0, operationsUs + commitUs - writeUs);
+const ownUsOf = (round: Round) => Math.min(round.cpuUs, besidesWriteUs(round));
 
 /** Runs one transaction of every session; returns false once there are not enough messages for all. */
 async function runRound(
   work: MicroWorkload,
-  sessions: readonly Session[],
-  payload: Buffer,
+  { sessions, payload, instance }: { sessions: readonly Session[]; payload: Buffer; instance: Instance },
   rounds: Round[],
 ): Promise<boolean> {
+  const writtenMs = commitWriteMsOf(instance);
   const cpuBefore = threadCpuUs();
   const startedAt = performance.now();
   let full = true;
-  for (const session of sessions) {
+  for (const [index, session] of sessions.entries()) {
     if (work.direction === 'in') {
       for (let operation = 0; operation < work.operationsPerTransaction; operation++)
         session.enqueue(work.queue, { payload });
-    } else full = (await dequeueMessages(work, session)) && full;
+    } else full = (await dequeueMessages(work, session, index)) && full;
   }
   const committingAt = performance.now();
   await Promise.all(sessions.map((session) => session.commit()));
   const endedAt = performance.now();
+  const cpuUs = threadCpuUs() - cpuBefore;
   rounds.push({
     operationsUs: (committingAt - startedAt) * 1000,
     commitUs: (endedAt - committingAt) * 1000,
-    cpuUs: threadCpuUs() - cpuBefore,
+    cpuUs,
+    writeUs: ((commitWriteMsOf(instance) - writtenMs) * 1000) / sessions.length,
   });
   return full;
 }
 
-async function dequeueMessages(work: MicroWorkload, session: Session): Promise<boolean> {
-  const { queue, operationsPerTransaction, oneMessagePerCall } = work;
+async function dequeueMessages(work: MicroWorkload, session: Session, index: number): Promise<boolean> {
+  const { queue, operationsPerTransaction, oneMessagePerCall, subscribers } = work;
+  const subscriber = subscribers?.[index % subscribers.length];
   let taken = 0;
   while (taken < operationsPerTransaction) {
     const max = oneMessagePerCall ? 1 : operationsPerTransaction - taken;
-    const messages = await session.dequeue(queue, { max });
+    const messages = await session.dequeue(queue, { max, ...of(subscriber) });
     if (messages.length === 0) return false;
     taken += messages.length;
   }
@@ -155,8 +178,11 @@ async function preload({ instance, queue, payload, messages }: Preload): Promise
   await session.close();
 }
 
-async function drain(instance: Instance, queue: string): Promise<void> {
+const of = (subscriber: string | undefined) => (subscriber === undefined ? {} : { subscriber });
+
+async function drain(instance: Instance, queue: string, subscriber: string | undefined): Promise<void> {
   const session = instance.openSession();
-  while ((await session.dequeue(queue, { max: preloadBatch })).length > 0) await session.commit();
+  while ((await session.dequeue(queue, { max: preloadBatch, ...of(subscriber) })).length > 0)
+    await session.commit();
   await session.close();
 }

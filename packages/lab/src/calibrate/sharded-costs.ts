@@ -22,6 +22,8 @@ export interface ShardedCosts {
   syncCpuUs: number;
   syncUs: number;
   syncUsPerKib: number;
+  /** From the session thread to the writer, or back, beyond what polling takes. */
+  threadHopUs: number;
   /** Coefficient of variation of the commits of a single session. */
   syncVariation: number;
   backgroundCpu: number;
@@ -34,6 +36,10 @@ export interface ShardedCosts {
 
 const durableQueue = 'calibrate-durable';
 const relaxedQueue = 'calibrate-relaxed';
+const durableTopic = 'calibrate-durable-topic';
+const relaxedTopic = 'calibrate-relaxed-topic';
+const subscribers = Array.from({ length: 10 }, (_, index) => `subscriber ${index}`);
+const isDurable = ({ queue }: MicroWorkload) => queue === durableQueue || queue === durableTopic;
 
 const enqueueWorkload = (
   queue: string,
@@ -57,6 +63,10 @@ const dequeueWorkload = (
   operationsPerTransaction,
   oneMessagePerCall: oneByOne,
 });
+const subscribersWorkload = (topic: string): MicroWorkload => ({
+  ...dequeueWorkload(topic, subscribers.length, 10),
+  subscribers,
+});
 
 /** In each workload the sessions commit at the same time, so a round is exactly one group from start to end. */
 const workloads: readonly MicroWorkload[] = [
@@ -75,6 +85,8 @@ const workloads: readonly MicroWorkload[] = [
   dequeueWorkload(relaxedQueue, 24, 4),
   dequeueWorkload(relaxedQueue, 12, 25),
   dequeueWorkload(relaxedQueue, 12, 25, true),
+  subscribersWorkload(durableTopic),
+  subscribersWorkload(relaxedTopic),
 ];
 
 interface Row {
@@ -89,6 +101,12 @@ interface Row {
 export async function measureSharded(instance: Instance, options: SliceOptions): Promise<ShardedCosts> {
   await instance.createQueue({ name: durableQueue, durability: 'durable' });
   await instance.createQueue({ name: relaxedQueue, durability: 'relaxed' });
+  await instance.createQueue({ name: durableTopic, type: 'topic', durability: 'durable' });
+  await instance.createQueue({ name: relaxedTopic, type: 'topic', durability: 'relaxed' });
+  for (const topic of [durableTopic, relaxedTopic])
+    for (const name of subscribers) await instance.subscribe(topic, { name });
+  // Else the first workloads would be measured before their code is compiled.
+  for (const work of workloads) await runMicroWorkload(work, { ...options, instance, ms: options.ms / 2 });
   const rows: Row[] = [];
   for (const work of workloads) {
     const slices = await leastDisturbed({ count: options.rounds, ms: options.ms }, () =>
@@ -102,8 +120,8 @@ export async function measureSharded(instance: Instance, options: SliceOptions):
     options.onDone?.(rows.length / (workloads.length + 1)); // the partitions take about as long as a workload
   }
   const partitionUs = await measurePartitions(instance, options);
-  await instance.dropQueue(durableQueue);
-  await instance.dropQueue(relaxedQueue);
+  for (const queue of [durableQueue, relaxedQueue, durableTopic, relaxedTopic])
+    await instance.dropQueue(queue);
   return { ...costsOf(rows, options.payloadBytes), partitionUs };
 }
 
@@ -116,34 +134,25 @@ function medianResult(slices: readonly MicroResult[]): MicroResult {
 
 function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts, 'partitionUs'> {
   const session = nonNegativeLeastSquares(
-    rows.map(({ work, result }) => [
-      result.messagesIn,
-      result.messagesOut,
-      result.transactions,
-      result.groups,
-      work.queue === durableQueue ? result.groups : 0,
-      callsOf(work, result),
-    ]),
-    rows.map(({ result }) => result.sessionUs),
+    rows.map(({ work }) => handling(work)),
+    rows.map(({ result }) => Math.max(1, result.ownUs)),
   );
-  const [enqueueUs, dequeueUs, transactionUs, plainGroupUs, syncedGroupUs, callUs] =
-    session.factors as number[];
+  const [enqueueUs, dequeueUs, transactionUs, groupUs, callUs] = session.factors as number[];
 
-  // The time of a round beyond the session thread's CPU time belongs to the writer, because one waits for the other.
-  const beyond = ({ result }: Row) => Math.max(1, result.offCpuUs);
-  const plain = rows.filter(({ work }) => work.queue === relaxedQueue);
+  const writeUs = ({ result }: Row) => Math.max(1, result.writeUs);
+  const plain = rows.filter(({ work }) => !isDurable(work));
   const writer = nonNegativeLeastSquares(
     plain.map(({ work }) => writing(work)),
-    plain.map(beyond),
+    plain.map(writeUs),
   );
   const [writeEnqueueUs, writeConsumptionUs, writeGroupUs] = writer.factors as number[];
 
-  const synced = rows.filter(({ work }) => work.queue === durableQueue);
+  const synced = rows.filter(({ work }) => isDurable(work));
   const written = ({ work }: Row) =>
     writing(work).reduce((sum, count, column) => sum + count * writer.factors[column]!, 0);
   const sync = nonNegativeLeastSquares(
     synced.map(({ work }) => [1, (writing(work)[0]! * payloadBytes) / 1024]),
-    synced.map((row) => Math.max(1, beyond(row) - written(row))),
+    synced.map((row) => Math.max(1, writeUs(row) - written(row))),
   );
   const [wholeSyncUs, syncUsPerKib] = sync.factors as number[];
   const syncCpuUs = Math.min(
@@ -156,7 +165,7 @@ function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts,
     enqueueUs: enqueueUs!,
     dequeueUs: dequeueUs!,
     transactionUs: transactionUs!,
-    groupUs: plainGroupUs! + syncedGroupUs!,
+    groupUs: groupUs!,
     writeGroupUs: writeGroupUs!,
     writeEnqueueUs: writeEnqueueUs!,
     writeConsumptionUs: writeConsumptionUs!,
@@ -165,23 +174,22 @@ function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts,
     syncUsPerKib: syncUsPerKib!,
     syncVariation: Math.min(1, synced[0]!.result.commitVariation),
     backgroundCpu: Math.max(0, sum((r) => r.otherUs) / sum((r) => r.sessionUs + r.writerUs)),
+    threadHopUs: median(synced.map(({ result }) => result.wakingUs)) / 2,
     error: Math.max(session.error, writer.error, sync.error),
     disturbance: median(rows.map(({ disturbance }) => disturbance)),
   };
 }
 
-/** The units of a round: messages written, transactions whose consumption is written, and the group. */
-function writing({ direction, sessions, operationsPerTransaction }: MicroWorkload): [number, number, number] {
-  return direction === 'in' ? [sessions * operationsPerTransaction, 0, 1] : [0, sessions, 1];
+/** The session thread's units of a round: messages in and out, transactions, the group, and dequeue calls (enqueues only stage). */
+function handling({ direction, sessions, operationsPerTransaction, oneMessagePerCall }: MicroWorkload) {
+  const messages = sessions * operationsPerTransaction;
+  if (direction === 'in') return [messages, 0, sessions, 1, 0];
+  return [0, messages, sessions, 1, oneMessagePerCall ? messages : sessions];
 }
 
-/** Dequeue calls; enqueues only stage and are counted as messages. */
-function callsOf(
-  { direction, oneMessagePerCall }: MicroWorkload,
-  { transactions, messagesOut }: MicroResult,
-): number {
-  if (direction === 'in') return 0;
-  return oneMessagePerCall ? messagesOut : transactions;
+/** The writer's units of a round: messages written, subscribers whose consumption is written (a queue has one), and the group. */
+function writing({ direction, sessions, operationsPerTransaction, subscribers }: MicroWorkload) {
+  return direction === 'in' ? [sessions * operationsPerTransaction, 0, 1] : [0, subscribers?.length ?? 1, 1];
 }
 
 /** Fills and drains a few partitions with one session, and reads the cost of their maintenance from the wait event. */

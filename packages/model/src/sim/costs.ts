@@ -53,7 +53,7 @@ export interface ClusterCosts {
     /** Writer side. */
     writeGroupUs: number;
     writeEnqueueUs: number;
-    /** Cost for each transaction that consumed. */
+    /** Cost for each subscriber of whom transactions of a group consumed; a queue has one. */
     writeConsumptionUs: number;
     /** A forwarded message costs its owner this, and its receiver as much as an enqueue. */
     forwardUs: number;

@@ -7,12 +7,24 @@ import type { ClusterCosts } from './costs.ts';
 import { JobLists } from './job-lists.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';
-import type { Processors } from './processors.ts';
+import { type Processors, ranks } from './processors.ts';
 import { SerialResource } from './serial-resource.ts';
 import { type SessionTimes, stateIndex } from './session-times.ts';
 import type { ModelWorkload } from './workload.ts';
 
-const stages = { free: 0, build: 1, toWriter: 2, write: 3, sync: 4, toSessions: 5, apply: 6 } as const;
+const stages = {
+  free: 0,
+  build: 1,
+  toWriter: 2,
+  write: 3,
+  sync: 4,
+  toSessions: 5,
+  apply: 6,
+  resume: 7,
+} as const;
+
+/** Operations of the transactions whose sessions continue in one turn of the event loop: the engine's limit of that name. */
+export const resumedOperationsPerTurnMax = 320;
 
 export interface CommitHost {
   /** Called when the job's transaction is durable and visible. */
@@ -42,11 +54,16 @@ export class GroupCommit {
   readonly #free: JobLists;
   /** Values of each group. */
   readonly #groupIn: Float64Array;
-  readonly #groupConsumers: Float64Array;
+  /** Subscribers of whom transactions of the group consumed; a queue has one. */
+  readonly #groupSubscribers: Float64Array;
+  /** The last group, counted from the start, in which each subscriber's consumption was. */
+  readonly #consumedIn: Int32Array;
   readonly #groupMaintenanceUs: Float64Array;
   /** Operations since the instance's last new partition. */
   readonly #operationsInPartition: Float64Array;
   readonly #devices: SerialResource[];
+  /** Since the start; the others since the window began. */
+  #groupsBuilt = 0;
   groups = 0;
   transactions = 0;
 
@@ -66,7 +83,8 @@ export class GroupCommit {
     this.#closing = new Uint8Array(layout.instances);
     this.#free = new JobLists(layout.instances, layout.jobs);
     this.#groupIn = new Float64Array(layout.jobs);
-    this.#groupConsumers = new Float64Array(layout.jobs);
+    this.#groupSubscribers = new Float64Array(layout.jobs);
+    this.#consumedIn = new Int32Array(layout.instances * layout.subscribers).fill(-1);
     this.#groupMaintenanceUs = new Float64Array(layout.jobs);
     this.#operationsInPartition = new Float64Array(layout.instances);
     this.#devices = Array.from({ length: layout.nodes }, () => new SerialResource());
@@ -93,7 +111,8 @@ export class GroupCommit {
     this.#closing[instance] = 1;
     this.#stage[group] = stages.build;
     if (this.#runsOnSessionThread) {
-      this.#parts.processors.request(group, this.#parts.processors.sessionThread(instance));
+      const { processors } = this.#parts;
+      processors.request(group, processors.sessionThread(instance), ranks.eventLoopTurn);
     } else {
       this.#takeMembers(group);
       this.#toWriter(group);
@@ -112,25 +131,35 @@ export class GroupCommit {
     const { layout, costs } = this.#parts;
     const { counts, operationsPerPartition, partitionUs, scope } = costs.maintenance;
     const instance = layout.instanceOf[group]!;
-    let [messagesIn, consumers, operations] = [0, 0, 0];
+    let [messagesIn, subscribers, operations] = [0, 0, 0];
     while (this.#members.length(instance) > 0 && messagesIn < this.#messagesMax) {
       const job = this.#members.shift(instance);
       messagesIn += this.#messagesIn[job]!;
-      if (this.#messagesOut[job]! > 0) consumers += 1;
+      if (this.#messagesOut[job]! > 0 && this.#isFirstOfSubscriber(job)) subscribers += 1;
       operations += this.#messagesIn[job]! + (counts === 'operations' ? this.#messagesOut[job]! : 0);
       this.#members.push(this.#list(group), job);
       this.transactions += 1;
     }
     this.#closing[instance] = 0;
     this.#groupIn[group] = messagesIn;
-    this.#groupConsumers[group] = consumers;
+    this.#groupSubscribers[group] = subscribers;
     this.#groupMaintenanceUs[group] = 0;
     this.groups += 1;
+    this.#groupsBuilt += 1;
     if (scope === 'cluster' || this.#durability === 'memory') return;
     const filled = this.#operationsInPartition[instance]! + operations;
     const partitions = Math.floor(filled / operationsPerPartition);
     this.#operationsInPartition[instance] = filled - partitions * operationsPerPartition;
     this.#groupMaintenanceUs[group] = partitions * partitionUs;
+  }
+
+  /** Whether nothing of the job's subscriber is in the group that is built. */
+  #isFirstOfSubscriber(job: number): boolean {
+    const { layout } = this.#parts;
+    const subscriber = layout.instanceOf[job]! * layout.subscribers + layout.subscriberOf[job]!;
+    if (this.#consumedIn[subscriber] === this.#groupsBuilt) return false;
+    this.#consumedIn[subscriber] = this.#groupsBuilt;
+    return true;
   }
 
   demandOf(group: number): number {
@@ -145,9 +174,11 @@ export class GroupCommit {
           sharded.writeGroupUs +
           (this.#durability === 'durable' ? redo.syncCpuUs : 0) +
           this.#groupIn[group]! * sharded.writeEnqueueUs +
-          this.#groupConsumers[group]! * sharded.writeConsumptionUs;
+          this.#groupSubscribers[group]! * sharded.writeConsumptionUs;
         return kernel.random.sampleAround(writing, variation.cpu) + this.#groupMaintenanceUs[group]!;
       }
+      case stages.resume:
+        return 0;
       default:
         return kernel.random.sampleAround(sharded.groupUs / 2, variation.cpu);
     }
@@ -222,23 +253,35 @@ export class GroupCommit {
     const { processors, layout } = this.#parts;
     this.#stage[group] = stages.apply;
     if (this.#runsOnSessionThread)
-      processors.request(group, processors.sessionThread(layout.instanceOf[group]!));
+      processors.request(group, processors.sessionThread(layout.instanceOf[group]!), ranks.eventLoopTurn);
     else this.#apply(group);
   }
 
   #apply(group: number): void {
     const { layout, sessionTimes, kernel, host } = this.#parts;
     const list = this.#list(group);
+    const instance = layout.instanceOf[group]!;
     const maintenanceUs = this.#groupMaintenanceUs[group]!;
-    for (let left = this.#members.length(list); left > 0; left--) {
+    let operations = 0;
+    while (this.#members.length(list) > 0) {
+      if (this.#runsOnSessionThread && operations >= resumedOperationsPerTurnMax) {
+        this.#resumeInNextTurn(group, instance);
+        return;
+      }
       const job = this.#members.shift(list);
+      operations += this.#messagesIn[job]! + this.#messagesOut[job]!;
       if (maintenanceUs > 0) sessionTimes.reassign(job, stateIndex.maintenance, maintenanceUs, kernel.now);
       host.committed(job);
     }
     this.#stage[group] = stages.free;
-    const instance = layout.instanceOf[group]!;
     this.#free.push(instance, group);
     this.#close(instance);
+  }
+
+  #resumeInNextTurn(group: number, instance: number): void {
+    const { processors } = this.#parts;
+    this.#stage[group] = stages.resume;
+    processors.request(group, processors.sessionThread(instance), ranks.eventLoopTurn);
   }
 
   /** Largest share of the time that a node's device was busy. */

@@ -17,6 +17,14 @@ export interface BurstHost {
   demandOf(job: number): number;
 }
 
+/**
+ * The order in which a thread turns to its jobs, as in Node: the write lock of our unsharded queues serves all that wait in one go,
+ * sessions continue before the turn of the event loop ends, and groups and messages of other processes are handled in turns of their own.
+ */
+export const ranks = { lockedWrite: 0, continuation: 1, eventLoopTurn: 2 } as const;
+type Rank = (typeof ranks)[keyof typeof ranks];
+const rankCount = Object.keys(ranks).length;
+
 /** A job that may run on any core. */
 export const noThread = -1;
 
@@ -34,6 +42,7 @@ export class Processors {
   readonly #busyCores: Int32Array;
   readonly #coreQueues: JobLists;
   readonly #threadTaken: Uint8Array;
+  /** For each thread a list of each rank. */
   readonly #threadQueues: JobLists;
   /** CPU of each instance and time that each thread was taken, microseconds. */
   readonly cpuUs: Float64Array;
@@ -70,7 +79,7 @@ export class Processors {
     this.#coreQueues = new JobLists(layout.nodes, layout.jobs);
     const threads = 2 * layout.instances;
     this.#threadTaken = new Uint8Array(threads);
-    this.#threadQueues = new JobLists(threads, layout.jobs);
+    this.#threadQueues = new JobLists(threads * rankCount, layout.jobs);
     this.cpuUs = new Float64Array(layout.instances);
     this.threadUs = new Float64Array(threads);
     this.#threadSince = new Float64Array(threads);
@@ -89,13 +98,13 @@ export class Processors {
     return 2 * instance + 1;
   }
 
-  /** Ends in an event of kind `burst` for the job. */
-  request(job: number, thread: number): void {
+  /** Ends in an event of kind `burst` for the job. A thread turns to jobs of a later rank only when it has none of an earlier one. */
+  request(job: number, thread: number, rank: Rank = ranks.continuation): void {
     this.#sessionTimes.enter(job, stateIndex.cpuQueue, this.#kernel.now);
     this.#threadOf[job] = thread;
     if (thread !== noThread) {
       if (this.#threadTaken[thread] !== 0) {
-        this.#threadQueues.push(thread, job);
+        this.#threadQueues.push(thread * rankCount + rank, job);
         return;
       }
       this.#threadTaken[thread] = 1;
@@ -175,13 +184,21 @@ export class Processors {
 
   releaseThread(thread: number): void {
     if (thread === noThread) return;
-    const next = this.#threadQueues.shift(thread);
+    const next = this.#nextOf(thread);
     if (next >= 0) {
       this.#takeCore(next);
       return;
     }
     this.#threadTaken[thread] = 0;
     this.threadUs[thread] = this.threadUs[thread]! + this.#kernel.now - this.#threadSince[thread]!;
+  }
+
+  #nextOf(thread: number): number {
+    for (let rank = 0; rank < rankCount; rank++) {
+      const job = this.#threadQueues.shift(thread * rankCount + rank);
+      if (job >= 0) return job;
+    }
+    return -1;
   }
 
   clear(): void {

@@ -12,7 +12,8 @@ import type { HotBlocks } from './hot-blocks.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';
 import type { Meter } from './meter.ts';
-import { noThread, type Processors } from './processors.ts';
+import { noThread, type Processors, ranks } from './processors.ts';
+import { ProgramTimes } from './program-times.ts';
 import type { SerialResource } from './serial-resource.ts';
 import { costOf, type RoleCosts, type SessionCosts, sessionCosts } from './session-costs.ts';
 import { type SessionTimes, stateIndex } from './session-times.ts';
@@ -66,6 +67,8 @@ export class Sessions {
   readonly #maintenanceUs: number;
   readonly #countsDequeues: boolean;
   readonly #syncsInBlock: boolean;
+  /** Whether the block is the lock that a thread holds while it serves a turn of its sessions. */
+  readonly #locksInTurns: boolean;
   readonly #stage: Uint8Array;
   /** Messages of the open transaction, and of the call under way. */
   readonly #messagesDone: Int32Array;
@@ -74,6 +77,7 @@ export class Sessions {
   readonly #commitAt: Float64Array;
   /** Enqueuer: when the commit began. Dequeuer: mean sending time of the messages of the call under way. */
   readonly #sentAt: Float64Array;
+  readonly #programTimes: ProgramTimes;
   readonly #flowControl: FlowControl;
 
   constructor(parts: SessionParts) {
@@ -89,12 +93,20 @@ export class Sessions {
     this.#maintenanceUs = this.#sharded && scope === 'cluster' ? partitionUs / operationsPerPartition : 0;
     this.#countsDequeues = counts === 'operations';
     this.#syncsInBlock = costs.unsharded.syncInBlock && (workload.durability ?? 'durable') === 'durable';
+    this.#locksInTurns = costs.sessions.oneThread && costs.unsharded.order === 'alternating';
     this.#stage = new Uint8Array(layout.sessions);
     this.#messagesDone = new Int32Array(layout.sessions);
     this.#messagesInCall = new Int32Array(layout.sessions);
     this.#callAt = new Float64Array(layout.sessions);
     this.#commitAt = new Float64Array(layout.sessions);
     this.#sentAt = new Float64Array(layout.sessions);
+    this.#programTimes = new ProgramTimes({
+      kernel: parts.kernel,
+      meter: parts.meter,
+      sessions: layout.sessions,
+      // The timer of an emulated round trip follows at once.
+      onSharedThread: costs.sessions.oneThread && this.#roundTripUs === 0,
+    });
     const places = this.#sharded ? layout.instances : 1;
     this.#flowControl = new FlowControl(parts.backlog, {
       places,
@@ -128,9 +140,10 @@ export class Sessions {
   #begin(job: number): void {
     const { sessionTimes, kernel } = this.#parts;
     this.#messagesDone[job] = 0;
-    if (this.#isEnqueuer(job) && this.#flowControl.blockIfFull(this.#placeOf(job), job))
+    if (this.#isEnqueuer(job) && this.#flowControl.blockIfFull(this.#placeOf(job), job)) {
+      this.#programTimes.programContinues(job);
       sessionTimes.enter(job, stateIndex.flowControl, kernel.now);
-    else this.#nextCall(job);
+    } else this.#nextCall(job);
   }
 
   /** Messages of the place were consumed. */
@@ -200,6 +213,7 @@ export class Sessions {
 
   #waitForMessages(job: number): void {
     const { backlog, sessionTimes, kernel, layout, onEmptyDequeue } = this.#parts;
+    this.#programTimes.programContinues(job);
     this.#stage[job] = stages.waiting;
     sessionTimes.enter(job, stateIndex.waiting, kernel.now);
     if (this.#messagesDone[job]! > 0) kernel.after(partialBatchWaitUs, eventKinds.patience, job);
@@ -245,6 +259,7 @@ export class Sessions {
     const role = this.#roleOf(job);
     switch (this.#stage[job]) {
       case stages.call: {
+        this.#programTimes.programContinues(job);
         // Where client and instance share a thread, a call begins when the thread turns to it.
         if (this.#parts.costs.sessions.oneThread) this.#callAt[job] = this.#parts.kernel.now;
         const skipUs = role.skipUs === 0 ? 0 : role.skipUs * this.#heldByOthers(job);
@@ -253,6 +268,7 @@ export class Sessions {
       case stages.callInBlock:
         return costOf(role.callInBlock!, this.#messagesInCall[job]!);
       case stages.commit:
+        this.#programTimes.programContinues(job);
         if (this.#parts.costs.sessions.oneThread) this.#commitAt[job] = this.#parts.kernel.now;
         return costOf(role.commit, this.#messagesDone[job]!);
       default:
@@ -268,7 +284,8 @@ export class Sessions {
 
   /** The session has the block that its stage needs. */
   granted(job: number): void {
-    this.#run(job, this.#stage[job]!);
+    const { processors } = this.#parts;
+    processors.request(job, this.#threadOf(job), this.#locksInTurns ? ranks.lockedWrite : ranks.continuation);
   }
 
   burstEnded(job: number): void {
@@ -303,24 +320,28 @@ export class Sessions {
   }
 
   /**
-   * The session's next step is requested before the block is released, so that its thread continues with this session
-   * first, as a real thread does.
+   * A thread continues with this session first, unless it serves all that wait for the lock before: then the block is released first,
+   * so that the next visit is before this session's next step.
    */
   #endVisit(job: number): void {
     const { costs, blocks } = this.#parts;
     const { block } = this.#roleOf(job);
+    if (this.#locksInTurns) blocks.release(block);
     this.#releaseThread(job);
     if (this.#stage[job] === stages.callInBlock) this.#callEnded(job);
     else if (costs.unsharded.syncInBlock) this.committed(job);
     else this.#joinGroup(job);
-    blocks.release(block);
+    if (!this.#locksInTurns) blocks.release(block);
   }
 
   #callEnded(job: number): void {
-    const { kernel, meter } = this.#parts;
+    const { kernel } = this.#parts;
     if (!this.#isEnqueuer(job)) {
-      meter.dequeueCall.record(kernel.now - this.#callAt[job]!);
-      meter.latency.record(kernel.now - this.#sentAt[job]!, this.#messagesInCall[job]!);
+      this.#programTimes.callEnded(job, {
+        beganAt: this.#callAt[job]!,
+        sentAt: this.#sentAt[job]!,
+        messages: this.#messagesInCall[job]!,
+      });
     }
     this.#messagesDone[job] = this.#messagesDone[job]! + this.#messagesInCall[job]!;
     if (this.#messagesDone[job]! < this.#operations) {
@@ -379,8 +400,8 @@ export class Sessions {
 
   /** The transaction is durable: its messages become visible, or are consumed, and the next one begins. */
   committed(job: number): void {
-    const { backlog, kernel, layout, meter } = this.#parts;
-    meter.commit.record(kernel.now - this.#commitAt[job]!);
+    const { backlog, layout, meter } = this.#parts;
+    this.#programTimes.commitEnded(job, this.#commitAt[job]!);
     const place = this.#placeOf(job);
     const instance = layout.instanceOf[job]!;
     const messages = this.#messagesDone[job]!;
