@@ -10,7 +10,7 @@ import type { Point, Run, Scenario } from '@shardlab/contract';
 import { parseScenario, startRun } from '@shardlab/lab';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnalyticSystem } from '../src/impostors/analytic-system.ts';
-import { claimIds, heldBy, referenceControl, resultOf } from '../src/impostors/controls.ts';
+import { claimIds, heldBy, impostorControls, referenceControl, resultOf } from '../src/impostors/controls.ts';
 import { capped, clientBound, counter } from '../src/impostors/impostors.ts';
 import { randomisedPair } from '../src/impostors/randomised.ts';
 import { type RunningSystem, studiesOf } from '../src/impostors/run-impostors.ts';
@@ -121,6 +121,24 @@ test('clients that set the pace as the sharded queue, and one that is drawn at r
   const places = { sharded: inArray(clientBound), unsharded: inArray(unsharded) };
   const run = await runOf(places, { instances: [1, 2], threads: [4] }, { repeats: 1 });
   expectExposed(run, ['sharded', 'unsharded']);
+}, 120_000);
+
+test('arrays as topics, one with a copy for each of ten subscribers, deliver to all of them, and make no claim hold', async () => {
+  const [control] = impostorControls({ program: 'topic', instances: [1], threads: [2], repeats: 1 });
+  const { places, scenario } = control!;
+  const systems = ['sharded', 'unsharded'];
+  const run = await startRun({
+    scenario: { ...scenario, systems, parameters: { ...scenario.parameters, backlog: 100, backlogMax: 200 } },
+    scale: 'full',
+    dataDir,
+    studies: studiesOf(places),
+  });
+  expect(run.points.map(({ system }) => system)).toEqual(systems);
+  for (const { figures, integrity, killed } of run.points) {
+    expect(figures.dequeuePerSec!.value).toBeGreaterThan(5 * figures.enqueuePerSec!.value);
+    expect(integrity).toMatchObject({ duplicated: 0, damaged: 0, outOfOrder: 0, lost: killed!.lost });
+  }
+  expect(resultOf(control!, run)).toMatchObject({ held: [], faults: [] });
 }, 120_000);
 
 test('an array that also writes to a device that discards all agrees with the counters of the kernel, but loses messages in a kill', async () => {

@@ -32,18 +32,25 @@ export const claimIds = bundledStudies.studies
   .claims.map(({ id }) => id);
 
 export interface ControlOptions {
+  program: 'queue' | 'topic';
   instances: number[];
   threads: number[];
   repeats: number;
 }
 
-const queues = ['sharded', 'unsharded', 'unsharded-grouped'] as const;
+/** Topics that store copies have as many queues as subscribers; the baseline that stores a message once stands for both of its kind. */
+const systemsOf = {
+  queue: ['sharded', 'unsharded', 'unsharded-grouped'],
+  topic: ['sharded', 'unsharded', 'unsharded-once'],
+} as const satisfies Record<ControlOptions['program'], readonly (keyof SystemPair)[]>;
+const subscribers = 10;
 
 function scenarioOf(
-  { instances, threads, repeats }: ControlOptions,
+  { program, instances, threads, repeats }: ControlOptions,
   changes: { seed: number; backlog: number; backlogMax: number } & Pick<Phases, 'warmupMs' | 'measureMs'>,
 ): Scenario {
   const { seed, warmupMs, measureMs, ...backlogs } = changes;
+  const ofTopic = program === 'topic' ? { subscribers } : {};
   return {
     version: 2,
     id: 'controls',
@@ -51,9 +58,15 @@ function scenarioOf(
     question: 'Do only queues make claims hold?',
     claims: claimIds,
     seed,
-    program: 'queue',
-    systems: [...queues],
-    parameters: { durability: 'durable', payloadBytes: 512, operationsPerTransaction: 10, ...backlogs },
+    program,
+    systems: [...systemsOf[program]],
+    parameters: {
+      durability: 'durable',
+      payloadBytes: 512,
+      operationsPerTransaction: 10,
+      ...ofTopic,
+      ...backlogs,
+    },
     sweep: { instances, threads },
     phases: { warmupMs, measureMs, drainMs: 10_000 },
     repeats,
@@ -75,28 +88,36 @@ const inArrays = (systems: SystemPair, seed: number, options: ControlOptions) =>
     measureMs: 450,
   }),
   places: Object.fromEntries(
-    queues.map((queue): [string, RunningSystem] => [queue, { formula: systems[queue], host: 'array' }]),
+    systemsOf[options.program].map((system): [string, RunningSystem] => [
+      system,
+      { formula: systems[system], host: 'array' },
+    ]),
   ),
 });
 
+const nameOf = (name: string, { program }: ControlOptions) => (program === 'topic' ? `${name}, topic` : name);
+
 export const impostorControls = (options: ControlOptions): Control[] =>
-  impostors.map(({ name, systems }) => ({ name, ...inArrays(systems, 1, options) }));
+  impostors.map(({ name, systems }) => ({ name: nameOf(name, options), ...inArrays(systems, 1, options) }));
 
 export const randomisedControl = (seed: number, options: ControlOptions): Control => {
   const { name, systems } = randomisedPair(seed);
-  return { name, ...inArrays(systems, seed, options) };
+  return { name: nameOf(name, options), ...inArrays(systems, seed, options) };
 };
 
 /**
  * On one instance its unsharded queues, which dequeue more slowly than they enqueue, have filled the small backlog when the window
  * begins, so they are steady. Messages in flight of a sharded queue must not fill it.
  */
-export const referenceControl = (options: ControlOptions): Control => ({
+export const referenceControl = (options: Omit<ControlOptions, 'program'>): Control => ({
   name: 'reference',
   isReference: true,
-  scenario: scenarioOf(options, { seed: 1, backlog: 0, backlogMax: 500, warmupMs: 2_000, measureMs: 900 }),
+  scenario: scenarioOf(
+    { ...options, program: 'queue' },
+    { seed: 1, backlog: 0, backlogMax: 500, warmupMs: 2_000, measureMs: 900 },
+  ),
   places: Object.fromEntries(
-    queues.map((queue): [string, RunningSystem] => [
+    systemsOf.queue.map((queue): [string, RunningSystem] => [
       queue,
       {
         // What burns CPU on the thread of a sharded queue would hold up the calls of its other sessions.

@@ -26,15 +26,16 @@ const { values } = parseArgs({
 
 const seeds = integerOption('seeds', values.seeds, 0);
 const from = integerOption('from', values.from, 1);
-const options: ControlOptions = {
-  instances: [1, 2],
-  threads: [1, 8, 32],
-  repeats: integerOption('repeats', values.repeats, 1),
-};
+const repeats = integerOption('repeats', values.repeats, 1);
+const ofQueues: ControlOptions = { program: 'queue', instances: [1, 2], threads: [1, 8, 32], repeats };
+// With ten subscribers for each thread.
+const ofTopics: ControlOptions = { program: 'topic', instances: [1, 2], threads: [1, 4, 16], repeats };
 const all = [
-  referenceControl(options),
-  ...impostorControls(options),
-  ...Array.from({ length: seeds }, (_, index) => randomisedControl(from + index, options)),
+  referenceControl(ofQueues),
+  ...[ofQueues, ofTopics].flatMap((options) => [
+    ...impostorControls(options),
+    ...Array.from({ length: seeds }, (_, index) => randomisedControl(from + index, options)),
+  ]),
 ];
 const { only = all.map(({ name }) => name) } = values;
 const unknown = only.find((wanted) => !all.some(({ name }) => name === wanted));
@@ -47,7 +48,7 @@ if (unknown !== undefined) {
 const controls = all.filter(({ name }) => only.includes(name));
 const dir = mkdtempSync(join(resolve(values.dir ?? tmpdir()), 'shardlab-controls-'));
 console.log(`${controls.length} of ${all.length} controls; data in ${dir}`);
-console.log('With five repeats each takes about four minutes, the reference ten.');
+console.log('With five repeats each takes about four minutes, with topics seven, the reference ten.');
 if (only.includes('reference'))
   console.log('Claims of the reference may be inconclusive if the machine does something else meanwhile.');
 let failed = 0;

@@ -40,11 +40,12 @@ const commitShareMax = 0.5;
 
 /** `behaviour` is of all instances, `instance` is numbered from 1. */
 export function pretenceOf(behaviour: Behaviour, params: QueueParams, instance: number): Pretence {
-  const { dequeuePerSec, enqueuePerSec = dequeuePerSec, waitShares } = behaviour;
-  const { threads, instances, operationsPerTransaction } = params;
+  const { threads, instances, operationsPerTransaction, subscribers = 1 } = params;
+  const { dequeuePerSec, enqueuePerSec = dequeuePerSec / subscribers, waitShares } = behaviour;
   const shares = behaviour.instanceShares ?? threadsByInstance(params).map((count) => count / threads);
   const share = shares[instance - 1]!;
-  const transactionMs = (1000 * threads * operationsPerTransaction) / Math.max(dequeuePerSec, enqueuePerSec);
+  const transactionMs =
+    (1000 * threads * operationsPerTransaction) / Math.max(dequeuePerSec / subscribers, enqueuePerSec);
   const {
     'log file sync': sync = 0,
     'client round trip': _,

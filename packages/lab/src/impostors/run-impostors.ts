@@ -25,7 +25,7 @@ export interface RunningSystem extends Pick<HostSettings, 'discards'> {
   host: keyof typeof hosts;
 }
 
-/** The bundled studies, with other systems in the places of those of the program `queue`. */
+/** The bundled studies, with other systems in the places of those of the programs `queue` and `topic`. */
 export function studiesOf(places: Readonly<Record<string, RunningSystem>>): StudyRegistry {
   const posing = (options: TrialOptions): QueueTrialOptions => {
     const { trial, scenario } = options;
@@ -40,10 +40,10 @@ export function studiesOf(places: Readonly<Record<string, RunningSystem>>): Stud
     };
     return { ...options, otherHost: { module: hosts[system.host].href, settings } };
   };
-  const program = {
-    ...queueProgram,
+  const common = [queueProgram, topicProgram].map((program) => ({
+    ...program,
     run: (options: TrialOptions) => runTrial(posing(options)),
-    kill: { ...queueProgram.kill!, run: (options: TrialOptions) => runKilledTrial(posing(options)) },
-  };
-  return new StudyRegistry(bundledStudies.studies, { common: [program, topicProgram] });
+    kill: { ...program.kill!, run: (options: TrialOptions) => runKilledTrial(posing(options)) },
+  }));
+  return new StudyRegistry(bundledStudies.studies, { common });
 }

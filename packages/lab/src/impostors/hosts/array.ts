@@ -1,5 +1,5 @@
 /**
- * An impostor that runs: its sessions keep their messages in an array in the memory of their process, and say of each commit that it
+ * An impostor that runs: its sessions keep their messages in arrays in the memory of their process, and say of each commit that it
  * was synced. It is written by somebody who knows what the harness compares. Its time books add up, because its commits do wait: for a
  * timer, under the name of a log file sync. Its syncs, and the times of a writer that it does not have, fit these waits.
  */
@@ -8,55 +8,94 @@ import { devNull } from 'node:os';
 import {
   commitWriteMs,
   logFileSync,
+  type Message,
   type QueueInfo,
   type Session,
+  type SubscriberInfo,
+  WaitRecorder,
   waitingForMessages,
 } from '@shardlab/engine';
 import type { Host, OpenHost } from '../../programs/queue/trial/host.ts';
-import { NullInstance } from '../../programs/queue/trial/null-instance.ts';
 import { type HostSettings, pretenceOf } from '../pretence.ts';
 import { pretendingSessions, waitFor } from './pretending-session.ts';
 
 /** The shortest wait of a commit, and the pause of an empty dequeue before it looks again. */
 const pauseMs = 1;
 
+/** The messages of a queue, or of a topic, of which each subscriber gets all. */
+class MessageArray {
+  readonly #payloads: Buffer[] = [];
+  /** By subscriber; a queue has one without a name. */
+  readonly #taken = new Map<string | undefined, number>();
+
+  push(payload: Buffer): void {
+    this.#payloads.push(payload);
+  }
+
+  waitingCount(subscriber: string | undefined): number {
+    return this.#payloads.length - (this.#taken.get(subscriber) ?? 0);
+  }
+
+  take(subscriber: string | undefined, max: number): Message[] {
+    const from = this.#taken.get(subscriber) ?? 0;
+    const payloads = this.#payloads.slice(from, from + max);
+    this.#taken.set(subscriber, from + payloads.length);
+    return payloads.map((payload) => {
+      const message = { id: '', payload, enqueuedAtMs: 0, deliveryCount: 1, receipt: '' };
+      return message as unknown as Message;
+    });
+  }
+}
+
 export const openHost: OpenHost = async ({ instance, otherHost }, clock): Promise<Host> => {
   const { behaviour, params, discards } = otherHost!.settings as HostSettings;
   const pretence = pretenceOf(behaviour, params, instance);
-  const array = new NullInstance(clock);
+  const waits = new WaitRecorder({ clock: { monotonicMs: clock } });
+  const arrays = new Map<string, MessageArray>();
   const nowhere = discards === true ? openSync(devNull, 'w') : undefined;
   const commitMs = Math.max(pauseMs, pretence.commitMs);
   let syncs = 0;
 
+  function arrayOf(queue: string): MessageArray {
+    const array = arrays.get(queue) ?? new MessageArray();
+    arrays.set(queue, array);
+    return array;
+  }
+
   function openArraySession(): Session {
-    const session = array.openSession();
-    const time = session.time!;
-    const arraySession: Partial<Session> = {
+    let staged: { array: MessageArray; payload: Buffer }[] = [];
+    const time = waits.openSession();
+    const session: Partial<Session> = {
       time,
       enqueue: (queue, message) => {
-        if (nowhere !== undefined) writeSync(nowhere, message.payload as Buffer);
-        return session.enqueue(queue, message);
+        const payload = message.payload as Buffer;
+        if (nowhere !== undefined) writeSync(nowhere, payload);
+        staged.push({ array: arrayOf(queue), payload });
       },
-      dequeue: async (queue, options) => {
-        if ((options?.waitMs ?? 0) > 0) await waitFor(time, waitingForMessages, pauseMs);
-        return session.dequeue(queue, options);
+      dequeue: async (queue, { max = 1, waitMs = 0, subscriber } = {}) => {
+        if (waitMs > 0) await waitFor(time, waitingForMessages, pauseMs);
+        time.answer();
+        return arrayOf(queue).take(subscriber, max);
       },
       commit: async () => {
         const fromMs = clock();
         await waitFor(time, logFileSync, commitMs);
-        array.waits.add(commitWriteMs, clock() - fromMs);
+        waits.add(commitWriteMs, clock() - fromMs);
         syncs += 1;
-        return session.commit();
+        for (const { array, payload } of staged) array.push(payload);
+        staged = [];
+        time.answer();
+        return { ids: [], results: [], replayed: false };
       },
-      close: () => session.close(),
+      close: async () => time.close(),
     };
-    return arraySession as Session;
+    return session as Session;
   }
-  const pretend = pretendingSessions(pretence, clock, array.waits);
+  const pretend = pretendingSessions(pretence, clock, waits);
 
   return {
     id: instance,
-    waits: array.waits,
+    waits,
     traces: {
       tracedMessages: () => [],
       messageTrace: () => Promise.reject(new RangeError('no message is traced')),
@@ -66,15 +105,15 @@ export const openHost: OpenHost = async ({ instance, otherHost }, clock): Promis
     writerCpuUs: () => 0,
     openSession: () => pretend(openArraySession()),
     createQueue: async ({ name }) => ({ name }) as QueueInfo,
-    subscribe: () => Promise.reject(new RangeError('an array has no subscribers')),
+    subscribe: async (_, { name }) => ({ name }) as SubscriberInfo,
     // What is left after a trial; nothing uses the array afterwards.
-    browse: async (queue) => {
-      const left = await array.openSession().dequeue(queue, { max: Number.POSITIVE_INFINITY });
+    browse: async (queue, { subscriber } = {}) => {
+      const left = arrayOf(queue).take(subscriber, Number.POSITIVE_INFINITY);
       return { messages: left.map((message) => ({ ...message, state: 'ready' as const })), next: null };
     },
     close: async () => {},
     shards: () => [],
     syncs: () => syncs,
-    waitingCount: () => array.waitingCount(),
+    waitingCount: async ({ queue, subscriber }) => arrayOf(queue).waitingCount(subscriber),
   };
 };
