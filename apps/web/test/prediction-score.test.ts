@@ -1,7 +1,7 @@
 import type { Hardware, MeasuredWorkload } from '@shardlab/contract';
 import { type AgreementRow, compareWithMeasured, resolveHardware } from '@shardlab/model';
 import { expect, test } from 'vitest';
-import twoCores from '../../../scenarios/hardware/two-core-xeon.json' with { type: 'json' };
+import twoCores from '../../../scenarios/hardware/two-core-epyc.json' with { type: 'json' };
 import { createScoreChart } from '../src/charts/score-chart.ts';
 import { formatAxisCount } from '../src/model/format.ts';
 import {

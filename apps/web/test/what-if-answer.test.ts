@@ -1,7 +1,7 @@
 import type { Hardware } from '@shardlab/contract';
 import { resolveHardware, simulate } from '@shardlab/model';
 import { describe, expect, test } from 'vitest';
-import twoCores from '../../../scenarios/hardware/two-core-xeon.json' with { type: 'json' };
+import twoCores from '../../../scenarios/hardware/two-core-epyc.json' with { type: 'json' };
 import { type Position, simulationRequest, whatIfDefault } from '../src/model/what-if.ts';
 import { answersOf, changeInWords, differenceInWords } from '../src/model/what-if-answer.ts';
 import { type Limit, limitedBy, limits, withoutLimits } from '../src/model/what-if-limits.ts';

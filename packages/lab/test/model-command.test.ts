@@ -84,9 +84,20 @@ describe('the model command', () => {
     expect(document).toMatch(/end\n$/);
   }, 60_000);
 
+  test('compares with the recorded run of a scenario', async () => {
+    const { code, out } = await lab(['model', 'two-core-epyc', '--run', 'white-paper-figure-11']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/The recording of `white-paper-figure-11`, 5 repeats, .* ext4, 20\d\d-/);
+    expect(out).toMatch(/\| Figure 11 \| \d+ of \d+, \d+ % \|/);
+  }, 60_000);
+
   test.each([
     [['model'], 'model needs a hardware file'],
     [['model', 'nowhere'], 'The hardware file "nowhere" cannot be read'],
+    [
+      ['model', 'exadata-x4-2', '--run', 'gone'],
+      'There is no file gone, and no scenario of this name is recorded',
+    ],
     [['calibrate', 'this'], 'Unexpected argument "this"'],
   ])('%j is a usage error', async (args, sentence) => {
     expect(await lab(args)).toMatchObject({ code: 2, err: expect.stringContaining(sentence) });

@@ -15,7 +15,7 @@ const fileOf = (id: string) =>
     readFileSync(new URL(`../../../scenarios/hardware/${id}.json`, import.meta.url), 'utf8'),
   ) as HardwareFile;
 const exadata = fileOf('exadata-x4-2');
-const here = fileOf('two-core-xeon');
+const here = fileOf('two-core-epyc');
 
 describe('the sources of a hardware file', () => {
   test('are counted over all numbers of the file', () => {

@@ -49,8 +49,8 @@ const help = `Usage: npm run lab -- <command>
     --data-dir <folder>      folder for scratch data, on a disk; default: DATA_DIR or data/
   model <hardware> [options] simulate a machine, given as a file or as an id from scenarios/hardware/
     --fit                    fit the free parameters to the observations again and write the file
-    --run <file>             compare the model with the points of a run written by run --json;
-                             can be repeated
+    --run <file>             compare the model with the points of a run written by run --json, or of
+                             a recorded scenario, given by its id; can be repeated
     --structure              judge the predictions again with drawn costs, to tell which of them follow from
                              the structure of the model; some minutes
     --scale                  predict the effect of more instances and larger machines

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Run } from '@shardlab/contract';
 import {
@@ -18,6 +19,7 @@ import { agreementReport } from '../model/agreement-report.ts';
 import { writeSection } from '../model/markdown.ts';
 import { agreementWith, predictionsOf, scalingOf } from '../model/model-report.ts';
 import { parameterTable, predictionTable, residualTable, scalingTable } from '../model/model-tables.ts';
+import { pointsOf, readRecorded } from '../recorded/recorded-run.ts';
 import { assertRunParams } from '../run/run-params.ts';
 import { callersFolder, fromCaller } from './folders.ts';
 
@@ -42,8 +44,10 @@ export async function modelCommand(target: string, flags: ModelFlags): Promise<n
     if (flags.write !== undefined) await writeSection(fromCaller(flags.write), section, text);
   };
   let loaded: LoadedHardware;
+  let runs: Run[];
   try {
     loaded = await loadHardware(target, callersFolder());
+    runs = await Promise.all(flags.run.map(readRun));
   } catch (error) {
     if (!(error instanceof LabError)) throw error;
     process.stderr.write(`${error.message}\n`);
@@ -72,8 +76,7 @@ export async function modelCommand(target: string, flags: ModelFlags): Promise<n
       `${sourcesInWords(hardware)}\n\n${predictionTable(predictions, structure)}`,
     );
   }
-  if (flags.run.length > 0) {
-    const runs = await Promise.all(flags.run.map((path) => readRun(fromCaller(path))));
+  if (runs.length > 0) {
     const compared = runs.map((run) => ({ run, rows: agreementWith(hardware, run) }));
     found.agreement = compared.map(({ run, rows }) => ({ scenario: run.scenario.id, rows }));
     await report('model-agreement', agreementReport(hardware, compared));
@@ -101,9 +104,20 @@ function drawWithProgress(hardware: HardwareFile): StructureCount[] {
   });
 }
 
-/** Reads a run that `run --json` wrote. Rejects with `RUN_INVALID` if its points are not what their programs measure. */
-async function readRun(path: string): Promise<Run> {
-  const run = JSON.parse(await readFile(path, 'utf8')) as Run;
-  assertRunParams(run);
-  return run;
+/**
+ * Reads a run that `run --json` wrote, or the recorded run of a scenario. Rejects with `RUN_NOT_FOUND` if there is neither, and with
+ * `RUN_INVALID` if its points are not what their programs measure.
+ */
+async function readRun(named: string): Promise<Run> {
+  const path = fromCaller(named);
+  if (existsSync(path)) {
+    const run = JSON.parse(await readFile(path, 'utf8')) as Run;
+    assertRunParams(run);
+    return run;
+  }
+  const recorded = await readRecorded(named);
+  if (recorded !== undefined) return { ...recorded.run, points: pointsOf(recorded) };
+  throw new LabError('RUN_NOT_FOUND', {
+    message: `There is no file ${named}, and no scenario of this name is recorded`,
+  });
 }

@@ -79,10 +79,12 @@ function groupTable(runs: readonly RunAgreement[]): string {
 }
 
 /** The command and conditions of the run, so that the table can be reproduced. */
-function runInWords({ scenario, scale, points, environment, endedAtMs }: Run): string {
+function runInWords({ scenario, scale, points, environment, endedAtMs, recordedOn }: Run): string {
   const repeats = points[0]?.repeats.length ?? 0;
   const when = endedAtMs === null ? '' : `, ${new Date(endedAtMs).toISOString().slice(0, 10)}`;
   const commit = environment?.commit ? `, commit ${environment.commit}` : '';
   const load = environment === null ? '' : `, load before ${environment.loadAverage}`;
+  if (recordedOn !== undefined)
+    return `The recording of \`${scenario.id}\`, ${plural(repeats, 'repeat')}, ${recordedOn}${commit}${load}.`;
   return `\`npm run lab -- run ${scenario.id}${scale === 'quick' ? ' --quick' : ''}\`, ${plural(repeats, 'repeat')}${when}${commit}${load}.`;
 }
