@@ -56,3 +56,15 @@ test('the writer writes the consumption of a group once for each subscriber', ()
   expect(cpuUsOfGroup(1)).toBeLessThan(110);
   expect(cpuUsOfGroup(10)).toBeGreaterThan(450);
 });
+
+test('a session thread polls for answers that come within half a millisecond, and sleeps if they take longer', () => {
+  const coresBusy = (writeGroupUs: number) =>
+    simulate({
+      costs: costsWith({ sharded: { writeGroupUs } }, callsOnly),
+      workload: workloadWith({ enqueuers: 1, dequeuers: 0 }),
+      measureOperations: 40_000,
+    }).cpuShareByInstance[0]!;
+  // The writer works nearly all the time, and the session thread polls for as long.
+  expect(coresBusy(490)).toBeGreaterThan(1.95);
+  expect(coresBusy(510)).toBeLessThan(1.05);
+});

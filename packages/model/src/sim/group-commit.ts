@@ -189,10 +189,10 @@ export class GroupCommit {
     const instance = layout.instanceOf[group]!;
     switch (this.#stage[group]) {
       case stages.build:
-        processors.releaseThread(processors.sessionThread(instance));
         this.#toWriter(group);
         // More transactions are ready than one group may hold.
         this.#close(instance);
+        processors.releaseThread(processors.sessionThread(instance));
         break;
       case stages.write:
         this.#sync(group);
@@ -210,6 +210,8 @@ export class GroupCommit {
       return;
     }
     this.#stage[group] = stages.toWriter;
+    const { layout, processors } = this.#parts;
+    if (this.#runsOnSessionThread) processors.polling.expectAnswer(layout.instanceOf[group]!, kernel.now);
     if (costs.redo.threadHopUs > 0) kernel.after(costs.redo.threadHopUs, eventKinds.delay, group);
     else this.delayEnded(group);
   }
@@ -240,6 +242,7 @@ export class GroupCommit {
         break;
       case stages.sync:
         processors.releaseThread(processors.writerThread(instance));
+        if (this.#runsOnSessionThread) processors.polling.answerArrived(instance, kernel.now);
         this.#stage[group] = stages.toSessions;
         if (costs.redo.threadHopUs > 0) kernel.after(costs.redo.threadHopUs, eventKinds.delay, group);
         else this.#toSessions(group);

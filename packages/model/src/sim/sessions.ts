@@ -263,7 +263,8 @@ export class Sessions {
         // Where client and instance share a thread, a call begins when the thread turns to it.
         if (this.#parts.costs.sessions.oneThread) this.#callAt[job] = this.#parts.kernel.now;
         const skipUs = role.skipUs === 0 ? 0 : role.skipUs * this.#heldByOthers(job);
-        return costOf(role.call, this.#messagesInCall[job]!) + skipUs;
+        const commitUs = this.#stagesOnly(job) ? costOf(role.commit, this.#messagesInCall[job]!) : 0;
+        return costOf(role.call, this.#messagesInCall[job]!) + skipUs + commitUs;
       }
       case stages.callInBlock:
         return costOf(role.callInBlock!, this.#messagesInCall[job]!);
@@ -291,13 +292,13 @@ export class Sessions {
   burstEnded(job: number): void {
     switch (this.#stage[job]) {
       case stages.call:
-        this.#releaseThread(job);
         if (this.#roleOf(job).callInBlock === null) this.#callEnded(job);
         else this.#visit(job, stages.callInBlock);
+        this.#releaseThread(job);
         break;
       case stages.commit:
-        this.#releaseThread(job);
         this.#makeDurable(job);
+        this.#releaseThread(job);
         break;
       case stages.commitInBlock:
         if (this.#syncsInBlock) this.#syncInBlock(job);
@@ -327,10 +328,10 @@ export class Sessions {
     const { costs, blocks } = this.#parts;
     const { block } = this.#roleOf(job);
     if (this.#locksInTurns) blocks.release(block);
-    this.#releaseThread(job);
     if (this.#stage[job] === stages.callInBlock) this.#callEnded(job);
     else if (costs.unsharded.syncInBlock) this.committed(job);
     else this.#joinGroup(job);
+    this.#releaseThread(job);
     if (!this.#locksInTurns) blocks.release(block);
   }
 
@@ -349,7 +350,15 @@ export class Sessions {
       return;
     }
     if (this.#isEnqueuer(job)) this.#sentAt[job] = this.#roundTripUs === 0 ? this.#callAt[job]! : kernel.now;
-    this.#beginCommit(job);
+    if (this.#stagesOnly(job)) {
+      this.#commitAt[job] = kernel.now - costOf(this.#roleOf(job).commit, this.#messagesDone[job]!);
+      this.#makeDurable(job);
+    } else this.#beginCommit(job);
+  }
+
+  /** Embedded enqueues stage messages and wait for nothing: the commit follows in the same burst. */
+  #stagesOnly(job: number): boolean {
+    return this.#isEnqueuer(job) && this.#parts.costs.sessions.oneThread && this.#roundTripUs === 0;
   }
 
   #beginCommit(job: number): void {
