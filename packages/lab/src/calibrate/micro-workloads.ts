@@ -154,7 +154,7 @@ async function dequeueMessages(work: MicroWorkload, session: Session, index: num
   let taken = 0;
   while (taken < operationsPerTransaction) {
     const max = oneMessagePerCall ? 1 : operationsPerTransaction - taken;
-    const messages = await session.dequeue(queue, { max, ...of(subscriber) });
+    const messages = await session.dequeue(queue, { max, ...ofSubscriber(subscriber) });
     if (messages.length === 0) return false;
     taken += messages.length;
   }
@@ -178,11 +178,11 @@ async function preload({ instance, queue, payload, messages }: Preload): Promise
   await session.close();
 }
 
-const of = (subscriber: string | undefined) => (subscriber === undefined ? {} : { subscriber });
+const ofSubscriber = (subscriber: string | undefined) => (subscriber === undefined ? {} : { subscriber });
 
 async function drain(instance: Instance, queue: string, subscriber: string | undefined): Promise<void> {
   const session = instance.openSession();
-  while ((await session.dequeue(queue, { max: preloadBatch, ...of(subscriber) })).length > 0)
+  while ((await session.dequeue(queue, { max: preloadBatch, ...ofSubscriber(subscriber) })).length > 0)
     await session.commit();
   await session.close();
 }

@@ -3,9 +3,6 @@ import type { Instance } from '@shardlab/engine';
 import { threadCpuUs } from '../meters/thread-cpu.ts';
 
 export interface Sample {
-  /** Messages of acknowledged transactions. */
-  messagesIn: number;
-  messagesOut: number;
   transactions: number;
   groups: number;
   /** CPU time of the session thread, the writer thread, and all other threads of the process, µs. */
@@ -16,12 +13,10 @@ export interface Sample {
 }
 
 export function readSample(instance: Instance): Sample {
-  const { enqueued, consumed, commits, groups, cpu } = instance.stats();
+  const { commits, groups, cpu } = instance.stats();
   const sessionUs = threadCpuUs();
   const { user, system } = process.cpuUsage();
   return {
-    messagesIn: enqueued,
-    messagesOut: consumed,
     transactions: commits,
     groups,
     sessionUs,

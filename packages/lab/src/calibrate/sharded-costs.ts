@@ -134,7 +134,7 @@ function medianResult(slices: readonly MicroResult[]): MicroResult {
 
 function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts, 'partitionUs'> {
   const session = nonNegativeLeastSquares(
-    rows.map(({ work }) => handling(work)),
+    rows.map(({ work }) => sessionUnits(work)),
     rows.map(({ result }) => Math.max(1, result.ownUs)),
   );
   const [enqueueUs, dequeueUs, transactionUs, groupUs, callUs] = session.factors as number[];
@@ -142,16 +142,16 @@ function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts,
   const writeUs = ({ result }: Row) => Math.max(1, result.writeUs);
   const plain = rows.filter(({ work }) => !isDurable(work));
   const writer = nonNegativeLeastSquares(
-    plain.map(({ work }) => writing(work)),
+    plain.map(({ work }) => writerUnits(work)),
     plain.map(writeUs),
   );
   const [writeEnqueueUs, writeConsumptionUs, writeGroupUs] = writer.factors as number[];
 
   const synced = rows.filter(({ work }) => isDurable(work));
   const written = ({ work }: Row) =>
-    writing(work).reduce((sum, count, column) => sum + count * writer.factors[column]!, 0);
+    writerUnits(work).reduce((sum, count, column) => sum + count * writer.factors[column]!, 0);
   const sync = nonNegativeLeastSquares(
-    synced.map(({ work }) => [1, (writing(work)[0]! * payloadBytes) / 1024]),
+    synced.map(({ work }) => [1, (writerUnits(work)[0]! * payloadBytes) / 1024]),
     synced.map((row) => Math.max(1, writeUs(row) - written(row))),
   );
   const [wholeSyncUs, syncUsPerKib] = sync.factors as number[];
@@ -181,14 +181,14 @@ function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts,
 }
 
 /** The session thread's units of a round: messages in and out, transactions, the group, and dequeue calls (enqueues only stage). */
-function handling({ direction, sessions, operationsPerTransaction, oneMessagePerCall }: MicroWorkload) {
+function sessionUnits({ direction, sessions, operationsPerTransaction, oneMessagePerCall }: MicroWorkload) {
   const messages = sessions * operationsPerTransaction;
   if (direction === 'in') return [messages, 0, sessions, 1, 0];
   return [0, messages, sessions, 1, oneMessagePerCall ? messages : sessions];
 }
 
 /** The writer's units of a round: messages written, subscribers whose consumption is written (a queue has one), and the group. */
-function writing({ direction, sessions, operationsPerTransaction, subscribers }: MicroWorkload) {
+function writerUnits({ direction, sessions, operationsPerTransaction, subscribers }: MicroWorkload) {
   return direction === 'in' ? [sessions * operationsPerTransaction, 0, 1] : [0, subscribers?.length ?? 1, 1];
 }
 

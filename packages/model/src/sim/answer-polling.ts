@@ -14,8 +14,9 @@ export class AnswerPolling {
   readonly #dueCount: Int32Array;
   /** Since when the oldest answer that is due has been the oldest. */
   readonly #dueSince: Float64Array;
+  /** Whether the last answer came before the limit. */
   readonly #pays: Uint8Array;
-  readonly #since: Float64Array;
+  readonly #pollingSince: Float64Array;
 
   /** Adds the CPU time of each instance to `cpuUs`, microseconds. */
   constructor(cpuUs: Float64Array) {
@@ -23,7 +24,7 @@ export class AnswerPolling {
     this.#dueCount = new Int32Array(cpuUs.length);
     this.#dueSince = new Float64Array(cpuUs.length);
     this.#pays = new Uint8Array(cpuUs.length);
-    this.#since = new Float64Array(cpuUs.length).fill(notPolling);
+    this.#pollingSince = new Float64Array(cpuUs.length).fill(notPolling);
   }
 
   /** A group was sent to the writer. */
@@ -42,13 +43,13 @@ export class AnswerPolling {
   /** The session thread has nothing to do. */
   threadFree(instance: number, now: number, hasFreeCore: boolean): void {
     if (hasFreeCore && this.#dueCount[instance]! > 0 && this.#pays[instance] !== 0)
-      this.#since[instance] = now;
+      this.#pollingSince[instance] = now;
   }
 
   threadTaken(instance: number, now: number): void {
-    const since = this.#since[instance]!;
+    const since = this.#pollingSince[instance]!;
     if (since === notPolling) return;
-    this.#since[instance] = notPolling;
+    this.#pollingSince[instance] = notPolling;
     const until = Math.min(now, this.#dueSince[instance]! + answerSpinUs);
     this.#cpuUs[instance] = this.#cpuUs[instance]! + Math.max(0, until - since);
   }

@@ -7,7 +7,7 @@ import type { ClusterCosts } from './costs.ts';
 import { JobLists } from './job-lists.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';
-import { type Processors, ranks } from './processors.ts';
+import { type Processors, priorities } from './processors.ts';
 import { SerialResource } from './serial-resource.ts';
 import { type SessionTimes, stateIndex } from './session-times.ts';
 import type { ModelWorkload } from './workload.ts';
@@ -112,7 +112,7 @@ export class GroupCommit {
     this.#stage[group] = stages.build;
     if (this.#runsOnSessionThread) {
       const { processors } = this.#parts;
-      processors.request(group, processors.sessionThread(instance), ranks.eventLoopTurn);
+      processors.request(group, processors.sessionThread(instance), priorities.eventLoopTurn);
     } else {
       this.#takeMembers(group);
       this.#toWriter(group);
@@ -256,7 +256,11 @@ export class GroupCommit {
     const { processors, layout } = this.#parts;
     this.#stage[group] = stages.apply;
     if (this.#runsOnSessionThread)
-      processors.request(group, processors.sessionThread(layout.instanceOf[group]!), ranks.eventLoopTurn);
+      processors.request(
+        group,
+        processors.sessionThread(layout.instanceOf[group]!),
+        priorities.eventLoopTurn,
+      );
     else this.#apply(group);
   }
 
@@ -284,7 +288,7 @@ export class GroupCommit {
   #resumeInNextTurn(group: number, instance: number): void {
     const { processors } = this.#parts;
     this.#stage[group] = stages.resume;
-    processors.request(group, processors.sessionThread(instance), ranks.eventLoopTurn);
+    processors.request(group, processors.sessionThread(instance), priorities.eventLoopTurn);
   }
 
   /** Largest share of the time that a node's device was busy. */

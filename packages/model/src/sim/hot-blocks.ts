@@ -6,7 +6,7 @@ import type { ClusterCosts } from './costs.ts';
 import { JobLists } from './job-lists.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';
-import { type Processors, ranks } from './processors.ts';
+import { type Processors, priorities } from './processors.ts';
 import { type SessionTimes, stateIndex } from './session-times.ts';
 import { type VisitKind, VisitQueues } from './visit-queues.ts';
 
@@ -166,7 +166,7 @@ export class HotBlocks {
     const job = this.#layout.firstTransfer + block;
     this.#layout.instanceOf[job] = instance;
     this.#layout.nodeOf[job] = instance % this.#layout.nodes;
-    this.#processors.request(job, this.#processors.sessionThread(instance), ranks.eventLoopTurn);
+    this.#processors.request(job, this.#processors.sessionThread(instance), priorities.eventLoopTurn);
   }
 
   /** CPU of handling a message about the lock. */

@@ -22,9 +22,9 @@ export interface BurstHost {
  * The order in which a thread turns to its jobs, as in Node: the write lock of our unsharded queues serves all that wait in one go,
  * sessions continue before the turn of the event loop ends, and groups and messages of other processes are handled in turns of their own.
  */
-export const ranks = { lockedWrite: 0, continuation: 1, eventLoopTurn: 2 } as const;
-type Rank = (typeof ranks)[keyof typeof ranks];
-const rankCount = Object.keys(ranks).length;
+export const priorities = { lockedWrite: 0, continuation: 1, eventLoopTurn: 2 } as const;
+type Priority = (typeof priorities)[keyof typeof priorities];
+const priorityCount = Object.keys(priorities).length;
 
 /** A job that may run on any core. */
 export const noThread = -1;
@@ -43,7 +43,7 @@ export class Processors {
   readonly #busyCores: Int32Array;
   readonly #coreQueues: JobLists;
   readonly #threadTaken: Uint8Array;
-  /** For each thread a list of each rank. */
+  /** For each thread a list of each priority. */
   readonly #threadQueues: JobLists;
   /** CPU of each instance and time that each thread was taken, microseconds. */
   readonly cpuUs: Float64Array;
@@ -81,7 +81,7 @@ export class Processors {
     this.#coreQueues = new JobLists(layout.nodes, layout.jobs);
     const threads = 2 * layout.instances;
     this.#threadTaken = new Uint8Array(threads);
-    this.#threadQueues = new JobLists(threads * rankCount, layout.jobs);
+    this.#threadQueues = new JobLists(threads * priorityCount, layout.jobs);
     this.cpuUs = new Float64Array(layout.instances);
     this.threadUs = new Float64Array(threads);
     this.polling = new AnswerPolling(this.cpuUs);
@@ -101,13 +101,13 @@ export class Processors {
     return 2 * instance + 1;
   }
 
-  /** Ends in an event of kind `burst` for the job. A thread turns to jobs of a later rank only when it has none of an earlier one. */
-  request(job: number, thread: number, rank: Rank = ranks.continuation): void {
+  /** Ends in an event of kind `burst` for the job. A thread turns to a job only when it has none that comes before it by `priorities`. */
+  request(job: number, thread: number, priority: Priority = priorities.continuation): void {
     this.#sessionTimes.enter(job, stateIndex.cpuQueue, this.#kernel.now);
     this.#threadOf[job] = thread;
     if (thread !== noThread) {
       if (this.#threadTaken[thread] !== 0) {
-        this.#threadQueues.push(thread * rankCount + rank, job);
+        this.#threadQueues.push(thread * priorityCount + priority, job);
         return;
       }
       this.#threadTaken[thread] = 1;
@@ -204,8 +204,8 @@ export class Processors {
   }
 
   #nextOf(thread: number): number {
-    for (let rank = 0; rank < rankCount; rank++) {
-      const job = this.#threadQueues.shift(thread * rankCount + rank);
+    for (let priority = 0; priority < priorityCount; priority++) {
+      const job = this.#threadQueues.shift(thread * priorityCount + priority);
       if (job >= 0) return job;
     }
     return -1;

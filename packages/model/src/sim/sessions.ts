@@ -12,7 +12,7 @@ import type { HotBlocks } from './hot-blocks.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';
 import type { Meter } from './meter.ts';
-import { noThread, type Processors, ranks } from './processors.ts';
+import { noThread, type Processors, priorities } from './processors.ts';
 import { ProgramTimes } from './program-times.ts';
 import type { SerialResource } from './serial-resource.ts';
 import { costOf, type RoleCosts, type SessionCosts, sessionCosts } from './session-costs.ts';
@@ -69,6 +69,8 @@ export class Sessions {
   readonly #syncsInBlock: boolean;
   /** Whether the block is the lock that a thread holds while it serves a turn of its sessions. */
   readonly #locksInTurns: boolean;
+  /** Whether programs run on the thread of their instance and make their calls without a round trip. */
+  readonly #sharesThread: boolean;
   readonly #stage: Uint8Array;
   /** Messages of the open transaction, and of the call under way. */
   readonly #messagesDone: Int32Array;
@@ -94,6 +96,7 @@ export class Sessions {
     this.#countsDequeues = counts === 'operations';
     this.#syncsInBlock = costs.unsharded.syncInBlock && (workload.durability ?? 'durable') === 'durable';
     this.#locksInTurns = costs.sessions.oneThread && costs.unsharded.order === 'alternating';
+    this.#sharesThread = costs.sessions.oneThread && this.#roundTripUs === 0;
     this.#stage = new Uint8Array(layout.sessions);
     this.#messagesDone = new Int32Array(layout.sessions);
     this.#messagesInCall = new Int32Array(layout.sessions);
@@ -104,8 +107,7 @@ export class Sessions {
       kernel: parts.kernel,
       meter: parts.meter,
       sessions: layout.sessions,
-      // The timer of an emulated round trip follows at once.
-      onSharedThread: costs.sessions.oneThread && this.#roundTripUs === 0,
+      onSharedThread: this.#sharesThread,
     });
     const places = this.#sharded ? layout.instances : 1;
     this.#flowControl = new FlowControl(parts.backlog, {
@@ -263,7 +265,7 @@ export class Sessions {
         // Where client and instance share a thread, a call begins when the thread turns to it.
         if (this.#parts.costs.sessions.oneThread) this.#callAt[job] = this.#parts.kernel.now;
         const skipUs = role.skipUs === 0 ? 0 : role.skipUs * this.#heldByOthers(job);
-        const commitUs = this.#stagesOnly(job) ? costOf(role.commit, this.#messagesInCall[job]!) : 0;
+        const commitUs = this.#commitsAtOnce(job) ? costOf(role.commit, this.#messagesInCall[job]!) : 0;
         return costOf(role.call, this.#messagesInCall[job]!) + skipUs + commitUs;
       }
       case stages.callInBlock:
@@ -286,7 +288,11 @@ export class Sessions {
   /** The session has the block that its stage needs. */
   granted(job: number): void {
     const { processors } = this.#parts;
-    processors.request(job, this.#threadOf(job), this.#locksInTurns ? ranks.lockedWrite : ranks.continuation);
+    processors.request(
+      job,
+      this.#threadOf(job),
+      this.#locksInTurns ? priorities.lockedWrite : priorities.continuation,
+    );
   }
 
   burstEnded(job: number): void {
@@ -350,15 +356,15 @@ export class Sessions {
       return;
     }
     if (this.#isEnqueuer(job)) this.#sentAt[job] = this.#roundTripUs === 0 ? this.#callAt[job]! : kernel.now;
-    if (this.#stagesOnly(job)) {
+    if (this.#commitsAtOnce(job)) {
       this.#commitAt[job] = kernel.now - costOf(this.#roleOf(job).commit, this.#messagesDone[job]!);
       this.#makeDurable(job);
     } else this.#beginCommit(job);
   }
 
   /** Embedded enqueues stage messages and wait for nothing: the commit follows in the same burst. */
-  #stagesOnly(job: number): boolean {
-    return this.#isEnqueuer(job) && this.#parts.costs.sessions.oneThread && this.#roundTripUs === 0;
+  #commitsAtOnce(job: number): boolean {
+    return this.#sharesThread && this.#isEnqueuer(job);
   }
 
   #beginCommit(job: number): void {
