@@ -9,6 +9,7 @@ import { convertCommand } from './convert.ts';
 import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
 import { moveCommand } from './move.ts';
+import { pairsCommand } from './pairs.ts';
 import { recordCommand } from './record.ts';
 import { runScenariosCommand } from './run.ts';
 import { studyCommand } from './study.ts';
@@ -76,10 +77,17 @@ const help = `Usage: npm run lab -- <command>
                              message, copy, check, switch, drop. Repeat the command to continue after an interruption.
                              The address is nats://host:port,... with ?replicas=3&sync=always as the servers are
     --drain-s <n>            seconds to wait until no session holds a message; default: 600
+  pairs <before> <after> [case]...
+                             compare the engines of two checkouts under the same workloads, trial beside trial: ratios
+                             with their 95 % intervals, CPU time of others, and counts of one session
+    --pairs <n>              number of pairs; default: 20
+    --seconds <n>            window of each trial; default: 2.5
+    --json <file>            write the comparisons as JSON
+    --data-dir <folder>      folder for scratch data, on a disk; default: DATA_DIR or data/
   --help                     show this text
 
 Exit codes: 0 success; 1 an error, or messages lost, duplicated, damaged or out of order, or a
-required claim that does not hold; 2 invalid arguments or scenario; 130 interrupted.
+required claim that does not hold, or a case of pairs that lost speed; 2 invalid arguments or scenario; 130 interrupted.
 A claim that does not hold is a finding, not an error, unless --require names it.
 `;
 
@@ -99,8 +107,9 @@ export async function runCommand(args: string[]): Promise<number> {
     process.stdout.write(help);
     return exitCodes.done;
   }
-  const unexpected =
-    command === 'run' || command === 'record' ? undefined : rest[furtherArguments[command!] ?? 0];
+  const unexpected = ['run', 'record', 'pairs'].includes(command!)
+    ? undefined
+    : rest[furtherArguments[command!] ?? 0];
   if (unexpected !== undefined) return usageError(`Unexpected argument "${unexpected}"`);
   switch (command) {
     case 'run':
@@ -134,6 +143,8 @@ export async function runCommand(args: string[]): Promise<number> {
         return usageError('move needs a folder, a queue and the address of servers, or the other way round');
       return moveCommand({ from: target, queue, to }, values);
     }
+    case 'pairs':
+      return pairsCommand(positionals.slice(1), values);
     case 'list':
       return listCommand();
     case 'claims':
@@ -169,6 +180,8 @@ function parse(args: string[]) {
       'drain-s': { type: 'string' },
       hours: { type: 'string' },
       into: { type: 'string' },
+      pairs: { type: 'string' },
+      seconds: { type: 'string' },
       'judge-only': { type: 'boolean', default: false },
       cancel: { type: 'boolean', default: false },
       recorded: { type: 'boolean', default: false },

@@ -7,8 +7,8 @@
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import * as engine from '../src/index.ts';
-import { type Placement, remote } from './placement.ts';
+import * as engine from '@shardlab/engine';
+import { type Placement, remote } from '../src/pairs/placement.ts';
 
 const cases = [
   { sessions: 1, operations: 1, messages: 2_000 },

@@ -1,12 +1,20 @@
 /** Where the sessions of a trial are: in the instance's process, or over connections to a process that serves it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { platform } from 'node:os';
 import { join } from 'node:path';
-import type * as Engine from '../src/index.ts';
+import type * as Engine from '@shardlab/engine';
+import { readKernelCounters } from '../surroundings/kernel-counters.ts';
 
-/** Readings of a placement: CPU time of all its processes, and the instance's own statistics. */
+/** Readings of a placement since its processes began: what all of them used together, and the instance's own statistics. */
 export interface Reading {
   cpuUs: number;
+  /** Bytes passed to the kernel by writes, and those that it counted as bound for a disk. 0 on other systems than Linux. */
+  writtenBytes: number;
+  diskBytes: number;
+  /** Voluntary context switches: how often a thread went to sleep. 0 on other systems than Linux. */
+  sleeps: number;
   stats: Engine.InstanceStats;
 }
 
@@ -28,7 +36,11 @@ export async function embedded(
   for (let i = 0; i < subscribers; i += 1) await instance.subscribe('q', { name: `s${i}` });
   return {
     openSession: () => instance.openSession(),
-    read: async () => ({ cpuUs: totalUs(process.cpuUsage()), stats: instance.stats() }),
+    read: async () => ({
+      cpuUs: totalUs(process.cpuUsage()),
+      ...writesOf([process.pid]),
+      stats: instance.stats(),
+    }),
     close: () => instance.close(),
   };
 }
@@ -50,7 +62,8 @@ export async function remote(
     },
     read: async () => {
       const stats = await clients[0]!.stats();
-      return { cpuUs: totalUs(process.cpuUsage()) + (await cpuUsOf(host)), stats };
+      const cpuUs = totalUs(process.cpuUsage()) + (await cpuUsOf(host));
+      return { cpuUs, ...writesOf([process.pid, host.pid!]), stats };
     },
     close: async () => {
       await Promise.all(clients.map((client) => client.close()));
@@ -59,6 +72,18 @@ export async function remote(
     },
   };
 }
+
+function writesOf(pids: readonly number[]): Pick<Reading, 'writtenBytes' | 'diskBytes' | 'sleeps'> {
+  const counted = readKernelCounters(pids, 0);
+  return {
+    writtenBytes: counted?.writtenBytes ?? 0,
+    diskBytes: platform() === 'linux' ? pids.reduce((sum, pid) => sum + diskBytesOf(pid), 0) : 0,
+    sleeps: counted?.blocks ?? 0,
+  };
+}
+
+const diskBytesOf = (pid: number): number =>
+  Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);
 
 async function cpuUsOf(host: ChildProcess): Promise<number> {
   host.send('cpu');

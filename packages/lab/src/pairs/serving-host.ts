@@ -1,6 +1,6 @@
 /** The process that serves the instance of a remote trial; started by `placement.ts`. */
 import { join } from 'node:path';
-import type * as Engine from '../src/index.ts';
+import type * as Engine from '@shardlab/engine';
 
 const [checkout, dir, kind] = process.argv.slice(2) as [string, string, Engine.QueueKind];
 const engine = (await import(join(checkout, 'packages/engine/src/index.ts'))) as typeof Engine;

@@ -2,7 +2,7 @@
  * Compares both kinds of unsharded queue with SQLite without a queue (`packages/lab/src/raw`: insert, select and delete in
  * transactions of the same size), one after the other, so that all are measured with the same disk:
  *
- *     node packages/engine/bench/raw-ratio.ts [rounds, default 5] [sessions, default 16]
+ *     node packages/lab/bench/raw-ratio.ts [rounds, default 5] [sessions, default 16]
  *
  * Prints for each kind and transaction size the ratio of each round to the mean of the raw runs before and after it, and their
  * median. Each run is a process of its own. `group` compares with raw transactions that have the rows of all sessions, like the
@@ -12,7 +12,7 @@ import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TrialOptions, TrialResult } from './trial.ts';
+import type { TrialOptions, TrialResult } from '../src/pairs/trial-process.ts';
 
 const [roundsText = '5', sessionsText = '16'] = process.argv.slice(2);
 const sessions = Number(sessionsText);
@@ -30,7 +30,7 @@ async function measureRaw(operationsPerTransaction: number): Promise<number> {
     payloadBytes,
     measureMs,
   };
-  const module = join(import.meta.dirname, '../../lab/src/raw/raw-process.ts');
+  const module = join(import.meta.dirname, '../src/raw/raw-process.ts');
   const child = fork(module, [JSON.stringify(job)]);
   const [[result]] = await Promise.all([once(child, 'message'), once(child, 'exit')]);
   rmSync(dir, { recursive: true, force: true });
@@ -38,11 +38,15 @@ async function measureRaw(operationsPerTransaction: number): Promise<number> {
 }
 
 function measureQueue(options: TrialOptions): number {
-  const argument = JSON.stringify({ sessions, measureMs, payloadBytes, ...options });
-  const output = execFileSync(process.execPath, [join(import.meta.dirname, 'trial.ts'), argument], {
-    encoding: 'utf8',
-  });
-  return (JSON.parse(output) as TrialResult).dequeuePerSec;
+  const argument = JSON.stringify({ measureMs, payloadBytes, ...options });
+  const output = execFileSync(
+    process.execPath,
+    [join(import.meta.dirname, '../src/pairs/trial-process.ts'), argument],
+    {
+      encoding: 'utf8',
+    },
+  );
+  return (JSON.parse(output) as TrialResult).rates.dequeuePerSec;
 }
 
 const medianOf = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
@@ -56,7 +60,7 @@ for (const operationsPerTransaction of [1, 10]) {
   for (let round = 0; round < Number(roundsText); round += 1) {
     let before = await measureRaw(operationsPerTransaction);
     for (const kind of kinds) {
-      const rate = measureQueue({ kind, operationsPerTransaction });
+      const rate = measureQueue({ kind, sessions, operationsPerTransaction });
       const after = await measureRaw(operationsPerTransaction);
       note(rates, kind, rate);
       note(rates, 'raw', after);
