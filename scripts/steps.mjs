@@ -58,7 +58,7 @@ function tests(name, projects, options = []) {
   return { name, program: 'vitest', args, live: true };
 }
 
-/** Runs a part of the simulations' seeds only: all 2,000 of one simulation would take half of `npm run check`. @type {Step} */
+/** Runs a part of the simulations' seeds only: all 500 of one simulation would take a tenth of `npm run check`. @type {Step} */
 export const checkTests = { ...tests('fast tests', parts.fast), env: { SHARDLAB_CHECK: '1' } };
 
 /** Step of `npm test` whose output is shown as it comes. @type {Step} */

@@ -22,6 +22,7 @@ const tortured = run(pinnedNode, [inRoot('packages/lab/src/torture/main.ts'), ..
 say(`kills and damage of the engine's tests, seed ${seed}`);
 /** Filters of Vitest: parts of the names of files. */
 const files = [
+  'simulator/simulator',
   'crash.test',
   'crash-matrix',
   'random-branches',

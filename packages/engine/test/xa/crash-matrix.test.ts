@@ -66,7 +66,7 @@ const seeds = Array.from({ length: seedCount }, (_, index) => drawnSeed * 100 + 
 const fewSeeds = isTorture ? seeds : seeds.slice(-1);
 
 /** One in so many events of a recovery is tried, other ones for each point of the first crash. */
-const recoveryStride = isTorture ? 3 : isCheck ? 48 : 16;
+const recoveryStride = isTorture ? 3 : isCheck ? 96 : 48;
 
 describe.each([
   ['with decisions of an instance of its own', false],
