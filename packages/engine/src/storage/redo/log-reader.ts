@@ -1,0 +1,135 @@
+/**
+ * Reads a redo log forwards from a position: the applier reads what has become durable, recovery what is there. Both so see the same
+ * bytes in the same way, and what was applied while the instance ran is what a recovery would have applied.
+ */
+import type { GroupNumber } from '../../model/ids.ts';
+import {
+  type ChainEnd,
+  decodeSegmentHeader,
+  firstRecordOffset,
+  hasCrc,
+  nextStep,
+  type RecordHeader,
+  readRecordHeader,
+  recordHeaderBytes,
+  stepBytes,
+} from './record.ts';
+import { type OpenSegment, readSegment } from './segment-files.ts';
+
+/** Where the next record is expected: behind the last one that was applied. */
+export interface LogPosition {
+  /** That of the segment with the last record; the next one may be in the segment that was begun after it. */
+  turn: number;
+  offset: number;
+  end: ChainEnd;
+}
+
+/** Before a log's first record: its first segment has turn 1. */
+export const logStart: LogPosition = { turn: 0, offset: 0, end: { group: 0, crc: 0 } };
+
+export interface LogRecord extends RecordHeader {
+  /** Valid until the next record is read. */
+  content: Buffer;
+}
+
+const readAheadBytes = 256 * 1024;
+
+export class LogReader {
+  readonly #logId: Uint8Array;
+  readonly #segments: readonly OpenSegment[];
+  #position: LogPosition;
+  /** The segment of the position; undefined if none has its turn any more. */
+  #segment: OpenSegment | undefined;
+  #ahead = Buffer.alloc(readAheadBytes);
+  #aheadFrom = 0;
+  #aheadBytes = 0;
+
+  /** `segments` may grow while the log is read. */
+  constructor(logId: Uint8Array, segments: readonly OpenSegment[], position: LogPosition) {
+    this.#logId = logId;
+    this.#segments = segments;
+    this.#position = position;
+    this.#segment = this.#findSegment(({ turn }) => turn === position.turn);
+  }
+
+  get position(): LogPosition {
+    return this.#position;
+  }
+
+  /** The next record of the chain, up to the group `through`; undefined at its end. */
+  next(through: GroupNumber = Number.POSITIVE_INFINITY): LogRecord | undefined {
+    if (this.#position.end.group >= through) return undefined;
+    return this.#nextInSegment() ?? (this.#enterNextSegment() ? this.#nextInSegment() : undefined);
+  }
+
+  #nextInSegment(): LogRecord | undefined {
+    const segment = this.#segment;
+    if (segment === undefined) return undefined;
+    const { turn, offset, end } = this.#position;
+    const found = this.#readRecord(segment, offset);
+    if (found === undefined || found.turn !== turn) return undefined;
+    if (found.predecessorCrc !== end.crc || found.group <= end.group) return undefined;
+    const recordEnd = offset + recordHeaderBytes + found.contentBytes;
+    this.#position = { turn, offset: nextStep(recordEnd), end: { group: found.group, crc: found.crc } };
+    return found;
+  }
+
+  #readRecord(segment: OpenSegment, offset: number): LogRecord | undefined {
+    const header = readRecordHeader(
+      this.#bytesAt(segment, offset, recordHeaderBytes),
+      segment.bytes - offset,
+    );
+    if (header === undefined) return undefined;
+    const record = this.#bytesAt(segment, offset, recordHeaderBytes + header.contentBytes);
+    if (!hasCrc(record, { logId: this.#logId, segment: segment.number, offset }, header)) return undefined;
+    return { ...header, content: record.subarray(recordHeaderBytes) };
+  }
+
+  /** A view of the bytes, which the next call may overwrite. Shorter at the end of the segment. */
+  #bytesAt(segment: OpenSegment, offset: number, bytes: number): Buffer {
+    const from = offset - this.#aheadFrom;
+    if (from < 0 || from + bytes > this.#aheadBytes) {
+      if (bytes > this.#ahead.length) this.#ahead = Buffer.alloc(2 ** Math.ceil(Math.log2(bytes)));
+      this.#aheadFrom = offset;
+      this.#aheadBytes = readSegment(segment, this.#ahead, offset);
+      return this.#ahead.subarray(0, Math.min(bytes, this.#aheadBytes));
+    }
+    return this.#ahead.subarray(from, from + bytes);
+  }
+
+  /** Goes to the segment that was begun after the last record of the chain, if there is one. */
+  #enterNextSegment(): boolean {
+    const { turn, end } = this.#position;
+    const segment = this.#findSegment(
+      (header) =>
+        header.turn === turn + 1 &&
+        header.predecessor.group === end.group &&
+        header.predecessor.crc === end.crc,
+    );
+    if (segment === undefined) return false;
+    this.#segment = segment;
+    this.#position = { turn: turn + 1, offset: firstRecordOffset, end };
+    this.#forgetReadAhead();
+    return true;
+  }
+
+  /** What was read ahead may have been written since. Call it before reading on at the end of a log that grows. */
+  #forgetReadAhead(): void {
+    this.#aheadBytes = 0;
+  }
+
+  /** Reads on in a log that has grown since the end of its chain was reached. */
+  refresh(): void {
+    this.#forgetReadAhead();
+    this.#segment ??= this.#findSegment(({ turn }) => turn === this.#position.turn);
+  }
+
+  #findSegment(matches: (header: ReturnType<typeof decodeSegmentHeader> & object) => boolean) {
+    const bytes = Buffer.alloc(stepBytes);
+    return this.#segments.find((segment) => {
+      readSegment(segment, bytes, 0);
+      const header = decodeSegmentHeader(this.#logId, bytes);
+      return header !== undefined && matches(header);
+    });
+  }
+}

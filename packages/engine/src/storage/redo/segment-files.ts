@@ -1,0 +1,69 @@
+/**
+ * The segments of a redo log as files beside the instance's file: `instance-1.db` has `instance-1.redo-0`, `instance-1.redo-1` and so
+ * on. A new one is written with zeroes and synced with its name, so that later syncs carry no metadata. Zeroes, not a hole: writing
+ * into a hole changes the map of the file, which each sync would have to write as well.
+ */
+import { closeSync, existsSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { QueueError } from '../../api/errors.ts';
+import { makePrivate, privateFileMode } from '../private-files.ts';
+import { syncFolder } from '../sqlite/sync-folder.ts';
+
+/** A segment that SQLite lists: its number in the file's name, and its size. */
+export interface SegmentRow {
+  number: number;
+  bytes: number;
+}
+
+export interface OpenSegment extends SegmentRow {
+  descriptor: number;
+}
+
+export const segmentPath = (databasePath: string, number: number): string =>
+  databasePath.replace(/\.db$/, `.redo-${number}`);
+
+const zeroes = Buffer.alloc(1024 * 1024);
+
+/** Makes the file, or writes it anew if an earlier attempt left one that was never listed. Durable when it returns. */
+export function createSegment(databasePath: string, { number, bytes }: SegmentRow): void {
+  const path = segmentPath(databasePath, number);
+  const descriptor = openSync(path, 'w', privateFileMode);
+  try {
+    makePrivate(path);
+    for (let at = 0; at < bytes; )
+      at += writeSync(descriptor, zeroes, 0, Math.min(zeroes.length, bytes - at), at);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  syncFolder(dirname(path));
+}
+
+/** Throws `COMMITS_MISSING` if the file is gone or shorter than listed: it was synced before it was listed. */
+export function openSegment(databasePath: string, row: SegmentRow): OpenSegment {
+  const path = segmentPath(databasePath, row.number);
+  const found = existsSync(path) ? statSync(path).size : undefined;
+  if (found === undefined || found < row.bytes)
+    throw new QueueError('COMMITS_MISSING', {
+      message:
+        found === undefined
+          ? `${path} is missing, which is a part of the redo log`
+          : `${path} has ${found} bytes, and ${row.bytes} were written`,
+      details: { path },
+    });
+  return { ...row, descriptor: openSync(path, 'r+') };
+}
+
+export const closeSegment = ({ descriptor }: OpenSegment): void => closeSync(descriptor);
+
+/** Fills `target` from the segment; what lies behind its end stays as it is. Returns the bytes read. Throws the errors of reading. */
+export function readSegment({ descriptor, bytes }: OpenSegment, target: Buffer, offset: number): number {
+  const wanted = Math.min(target.length, bytes - offset);
+  let read = 0;
+  while (read < wanted) {
+    const count = readSync(descriptor, target, read, wanted - read, offset + read);
+    if (count === 0) break;
+    read += count;
+  }
+  return read;
+}
