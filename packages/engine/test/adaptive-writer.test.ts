@@ -179,7 +179,7 @@ it.each(['writer thread', 'session thread'])(
     const onResult = ({ failure }: GroupResult) => void ended.push(failure?.code);
     const failure = { code: 'STORAGE_FULL' as const, message: 'The disk is full', details: {}, fatal: false };
     await writer.suspend();
-    writer.attach({ onResult, fail: (error) => expect.fail(error.message) });
+    writer.attach({ onResult, onApplied: () => undefined, fail: (error) => expect.fail(error.message) });
     const session = new SessionThreadWriter({ ...options, ...nodePorts, epoch: recovered.epoch });
     onTestFinished(() => session.close());
     const groups = [groupOf(groupsPerEpoch + 1, 3), groupOf(groupsPerEpoch + 2, 4)];

@@ -11,6 +11,7 @@ import { AnswerSender, createAnswerChannelMemory } from '../src/storage/threads/
 import { WriterAnswers } from '../src/storage/threads/writer-thread-client.ts';
 
 const answerOf = (changes: Partial<GroupResult>): GroupResult => ({
+  appliedThrough: changes.groupNumber ?? 2 ** 32 + 1,
   kind: 'group',
   groupNumber: 2 ** 32 + 1,
   generation: 3,

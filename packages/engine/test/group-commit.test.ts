@@ -12,7 +12,7 @@ import { MessageLog } from '../src/log/message-log.ts';
 import { decodeRanges } from '../src/model/consumption.ts';
 import type { Group } from '../src/model/group-message.ts';
 import { readRecord, writeRecord } from '../src/model/message-record.ts';
-import { PartitionPool } from '../src/model/partitions.ts';
+import { LogPartitions, PartitionPool } from '../src/model/partitions.ts';
 import { recordBytes } from '../src/model/session-calls.ts';
 import type { StorageFailure } from '../src/model/storage-failure.ts';
 import { WaitRecorder } from '../src/model/wait-recorder.ts';
@@ -41,7 +41,7 @@ function setUp() {
   const cursor = log.addCursor({ subscriber: 0, name: undefined, durable: true, firstSeq: 1 });
   const pool = new PartitionPool([], []);
   const group = new GroupCommit({
-    firstGroupNumber: 0,
+    firstGroupNumber: 1,
     pool,
     outcomes: new CommitOutcomes(nodePorts.clock),
     waits: new WaitRecorder({ clock: nodePorts.clock }),
@@ -67,6 +67,7 @@ function setUp() {
       groupNumber,
       generation,
       failure,
+      appliedThrough: 0,
       unusablePartitions: [],
       sqlOutcomes: [],
       maintenanceMs: 0,
@@ -74,6 +75,8 @@ function setUp() {
       cpuUs: 0,
     });
   };
+  const applied = (index: number, unusablePartitions: number[]) =>
+    group.onApplied({ through: sent[index]!.groupNumber, unusablePartitions });
   const stage = (...payloads: string[]): StagedTransaction => {
     const segments = payloads.map((payload) => {
       const buffer = Buffer.alloc(recordBytes({ payload }));
@@ -103,6 +106,7 @@ function setUp() {
     pool,
     group,
     answer,
+    applied,
     stage,
     take,
     hold,
@@ -234,6 +238,29 @@ describe('group commit', () => {
     void group.commit(stage('b'));
     await turn();
     expect(sent[1]!.poolChanges).toEqual(wanted);
+  });
+
+  it('gives an emptied partition back only once its group is applied, and never one that is damaged', async () => {
+    const { sent, group, pool, answer, applied, stage } = setUp();
+    const list = new LogPartitions();
+    const owner = { queueId: 1, shard: 1, firstSeq: 1, hasCorrelationIndex: false };
+    for (const firstSeq of [1, 10, 20]) list.assign(pool.assign(owner), firstSeq);
+    list.append(25, 1);
+    const [damagedOne, emptied] = list.all.map(({ id }) => id);
+    for (const { id } of list.beginTruncatingDrained(20, 0)) pool.truncate(id, list);
+    void group.commit(stage('a'));
+    await turn();
+    void group.commit(stage('b'));
+    await turn();
+    answer(0, null);
+    answer(1, null);
+    expect(list.all).toHaveLength(3);
+    applied(0, [damagedOne!]);
+    expect(list.all).toHaveLength(1);
+    expect(group.unapplied.map(({ groupNumber }) => groupNumber)).toEqual([sent[1]!.groupNumber]);
+    const given = Array.from({ length: 8 }, (_, index) => pool.assign({ ...owner, firstSeq: 100 + index }));
+    expect(given).toContain(emptied);
+    expect(given).not.toContain(damagedOne);
   });
 
   it('ends for good after a failure that leaves the state of the file unknown', async () => {

@@ -10,6 +10,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { MessageLog } from '../log/message-log.ts';
+import type { AppliedGroups } from '../model/applied-groups.ts';
 import {
   commitWriteMs,
   logFileSync,
@@ -51,7 +52,14 @@ import { traceNumbered } from './trace-numbered.ts';
 import type { WriterPort } from './writer-port.ts';
 import type { WriterReservation } from './writer-reservation.ts';
 
-type AppliedResult = Pick<GroupResult, 'maintenanceMs' | 'commitMs' | 'unusablePartitions'>;
+type DurableTimes = Pick<GroupResult, 'maintenanceMs' | 'commitMs'>;
+
+/**
+ * A group that is durable and perhaps not in the instance's tables yet. Sessions do not notice, since what they need of it is in memory.
+ * Two things wait for the tables: a partition that it empties returns to the pool, since its table still has the old messages; and a
+ * read of what it changed (`AppliedReader`).
+ */
+export type UnappliedGroup = Pick<InFlightGroup, 'groupNumber' | 'message'>;
 
 export interface GroupCommitOptions {
   firstGroupNumber: GroupNumber;
@@ -77,6 +85,7 @@ export class GroupCommit {
   readonly #buffers = new GroupBuffers();
   #pending: PendingMember[] = [];
   readonly #inFlight: InFlightGroup[] = [];
+  readonly #unapplied: UnappliedGroup[] = [];
   /** The oldest group in flight, which the writer writes. */
   readonly #written: HolderSlot<InFlightGroup>;
   readonly #callerResumption: CallerResumption;
@@ -273,7 +282,7 @@ export class GroupCommit {
     const hasWrites = !isEmptyMessage(built.message) || hasReservation(members[0]);
     if (!hasWrites && this.#inFlight.length === 0) {
       group.outcomes?.onAppliedInMemory();
-      this.#tryApply(group, { maintenanceMs: 0, commitMs: 0, unusablePartitions: [] }, noneFailed);
+      this.#tryApply(group, { maintenanceMs: 0, commitMs: 0 }, noneFailed);
       if (this.#pending.length === 0) this.#notifyIdle();
     } else {
       this.#inFlight.push(group);
@@ -297,11 +306,25 @@ export class GroupCommit {
       const failed =
         group.sql.size === 0 ? noneFailed : applySqlResults([...group.sql.keys()], result.sqlOutcomes);
       group.outcomes?.onDurable(group.groupNumber, failed);
+      this.#unapplied.push({ groupNumber: group.groupNumber, message: group.message });
+      this.onApplied({ through: result.appliedThrough, unusablePartitions: result.unusablePartitions });
       this.#tryApply(group, result, failed);
     } else if (result.failure.fatal) this.fail(fromStorageFailure(result.failure), group.members);
     else this.#undoGroup(group, fromStorageFailure(result.failure));
     if (this.#pending.length > 0 || this.#maintenanceDue) this.schedule();
     if (this.#inFlight.length === 0 && this.#pending.length === 0) this.#notifyIdle();
+  }
+
+  /** The tables have groups that were durable before. */
+  onApplied({ through, unusablePartitions }: AppliedGroups): void {
+    const end = this.#unapplied.findIndex(({ groupNumber }) => groupNumber > through);
+    for (const { message } of this.#unapplied.splice(0, end < 0 ? this.#unapplied.length : end))
+      this.#options.pool.onApplied(message.poolChanges, unusablePartitions);
+  }
+
+  /** In the order of their numbers. */
+  get unapplied(): readonly UnappliedGroup[] {
+    return this.#unapplied;
   }
 
   #notifyIdle(): void {
@@ -311,9 +334,9 @@ export class GroupCommit {
   }
 
   /** A bug found while a durable group is applied stops the instance: its memory no longer matches its file. */
-  #tryApply(group: InFlightGroup, result: AppliedResult, failed: FailedMembers): void {
+  #tryApply(group: InFlightGroup, times: DurableTimes, failed: FailedMembers): void {
     try {
-      this.#applyGroup(group, result, failed);
+      this.#applyGroup(group, times, failed);
       for (const log of group.numberedRanges.keys()) log.assertConsistent();
       for (const cursor of group.consumed.keys()) cursor.assertConsistent();
     } catch (error) {
@@ -321,17 +344,12 @@ export class GroupCommit {
     }
   }
 
-  #applyGroup(
-    group: InFlightGroup,
-    { maintenanceMs, commitMs, unusablePartitions }: AppliedResult,
-    failed: FailedMembers,
-  ): void {
-    const { pool, onVisible, onOldPartition, clock, waits } = this.#options;
+  #applyGroup(group: InFlightGroup, { maintenanceMs, commitMs }: DurableTimes, failed: FailedMembers): void {
+    const { onVisible, onOldPartition, clock, waits } = this.#options;
     const { truncate, assign } = group.message.poolChanges;
     const nowMs = clock.monotonicMs();
     this.#poolRetryPaused = false;
     this.groups += 1;
-    pool.onDurable(group.message.poolChanges, unusablePartitions);
     const { onConsumed } = this;
     const changedLogs = applyGroup(group, { failed, writeMs: commitMs, onConsumed });
     const commits = this.commits;

@@ -135,7 +135,9 @@ export interface GroupResult {
   groupNumber: GroupNumber;
   generation: WriterGeneration;
   failure: StorageFailure | null;
-  /** Partitions too damaged to be truncated. */
+  /** The tables have every group up to this one. With a writer that writes to them alone it is the group itself. */
+  appliedThrough: GroupNumber;
+  /** Of the groups applied since the last answer: partitions too damaged to be truncated. */
   unusablePartitions: PartitionId[];
   /** One for each of the group's `sqlTransactions`; empty if the group failed. */
   sqlOutcomes: SqlOutcome[];

@@ -14,7 +14,7 @@ import { TransitionTable } from './transition-table.ts';
  *     free        in the pool, empty
  *     filling     the last partition of a log: messages are added
  *     full        the log has a newer partition
- *     truncating  all in it is terminal, or its queue was dropped; listed here until its truncation is durable
+ *     truncating  all in it is terminal, or its queue was dropped; listed here until its truncation is applied to the tables
  *     damaged     its messages cannot be read, or not all of them; nothing is added
  */
 export type PartitionState = 'free' | 'filling' | 'full' | 'truncating' | 'damaged';
@@ -26,7 +26,7 @@ export type PartitionCommand =
   | 'seal'
   | 'damage'
   | 'truncate'
-  /** Its truncation is durable. */
+  /** Its truncation is applied. */
   | 'release';
 
 export const partitionLife = new TransitionTable<PartitionState, PartitionCommand>('a partition', {
@@ -99,7 +99,7 @@ export class LogPartitions {
   #drainedCount = 0;
   /** When the first retained drained partition may be truncated, by the monotonic clock; undefined if there is none. */
   retainedUntilMs: number | undefined;
-  /** Called when the truncation of a partition is durable. */
+  /** Called when the truncation of a partition is applied. */
   onRemoved: ((partition: Partition) => void) | undefined;
 
   constructor({
@@ -240,7 +240,7 @@ export class LogPartitions {
     return Math.min(1, Math.max((endSeq - firstSeq) / this.#messagesMax, bytes / limits.partitionBytesMax));
   }
 
-  /** The truncation of a partition is durable: it returns to the pool. */
+  /** The truncation of a partition is applied: it returns to the pool. */
   remove(id: PartitionId): void {
     const index = this.#partitions.findIndex((partition) => partition.id === id);
     if (index < 0) return;
@@ -266,7 +266,7 @@ const partitionsPerGroupMax = 4_096;
 export class PartitionPool {
   readonly #freePartitions: PartitionId[];
   #lastPartitionId: PartitionId;
-  /** The list of each partition that is being truncated; the partition is removed from it once the truncation is durable. */
+  /** The list of each partition that is being truncated; the partition is removed from it once the truncation is applied. */
   readonly #owners = new Map<PartitionId, LogPartitions>();
   #changes: PoolChanges = { create: [], assign: [], truncate: [] };
 
@@ -307,7 +307,7 @@ export class PartitionPool {
     return this.#lastPartitionId;
   }
 
-  /** Has a partition emptied; `owner` lists it until that is durable. */
+  /** Has a partition emptied; `owner` lists it until that is applied. */
   truncate(partition: PartitionId, owner?: LogPartitions): void {
     if (owner !== undefined) this.#owners.set(partition, owner);
     this.#changes.truncate.push(partition);
@@ -320,8 +320,8 @@ export class PartitionPool {
     return changes;
   }
 
-  /** Partitions in `unusable` are too damaged to be emptied, and are never assigned again. */
-  onDurable(changes: PoolChanges, unusable: readonly PartitionId[]): void {
+  /** The tables have the changes. Partitions in `unusable` are too damaged to be emptied, and are never assigned again. */
+  onApplied(changes: PoolChanges, unusable: readonly PartitionId[]): void {
     for (const partition of changes.truncate) {
       this.#owners.get(partition)?.remove(partition);
       this.#owners.delete(partition);

@@ -1,6 +1,7 @@
 /** Puts the sharded queues of one instance together: each part gets the others that it needs, and the ports. */
 
 import { QueueError } from '../api/errors.ts';
+import { AppliedReader } from '../commit/applied-reader.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { GroupCommit } from '../commit/group-commit.ts';
 import { ImmediateCommit } from '../commit/immediate-commit.ts';
@@ -140,7 +141,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     },
   });
   const backlogReader = new BacklogReader({
-    file: reader,
+    file: new AppliedReader({ file: reader, unapplied: () => groupCommit.unapplied, writer }),
     onRead: ({ log }, error) => {
       const queue = queues.queueOfLog(log);
       if (error === undefined) queue?.serveWaiters();

@@ -1,6 +1,7 @@
 /**
- * An instance's file in memory, and its recovery. Synced content is kept apart from content that is only written, of which a crash may
- * lose all groups from any one on. An instance uses it through `memory-writer.ts`.
+ * An instance's log and tables in memory, and their recovery. Synced content is kept apart from content that is only written, of which a
+ * crash may lose all groups from any one on, and both from what is applied, which reads see. An instance uses it through
+ * `memory-writer.ts`.
  */
 import { decodeRanges, mergeRanges } from '../../src/model/consumption.ts';
 import { type DelayedRow, delayedSinceMs } from '../../src/model/delayed-message.ts';
@@ -16,12 +17,37 @@ export class MemoryFile {
   #written = new MemoryTables();
   /** Groups that are written and not synced, in order. */
   #unsynced: WrittenGroup[] = [];
+  /** What reads see, and the groups that they do not see yet, in order. */
+  #applied = new MemoryTables();
+  #unapplied: WrittenGroup[] = [];
+  #appliedThrough = 0;
+  /** The last group that was answered: none behind it is applied. */
+  answeredThrough = 0;
   #epoch = 0;
 
   /** Writes a group; returns the outcomes of its statements. */
   write(group: WrittenGroup): SqlOutcome[] {
     this.#unsynced.push(group);
-    return this.#written.apply(group);
+    const outcomes = this.#written.apply(group);
+    this.#unapplied.push(group);
+    // The application's statements run on the tables, which must have all before them.
+    if (group.sqlTransactions.length > 0) this.applyThrough(group.groupNumber);
+    return outcomes;
+  }
+
+  /** Writes all groups up to this one to the tables. */
+  applyThrough(groupNumber: number): void {
+    while (this.#unapplied.length > 0 && this.#unapplied[0]!.groupNumber <= groupNumber) {
+      const group = this.#unapplied.shift()!;
+      this.#applied.apply(group);
+      this.#appliedThrough = group.groupNumber;
+    }
+  }
+
+  /** The last answered group with so many unapplied ones behind it; undefined if there are not so many. */
+  appliableBehind(lag: number): number | undefined {
+    const answered = this.#unapplied.filter(({ groupNumber }) => groupNumber <= this.answeredThrough);
+    return answered.at(-1 - lag)?.groupNumber;
   }
 
   /** Syncs everything up to this group. */
@@ -30,13 +56,17 @@ export class MemoryFile {
       this.#synced.apply(this.#unsynced.shift()!);
   }
 
-  /** A power cut: some of the first unsynced groups survive, and the others are lost. */
+  /** A power cut: some of the first unsynced groups survive, among them those that are applied, and the others are lost. */
   crash(chance: Chance): { kept: number; lost: number } {
-    const kept = chance.between(0, this.#unsynced.length);
+    const applied = this.#unsynced.filter(({ groupNumber }) => groupNumber <= this.#appliedThrough);
+    const kept = chance.between(applied.length, this.#unsynced.length);
     const lost = this.#unsynced.length - kept;
     for (const group of this.#unsynced.slice(0, kept)) this.#synced.apply(group);
     this.#unsynced = [];
     this.#written = new MemoryTables(this.#synced);
+    // Recovery applies what the log has.
+    this.#applied = new MemoryTables(this.#synced);
+    this.#unapplied = [];
     return { kept, lost };
   }
 
@@ -101,7 +131,7 @@ export class MemoryFile {
       case 'blocks':
         return this.#readBlocks(request.partition, request.fromSeq);
       case 'due': {
-        const rows = [...this.#written.delayed.values()].sort(
+        const rows = [...this.#applied.delayed.values()].sort(
           (a, b) => a.dueAtMs - b.dueAtMs || a.delayedId - b.delayedId,
         );
         const next = rows.find(({ dueAtMs }) => dueAtMs > request.nowMs);
@@ -115,7 +145,7 @@ export class MemoryFile {
 
   /** Reads at most two blocks at a time, so that a backlog takes several reads. */
   #readBlocks(partition: number, fromSeq: number): ReadResults['blocks'] {
-    const blocks = this.#written.partitions.get(partition)?.blocks ?? [];
+    const blocks = this.#applied.partitions.get(partition)?.blocks ?? [];
     const rest = blocks.filter(({ firstSeq, count }) => firstSeq + count > fromSeq);
     return { blocks: rest.slice(0, 2), more: rest.length > 2 };
   }

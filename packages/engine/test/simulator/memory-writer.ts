@@ -7,6 +7,7 @@ import type {
   GroupResult,
   WriterState,
 } from '../../src/model/group-message.ts';
+import type { GroupNumber } from '../../src/model/ids.ts';
 import type { FileReader, ReadOperation, ReadResults } from '../../src/model/read-request.ts';
 import type { StorageFailure } from '../../src/model/storage-failure.ts';
 import type { WriterListener } from '../../src/storage/threads/writer-thread-client.ts';
@@ -14,6 +15,13 @@ import type { MemoryFile } from './memory-file.ts';
 import type { WrittenGroup } from './memory-tables.ts';
 import type { Chance, SimulatedPorts } from './scheduler.ts';
 import { expectThat, SimulationFailure } from './simulation-failure.ts';
+
+export interface MemoryWriterOptions {
+  chance: Chance;
+  faults: WriterFaults;
+  /** By how many groups the tables may be behind what is durable. */
+  lag: number;
+}
 
 export interface WriterFaults {
   /** The fault with which the next group fails. */
@@ -67,6 +75,7 @@ class MemoryCommits {
       groupNumber,
       generation,
       failure,
+      appliedThrough: 0,
       unusablePartitions: [],
       sqlOutcomes,
       maintenanceMs: 0,
@@ -76,7 +85,10 @@ class MemoryCommits {
   }
 }
 
-/** The writer thread: writes one group after the other, each after some simulated time. */
+/**
+ * The writer thread: writes one group after the other, each after some simulated time. The tables follow: with `lag` up to that many
+ * groups later, unless a read waits for them. `lag` 0: with the answer.
+ */
 export class MemoryWriter implements WriterPort {
   readonly cpuUs = 0;
   readonly silentMs = 0;
@@ -88,10 +100,14 @@ export class MemoryWriter implements WriterPort {
   #lastAnswerAtMs = 0;
   #freeAtMs = 0;
   #isSuspended = false;
+  readonly #file: MemoryFile;
+  readonly #lag: number;
 
-  constructor(file: MemoryFile, ports: SimulatedPorts, chance: Chance, faults: WriterFaults) {
+  constructor(file: MemoryFile, ports: SimulatedPorts, { chance, faults, lag }: MemoryWriterOptions) {
+    this.#file = file;
     this.#ports = ports;
     this.#chance = chance;
+    this.#lag = lag;
     this.#commits = new MemoryCommits(file, chance, faults);
   }
 
@@ -110,8 +126,33 @@ export class MemoryWriter implements WriterPort {
     this.#ports.after(writeAtMs - nowMs, () => {
       written = this.#commits.write(group);
     });
-    this.#ports.after(answerAtMs - nowMs, () =>
-      this.#listener?.onResult(this.#commits.answerTo(group, written)),
+    this.#ports.after(answerAtMs - nowMs, () => {
+      this.#listener?.onResult(this.#commits.answerTo(group, written));
+      this.#file.answeredThrough = group.groupNumber;
+      this.#follow();
+    });
+  }
+
+  /** Applies what is behind the lag. Some time passes before that, and more groups may be answered meanwhile. */
+  #follow(): void {
+    const lag = this.#lag === 0 ? 0 : this.#chance.below(this.#lag + 1);
+    const through = this.#file.appliableBehind(lag);
+    if (through === undefined) return;
+    if (this.#lag === 0) this.#apply(through);
+    else this.#ports.after(this.#delayMs(), () => this.#apply(through));
+  }
+
+  #apply(through: GroupNumber): void {
+    this.#file.applyThrough(through);
+    this.#listener?.onApplied({ through, unusablePartitions: [] });
+  }
+
+  whenApplied(through: GroupNumber): Promise<void> {
+    return new Promise((resolve) =>
+      this.#ports.after(this.#delayMs(), () => {
+        this.#apply(through);
+        resolve();
+      }),
     );
   }
 
@@ -142,9 +183,11 @@ export class MemoryWriter implements WriterPort {
 /** The session thread as writer: it does nothing else while it writes, so a group takes no simulated time. */
 export class MemorySessionThread {
   onFailed: ((failure: StorageFailure) => void) | undefined;
+  readonly #file: MemoryFile;
   readonly #commits: MemoryCommits;
 
   constructor(file: MemoryFile, chance: Chance, faults: WriterFaults) {
+    this.#file = file;
     this.#commits = new MemoryCommits(file, chance, faults);
   }
 
@@ -153,7 +196,9 @@ export class MemorySessionThread {
   }
 
   write(group: Group, answer: (result: GroupResult) => void): void {
-    answer(this.#commits.answerTo(group, this.#commits.write(group)));
+    const result = this.#commits.answerTo(group, this.#commits.write(group));
+    this.#file.applyThrough(group.groupNumber);
+    answer({ ...result, appliedThrough: group.groupNumber });
   }
 
   close(): void {}

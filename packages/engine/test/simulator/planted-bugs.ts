@@ -163,6 +163,22 @@ export const plantedBugs: readonly PlantedBug[] = [
     plant: () => replace(SimulatedLease.prototype, 'isHeld', () => () => true),
   },
   {
+    name: 'a read does not wait for what is not applied',
+    plant: () => replace(MemoryWriter.prototype, 'whenApplied', () => () => Promise.resolve()),
+  },
+  {
+    name: 'a read waits for one group less than it needs',
+    plant: () =>
+      replace(
+        MemoryWriter.prototype,
+        'whenApplied',
+        (original) =>
+          function (this: unknown, through) {
+            return original.call(this, (through as number) - 1);
+          },
+      ),
+  },
+  {
     name: 'the session thread writes before the writer thread has stopped',
     plant: () => replace(MemoryWriter.prototype, 'suspend', () => () => Promise.resolve()),
   },

@@ -34,6 +34,8 @@ export interface SimulatedInstanceOptions {
   sqlInstance?: number;
   /** Whether groups are committed on the writer thread and the session thread in turn. Default: only on the writer thread. */
   changesWriter?: boolean;
+  /** By how many groups the tables may be behind what is durable; with `changesWriter` they are not. Default: 0. */
+  lag?: number;
 }
 
 /** The lease of one opening, which can lapse as a fault until it is renewed. A replacement by another process is simulated as a kill. */
@@ -79,7 +81,11 @@ export class SimulatedInstance {
     const { scheduler, chance, network, queues, instance, instances } = this.#options;
     const ports = new SimulatedPorts(scheduler, chance);
     const waits = new WaitRecorder({ clock: ports.clock });
-    const thread = new MemoryWriter(this.file, ports, chance, this.faults);
+    const thread = new MemoryWriter(this.file, ports, {
+      chance,
+      faults: this.faults,
+      lag: this.#options.lag ?? 0,
+    });
     const writer = this.#options.changesWriter
       ? new AdaptiveWriter({
           thread,

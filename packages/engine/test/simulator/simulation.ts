@@ -16,6 +16,8 @@ import { expectThat, SimulationFailure } from './simulation-failure.ts';
 /** By how many bytes the message cache may exceed its bound, since a run is added as a whole. */
 const cacheSlackBytes = 64 * 1024;
 const timersMax = 2_000;
+/** By how many groups the tables are behind, in turn over the seeds: the applier keeps up, falls behind by one, or by a hundred. */
+const lags = [0, 1, 100] as const;
 /** Number of steps between two comparisons with the tables. */
 const auditEvery = 150;
 
@@ -108,6 +110,7 @@ class Simulation {
       partitionMessagesMax: chance.between(2, 12),
       consumerIdleMs: chance.pick([5, 50, 500]),
       changesWriter: seed % 2 === 0,
+      lag: seed % 2 === 0 ? 0 : lags[((seed - 1) / 2) % lags.length]!,
     };
     for (const instance of ids) this.#instances.push(new SimulatedInstance({ ...shape, instance }));
   }

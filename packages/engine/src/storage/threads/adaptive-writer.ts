@@ -87,6 +87,7 @@ export class AdaptiveWriter {
         this.#onResult(result, this.#syncedOnThread.shift()!);
         this.#followPlacement();
       },
+      onApplied: (groups) => listener.onApplied(groups),
       fail: (error) => listener.fail(error),
     });
     this.#sessionThread.onFailed = (failure) => listener.fail(fromStorageFailure(failure));
@@ -107,6 +108,9 @@ export class AdaptiveWriter {
     this.#pin();
     return this.#thread.executeStatement(statement);
   }
+
+  /** As `WriterThread.whenApplied`. */
+  async whenApplied(): Promise<void> {}
 
   rollbackReservation(): void {
     this.#thread.rollbackReservation();

@@ -325,6 +325,7 @@ export class AnswerReceiver {
       groupNumber: slot[1]!,
       generation: slot[2]!,
       failure: null,
+      appliedThrough: slot[1]!, // it did not fail
       unusablePartitions: [],
       sqlOutcomes: [],
       maintenanceMs: slot[3]!,

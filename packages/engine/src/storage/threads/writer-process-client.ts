@@ -272,6 +272,7 @@ export class WriterProcess {
         groupNumber,
         generation,
         failure: null,
+        appliedThrough: groupNumber,
         ...noneCommitting,
         ...times,
       });

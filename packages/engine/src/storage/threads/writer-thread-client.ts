@@ -7,6 +7,7 @@
 import type { Worker } from 'node:worker_threads';
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import type { AppliedGroups } from '../../model/applied-groups.ts';
 import type { EmulatedSync } from '../../model/emulated-sync.ts';
 import {
   type Group,
@@ -42,6 +43,8 @@ type WriterPorts = Pick<InstancePorts, 'clock' | 'timers' | 'processes'>;
 
 export interface WriterListener {
   onResult(result: GroupResult): void;
+  /** The tables have groups that were answered before. */
+  onApplied(groups: AppliedGroups): void;
   /** The file can no longer be written, or the thread ended unexpectedly. */
   fail(error: QueueError): void;
 }
@@ -190,6 +193,9 @@ export class WriterThread {
     if (this.#fatal !== undefined) return Promise.reject(this.#fatal);
     return this.#processWriter().executeStatement(statement);
   }
+
+  /** Each group is in the tables when it is answered. */
+  async whenApplied(): Promise<void> {}
 
   /** Undoes the statements since the last group. Has no answer. */
   rollbackReservation(): void {

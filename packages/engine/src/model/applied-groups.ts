@@ -1,0 +1,9 @@
+/** What a writer tells of groups that were durable before: that they are in the instance's tables. */
+import type { GroupNumber, PartitionId } from './ids.ts';
+
+export interface AppliedGroups {
+  /** The tables have every group up to this one. */
+  through: GroupNumber;
+  /** Partitions of these groups that are too damaged to be emptied. */
+  unusablePartitions: readonly PartitionId[];
+}
