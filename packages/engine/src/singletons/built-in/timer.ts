@@ -4,6 +4,10 @@
  * failover are enqueued late, up to a bound.
  *
  * Ticks follow the wall clock. If it is set back none is repeated; if it is set forward the skipped ones are enqueued at once.
+ *
+ * Where the clocks of a time zone change, croner follows cron's own rule. A schedule with `*` or a step in its seconds, minutes or
+ * hours is an interval: it ticks whenever the zone's clock shows one of its times, so twice if it shows it twice, and not if it
+ * skips it. Any other names fixed times: each ticks once that day, at the first of two, or when the clock has skipped it.
  */
 import { Cron } from 'croner';
 import { limits } from '../../api/limits.ts';
@@ -45,7 +49,7 @@ export function createTimer(options: Json): SingletonService {
 
 function readCron(schedule: string, timezone: string): Cron {
   try {
-    const cron = new Cron(schedule, { timezone, paused: true });
+    const cron = new Cron(schedule, { timezone, paused: true, fixedTimeRule: 'no-wildcard' });
     cron.nextRun(new Date(0)); // an unknown time zone is noticed only here
     return cron;
   } catch (cause) {
