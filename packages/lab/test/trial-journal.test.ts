@@ -1,5 +1,5 @@
 /** The journal that keeps measured trials between runs: a trial is found by what determines it, and survives a kill. */
-import { appendFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Scenario, Tick } from '@shardlab/contract';
@@ -99,5 +99,31 @@ describe('a journal of trials', () => {
     const journal = new TrialJournal(path);
     expect(journal.find(first!)?.repeat.figures.dequeuePerSec).toBe(1);
     expect(journal.find(second!)?.repeat.figures.dequeuePerSec).toBe(2);
+  });
+
+  test('leaves out lines in its middle that are not as they were written, and names them', () => {
+    const path = journalPath();
+    const [first, second, third, fourth] = identities({ repeats: 4 });
+    const written = new TrialJournal(path);
+    for (const [index, identity] of [first!, second!, third!, fourth!].entries())
+      written.add(identity, { repeat: measuredRepeat(index), ticks: [] });
+    const lines = readFileSync(path, 'utf8').split('\n');
+    lines[0] = lines[0]!.slice(0, -20);
+    lines[1] = lines[1]!.replace('"dequeuePerSec":1', '"dequeuePerSec":9');
+    lines[2] = 'null';
+    writeFileSync(path, lines.join('\n'));
+    const told: string[] = [];
+    const journal = new TrialJournal(path, (sentence) => told.push(sentence));
+    expect([first, second, third].map((identity) => journal.find(identity!))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(journal.find(fourth!)?.repeat.figures.dequeuePerSec).toBe(3);
+    expect(told).toEqual(
+      [1, 2, 3].map((line) => `Line ${line} of ${path} is damaged: its trial is measured again`),
+    );
+    journal.add(first!, { repeat: measuredRepeat(5), ticks: [] });
+    expect(new TrialJournal(path, () => undefined).find(first!)?.repeat.figures.dequeuePerSec).toBe(5);
   });
 });

@@ -50,6 +50,15 @@ test('a file that exceeds its bound loses the older half', async () => {
   expect((await readVerdicts(folder)).at(-1)).toMatchObject({ id: 'A7', runId: 'new' });
 });
 
+test('a line that does not fit is skipped', async () => {
+  await appendVerdicts(folder, runOf('one'));
+  const path = join(folder, historyFileName);
+  const line = JSON.parse((await readFile(path, 'utf8')).split('\n')[0]!);
+  for (const change of [{ clauses: [null] }, { verdict: 'perhaps' }, { scenarioId: 7 }, { endedAtMs: null }])
+    await appendFile(path, `${JSON.stringify({ ...line, ...change })}\nnull\n`);
+  expect(await readVerdicts(folder)).toHaveLength(2);
+});
+
 test('lines of a version that judged by other rules are skipped', async () => {
   await appendVerdicts(folder, runOf('one'));
   await appendFile(join(folder, historyFileName), '{"id":"A3","verdict":"holds","value":1}\n');

@@ -6,7 +6,8 @@
 import { appendFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ClaimResult, Run } from '@shardlab/contract';
+import { ClaimResult, findFaults, type Run, Scale } from '@shardlab/contract';
+import Type from 'typebox';
 
 export const historyFileName = 'claim-verdicts.jsonl';
 
@@ -23,6 +24,19 @@ export interface StoredVerdict extends Omit<ClaimResult, 'title' | 'document' | 
   /** Git commit of the code that ran; null outside a checkout. */
   commit: string | null;
 }
+
+const { title: _title, document: _document, grade: _grade, weak: _weak, ...judged } = ClaimResult.properties;
+
+/** A line of the file. Other fields are of other versions. */
+const Line = Type.Object({
+  ...judged,
+  runId: Type.String(),
+  scenarioId: Type.String(),
+  scale: Scale,
+  endedAtMs: Type.Integer(),
+  trials: Type.Optional(Type.Integer()),
+  commit: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+});
 
 export interface JudgedRun
   extends Pick<Run, 'id' | 'scale' | 'endedAtMs' | 'progress' | 'claims' | 'environment'> {
@@ -56,8 +70,8 @@ export async function appendVerdicts(folder: string, run: Run): Promise<void> {
 const linesPerTurn = 200;
 
 /**
- * Oldest first; empty if there is no file yet. Lines truncated by a crash are skipped, and so are those of versions that
- * judged by other rules (their lines have no clauses). Other work runs in between.
+ * Oldest first; empty if there is no file yet. Lines that do not fit are skipped: those that a crash truncated or that are damaged, and
+ * those of versions that judged by other rules (their lines have no clauses). Other work runs in between.
  */
 export async function readVerdicts(folder: string): Promise<StoredVerdict[]> {
   let text: string;
@@ -84,8 +98,9 @@ export async function readVerdicts(folder: string): Promise<StoredVerdict[]> {
 function parseLine(line: string): StoredVerdict | undefined {
   if (line === '') return undefined;
   try {
-    const verdict = JSON.parse(line) as Omit<StoredVerdict, 'trials'> & { trials?: number };
-    return Array.isArray(verdict.clauses) ? { ...verdict, trials: verdict.trials ?? 0 } : undefined;
+    const verdict = JSON.parse(line) as Omit<StoredVerdict, 'trials' | 'commit'> & Partial<StoredVerdict>;
+    const isFit = findFaults(Line, verdict).faults.every(({ keyword }) => keyword === 'additionalProperties');
+    return isFit ? { ...verdict, trials: verdict.trials ?? 0, commit: verdict.commit ?? null } : undefined;
   } catch {
     return undefined;
   }

@@ -78,12 +78,24 @@ async function readHead(path: string): Promise<RecordedHead | undefined> {
   }
 }
 
-/** All of them without their points, in the order of their scenarios' ids. */
-export async function listRecorded(folder = recordedFolder): Promise<RecordedHead[]> {
+/**
+ * All of them without their points, in the order of their scenarios' ids. With `onDamage`, a file that cannot be read is named to it and
+ * left out; without it, this rejects.
+ */
+export async function listRecorded(
+  folder = recordedFolder,
+  onDamage?: (sentence: string) => void,
+): Promise<RecordedHead[]> {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith(suffix));
-  const heads = await Promise.all(names.sort().map((name) => readHead(join(folder, name))));
-  return heads.filter((head) => head !== undefined);
+  const heads = await Promise.all(
+    names.sort().map(async (name) => {
+      const reading = readHead(join(folder, name));
+      if (onDamage === undefined) return reading;
+      return reading.catch((error) => onDamage(`${name} cannot be read: ${(error as Error).message}`));
+    }),
+  );
+  return heads.filter((head): head is RecordedHead => head !== undefined);
 }
 
 /** `run` has its points. Returns the path of the file. */

@@ -4,6 +4,7 @@
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { Phases, Scenario, Tick } from '@shardlab/contract';
 import { encodeHistogram, mergeHistograms } from '../meters/latency.ts';
 import type { MeasuredRepeat, Trial } from '../trial/trial.ts';
@@ -23,7 +24,7 @@ export function identityOf(trial: Trial, scenario: Scenario, { phases, kills }: 
   return { trial, scenario, phases, isKilled: kills.has(trial) };
 }
 
-/** A line of the file. */
+/** A line of the file, as JSON after its checksum. */
 interface StoredTrial extends Omit<MeasuredTrial, 'repeat'> {
   key: string;
   repeat: Omit<MeasuredRepeat, 'latencies'> & { latencies: Record<string, string> };
@@ -33,16 +34,24 @@ export class TrialJournal {
   readonly #path: string;
   readonly #trials = new Map<string, MeasuredTrial>();
 
-  /** Opens or creates the file. A last line that was cut off when a recording was killed is removed. */
-  constructor(path: string) {
+  /**
+   * Opens or creates the file. A last line that was cut off when a recording was killed is removed. Any other that is not as it was
+   * written is left out, so that its trial is measured again, and `onDamage` is told.
+   */
+  constructor(path: string, onDamage: (sentence: string) => void = (text) => process.emitWarning(text)) {
     this.#path = path;
     mkdirSync(dirname(path), { recursive: true });
     if (!existsSync(path)) writeFileSync(path, '');
     const text = readFileSync(path, 'utf8');
     const complete = text.slice(0, text.lastIndexOf('\n') + 1);
     if (complete.length < text.length) writeFileSync(path, complete);
-    for (const line of complete.split('\n').slice(0, -1)) {
-      const { key, ...stored } = JSON.parse(line) as StoredTrial;
+    for (const [index, line] of complete.split('\n').slice(0, -1).entries()) {
+      const json = line.slice(checksumLength + 1);
+      if (line.slice(0, checksumLength) !== checksumOf(json)) {
+        onDamage(`Line ${index + 1} of ${path} is damaged: its trial is measured again`);
+        continue;
+      }
+      const { key, ...stored } = JSON.parse(json) as StoredTrial;
       this.#trials.set(key, { ...stored, repeat: decodeRepeat(stored.repeat) });
     }
   }
@@ -57,7 +66,8 @@ export class TrialJournal {
     const key = keyOf(identity);
     this.#trials.set(key, kept);
     const stored: StoredTrial = { key, ...kept, repeat: encodeRepeat(kept.repeat) };
-    appendFileSync(this.#path, `${JSON.stringify(stored)}\n`);
+    const json = JSON.stringify(stored);
+    appendFileSync(this.#path, `${checksumOf(json)} ${json}\n`);
   }
 
   /** Ticks of the run's points, in the order of their trials. */
@@ -65,6 +75,10 @@ export class TrialJournal {
     return identities.flatMap((identity) => this.find(identity)?.ticks ?? []);
   }
 }
+
+/** Hexadecimal digits before each line. */
+const checksumLength = 8;
+const checksumOf = (json: string) => crc32(json).toString(16).padStart(checksumLength, '0');
 
 /** Trials with the same key measure the same. */
 export function keyOf({ trial, scenario, phases, isKilled }: TrialIdentity): string {
