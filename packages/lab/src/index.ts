@@ -52,3 +52,4 @@ export { bundledScenarioFolder, readScenarioFolder, readScenarios } from './scen
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/scenario-schema.ts';
 export { bundledStudies, bundledStudyFolder, StudyRegistry } from './studies/registry.ts';
 export type { Claim, NotMeasured, Study } from './studies/study.ts';
+export { removeAbandonedScratch } from './trial/scratch-folder.ts';

@@ -6,8 +6,8 @@ import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { HardwareFile } from '@shardlab/model';
 import type { LabError } from '../errors/errors.ts';
-import { makeScratchFolder } from '../run/scratch-folder.ts';
 import { ChildChannel, workerFailed } from '../trial/child-channel.ts';
+import { makeScratchFolder } from '../trial/scratch-folder.ts';
 import type { CalibrateOptions, CalibrationProgress } from './calibrate.ts';
 
 const processFile = fileURLToPath(new URL('./calibration-process.ts', import.meta.url));

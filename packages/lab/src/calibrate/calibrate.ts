@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { openInstance } from '@shardlab/engine';
 import type { HardwareFile } from '@shardlab/model';
 import { captureEnvironment } from '../run/environment.ts';
-import { makeScratchFolder } from '../run/scratch-folder.ts';
+import { makeScratchFolder } from '../trial/scratch-folder.ts';
 import { measureClient } from './client-costs.ts';
 import { measureBusyCoreSpeed } from './core-speed.ts';
 import { hardwareFromMeasurements } from './hardware-from-measurements.ts';

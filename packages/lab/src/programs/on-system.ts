@@ -1,10 +1,10 @@
 /** Gives a trial its folders and its server, and leaves nothing of either. */
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { LabError } from '../errors/errors.ts';
 import type { Server, ServerOptions } from '../systems/driver/server.ts';
 import type { System } from '../systems/system.ts';
+import { makeScratchFolder } from '../trial/scratch-folder.ts';
 import { TrialLimit } from '../trial/trial-limit.ts';
 
 export interface SystemUse {
@@ -33,7 +33,7 @@ export async function onSystem<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const limit = new TrialLimit(limitMs, signal);
-  const socketDir = await mkdtemp(join(tmpdir(), 'shardlab-trial-'));
+  const socketDir = await makeScratchFolder(tmpdir(), 'trial');
   let server: Server | null = null;
   try {
     await mkdir(dir, { recursive: true });

@@ -7,6 +7,7 @@ import type { ErrorBody, KilledTrial, Run, RunEvent, Scale, Scenario } from '@sh
 import { LabError } from '../errors/errors.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import { Surroundings } from '../surroundings/surroundings.ts';
+import { makeScratchFolder } from '../trial/scratch-folder.ts';
 import type { MeasuredRepeat } from '../trial/trial.ts';
 import { assertSystemsAvailable, installMissing } from './available-systems.ts';
 import { assertDiskSpace, freeBytesOf } from './disk-space.ts';
@@ -15,7 +16,6 @@ import { durabilityOf } from './measured-beside.ts';
 import { planRun, trialInWords } from './plan-run.ts';
 import { summarisePoint } from './point.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
-import { makeScratchFolder } from './scratch-folder.ts';
 import { TimeLeft } from './time-left.ts';
 import { identityOf, type TrialJournal } from './trial-journal.ts';
 import { TrialMeasurer } from './trial-measurer.ts';
