@@ -21,6 +21,7 @@ function makeProbe({ freeBytes = Number.POSITIVE_INFINITY } = {}) {
     },
     instanceSample: () => ({ instance: 1, commits: 0, groups: 0, cacheBytes: 0, cacheBytesMax: 0 }),
     freeDiskBytes: async () => freeBytes,
+    assertFilesInPlace: async () => undefined,
   });
   const pass = async (ms: number) => {
     const untilMs = scheduler.nowMs + ms;

@@ -169,6 +169,10 @@ const definitions = {
     'The write-ahead log has reached its limit because a reader of the file keeps a transaction open; nothing was committed',
   ),
   STORAGE_READ_ONLY: final('failed', 'The folder or a file in it cannot be written'),
+  STORAGE_REPLACED: final(
+    'unavailable',
+    'A file of the instance was deleted or replaced while it was in use',
+  ),
   STORAGE_CORRUPT: final('failed', 'A file of the queue is damaged'),
   PARTITION_DAMAGED: final(
     'failed',

@@ -123,7 +123,8 @@ export interface Instance {
   stats(): InstanceStats;
   /**
    * Commits a row of the engine, with a full sync. Calls within a second share one commit. Rejects with the error that keeps the
-   * instance from committing: the storage errors, `STORAGE_FULL` also if the disk is about to be full, `PROBE_TIMEOUT` after 2 s.
+   * instance from committing: the storage errors, `STORAGE_FULL` also if the disk is about to be full, `PROBE_TIMEOUT` after 2 s. Also
+   * with `STORAGE_REPLACED` if a file that the instance has open was deleted or replaced: commits succeed then, and are lost.
    */
   probe(): Promise<void>;
   /**

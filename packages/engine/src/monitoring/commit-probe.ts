@@ -1,6 +1,6 @@
 /**
- * Tests whether the instance can commit by committing: its writer writes and syncs a row of the instance's file, and the disk
- * must have room for further groups. Concurrent callers, and those shortly after, share one probe, so probing costs at most one
+ * Tests whether the instance can commit by committing: its writer writes and syncs a row of the instance's file, the disk must have
+ * room for further groups, and its files must be where the next opening looks for them. Concurrent callers, and those shortly after, share one probe, so probing costs at most one
  * sync a second.
  */
 
@@ -18,6 +18,8 @@ export interface CommitProbeOptions {
   instanceSample(): InstanceSample;
   /** Free bytes of the disk with the instance's file, for this user. */
   freeDiskBytes(): Promise<number>;
+  /** Rejects with `STORAGE_REPLACED` if a file that the instance has open was deleted or replaced. */
+  assertFilesInPlace(): Promise<void>;
 }
 
 export class CommitProbe {
@@ -32,7 +34,7 @@ export class CommitProbe {
 
   /**
    * Resolves if the instance can commit. Rejects with the error of the commit, with `STORAGE_FULL` if the disk is about to
-   * be full, and with `PROBE_TIMEOUT` if the commit is not done within `probeMsMax`.
+   * be full, with `STORAGE_REPLACED` if a file was deleted or replaced, and with `PROBE_TIMEOUT` if the commit is not done within `probeMsMax`.
    */
   async run(): Promise<void> {
     const { timers } = this.#options.ports;
@@ -62,7 +64,7 @@ export class CommitProbe {
   }
 
   async #probe(): Promise<void> {
-    const { epoch, ports, group, instanceSample, freeDiskBytes } = this.#options;
+    const { epoch, ports, group, instanceSample, freeDiskBytes, assertFilesInPlace } = this.#options;
     const asOfMs = ports.clock.epochMs();
     const rows = { queue: [], shard: [], subscriber: [], partition: [] };
     await group.write({
@@ -72,6 +74,7 @@ export class CommitProbe {
         { kind: 'sample', sample: { epoch, asOfMs, rows, instanceOnLastRows: instanceSample() } },
       ],
     });
+    await assertFilesInPlace();
     const freeBytes = await freeDiskBytes();
     if (freeBytes >= limits.diskFreeBytesMin) return;
     throw new QueueError('STORAGE_FULL', {

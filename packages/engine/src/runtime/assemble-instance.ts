@@ -16,8 +16,11 @@ import type { DeliveryLease } from '../queues/delivery-lease.ts';
 import { loadService } from '../singletons/load-service.ts';
 import { ServiceHost } from '../singletons/service-host.ts';
 import { Catalog } from '../storage/catalog/catalog.ts';
+import { catalogPath } from '../storage/catalog/catalog-file.ts';
+import { leasesPath } from '../storage/catalog/lease-file.ts';
 import { freeDiskBytes } from '../storage/free-disk-bytes.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
+import { FilesInUse } from '../storage/sqlite/files-in-use.ts';
 import { AdaptiveCommitPlacement, type CommitPlacement } from '../storage/threads/commit-place.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
@@ -59,7 +62,7 @@ export async function assembleInstance(
   const { emulatedInterconnectMs, scrubIntervalMs, ...ofSharded } = validateInstanceOptions(options);
   const { emulatedSync, logBytesMax } = ofSharded;
   validateServices(services);
-  const opened: { instance?: LocalInstance; isComplete?: boolean } = {};
+  const opened: { instance?: LocalInstance; files?: FilesInUse; isComplete?: boolean } = {};
   /** What a failed opening must close, as long as there is no instance that closes it. */
   const openParts: { close(): Promise<void> }[] = [];
   const onFatal = (error: QueueError) => opened.instance?.fail(error);
@@ -90,6 +93,7 @@ export async function assembleInstance(
       onFatal,
       lease,
       freeDiskBytes: () => freeDiskBytes(dir),
+      assertFilesInPlace: () => opened.files!.assertInPlace(),
       placement: placement ?? (options.servesOnly ? new AdaptiveCommitPlacement() : undefined),
     });
     openParts.push(sharded);
@@ -108,6 +112,11 @@ export async function assembleInstance(
     openParts.push(unsharded, grouped);
     // Opening waits for other writers. Under a lease the session thread must not block on that at first use.
     if (lease !== undefined) await Promise.all([unsharded.open(), grouped.open()]);
+    opened.files = new FilesInUse({
+      open: [catalogPath(dir), instanceFilePath(dir, id)],
+      later: unshardedPath(dir),
+      others: lease === undefined ? [] : [leasesPath(dir)],
+    });
     const scrubber = new Scrubber({
       dir,
       instancePath: instanceFilePath(dir, id),

@@ -81,6 +81,7 @@ export interface ShardedOptions {
   /** The instance whose file has the application's tables; undefined while there are none. */
   sqlInstance(): InstanceId | undefined;
   freeDiskBytes(): Promise<number>;
+  assertFilesInPlace(): Promise<void>;
   subscribers(queueId: QueueId): readonly SubscriberRow[];
   onFatal(error: QueueError): void;
   /** Checked before each delivery; undefined where no other process can take the instance over. */
@@ -248,6 +249,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     group: groupCommit,
     instanceSample,
     freeDiskBytes: options.freeDiskBytes,
+    assertFilesInPlace: options.assertFilesInPlace,
   });
 
   const reserveWriter = async () => {

@@ -118,6 +118,7 @@ export class SimulatedInstance {
       queueById: (queueId) => queues.find((queue) => queue.queueId === queueId),
       subscribers: (queueId) => this.#subscribersOf(queueId),
       freeDiskBytes: async () => Number.POSITIVE_INFINITY,
+      assertFilesInPlace: async () => undefined,
       onFatal: (error) => {
         opening.failed = error;
       },

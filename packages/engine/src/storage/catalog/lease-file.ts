@@ -20,6 +20,8 @@ const slotBytes = 64;
 const checkedBytes = slotBytes - 4;
 const fileBytes = slotBytes * limits.instancesMax;
 
+export const leasesPath = (dir: string): string => join(dir, 'leases');
+
 export class LeaseFile {
   readonly #path: string;
   readonly #descriptor: number;
@@ -27,7 +29,7 @@ export class LeaseFile {
 
   /** Opens or creates the file; the folder must exist. */
   constructor(dir: string) {
-    this.#path = join(dir, 'leases');
+    this.#path = leasesPath(dir);
     try {
       this.#descriptor = openOrCreate(this.#path);
       makePrivate(this.#path);
