@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NatsOptions, ProcessExtensionSpec, QueueError, ServiceSpec } from '@shardlab/engine';
-import { bundledStudies, type StudyRegistry } from '@shardlab/lab';
+import { bundledStudies, removeAbandonedScratch, type StudyRegistry } from '@shardlab/lab';
 import type { FastifyServerOptions } from 'fastify';
 import { CalibrationService } from './calibration/calibration-service.ts';
 import { ClusterService } from './cluster/cluster-service.ts';
@@ -60,7 +60,7 @@ import { RunService } from './runs/run-service.ts';
 import { ScenarioLibrary } from './scenarios/scenario-library.ts';
 import { ConnectionMover } from './shared-port/connection-mover.ts';
 import { prepareDataDir } from './store/data-dir.ts';
-import { openLabDatabase } from './store/lab-database.ts';
+import { openLab } from './store/lab-database.ts';
 import { QueueHistoryStore } from './store/queue-history-store.ts';
 import { RunStore } from './store/run-store.ts';
 import { ScenarioStore } from './store/scenario-store.ts';
@@ -102,12 +102,19 @@ export interface AppOptions {
   bodyPace?: Pace;
 }
 
+const historyReplaced = {
+  code: 'STORAGE_REPLACED',
+  message:
+    'lab.db was deleted or replaced while it was in use: the next start does not find what the lab stored since',
+};
+
 const defaultWebDir = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 /**
  * Opens the data folder and returns the app, ready to listen or for injected requests. `close()` ends waiting calls
  * and streams, cancels the active run but keeps its points, and closes the files.
- * Throws what `ClusterService.open` throws, `HISTORY_FORMAT_NEWER`, `HISTORY_FORMAT_OLDER`, `DATA_DIR_UNUSABLE`.
+ * Throws what `ClusterService.open` throws, `HISTORY_FORMAT_NEWER`, `HISTORY_FORMAT_OLDER`, `DATA_DIR_UNUSABLE`. A run history that
+ * cannot be read stops nothing, see `openLab`.
  */
 export async function createApp(options: AppOptions): Promise<App> {
   const { dataDir, now = Date.now } = options;
@@ -144,8 +151,9 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     tls = null,
     bodyPace = limits.bodyPace,
   } = options;
-  const file = openLabDatabase(join(dataDir, 'lab.db'));
-  const store = new RunStore(file, { runsKeptMax: limits.runsKeptMax, now });
+  const { file, notices, isInPlace } = openLab(dataDir, now());
+  const onDamage = (sentence: string) => app.log.error(sentence);
+  const store = new RunStore(file, { runsKeptMax: limits.runsKeptMax, now, notices, onDamage });
   const queues = new QueueService(cluster);
   const loads = new LoadService(cluster);
   const conversions = new ConversionService(cluster);
@@ -171,6 +179,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     bodyPace,
     closing: closing.signal,
   });
+  for (const notice of notices) app.log.error(notice);
   const histories = new QueueHistories({
     queues: async () => cluster.queues.queues(),
     async statistics(queue) {
@@ -179,18 +188,23 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
       return { lagMs: oldestReadyAgeMs(parts, now()), deliveryLatency: sumDeliveryLatency(parts) };
     },
     now,
-    store: new QueueHistoryStore(file),
-    onFault: (error) => app.log.error({ err: error }, 'the history of the queues could not be saved'),
+    store: new QueueHistoryStore(file, onDamage),
+    onFault: (error) => app.log.error({ err: error }, 'the history of the queues could not be saved or read'),
   });
   const mover = new ConnectionMover({ server: app.server as Server, tls: tls !== null, cluster });
-  const recorded = await RecordedRuns.open(options.recordedDir);
+  const recorded = await RecordedRuns.open(options.recordedDir, onDamage);
   const history = new ClaimHistory({ dataDir, runs: store, recorded, studies });
+  const scratchDir = join(dataDir, 'runs');
+  // Gigabytes may be in it, which the start does not wait for.
+  const swept = removeAbandonedScratch(scratchDir).catch((error) =>
+    app.log.error({ err: error }, 'files of an earlier run could not be removed'),
+  );
   const runs = new RunService({
     store,
     recorded,
     studies,
     history,
-    scratchDir: join(dataDir, 'runs'),
+    scratchDir,
     journals: new RunJournals(join(dataDir, 'interrupted')),
     now,
     hidePaths,
@@ -199,13 +213,13 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   });
   const calibrations = new CalibrationService({
     path: join(dataDir, 'this-machine.json'),
-    scratchDir: join(dataDir, 'runs'),
+    scratchDir,
     now,
     hidePaths,
     onFault: (error) => app.log.error({ err: error }, 'a calibration failed'),
   });
   const library = await ScenarioLibrary.open({
-    uploaded: new ScenarioStore(file, limits.scenariosMax),
+    uploaded: new ScenarioStore(file, { max: limits.scenariosMax, onDamage }),
     studies,
     onFault: (sentence) => app.log.warn(sentence),
   });
@@ -214,6 +228,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     endConnections(app.server, limits.closeGraceMs);
     mover.close(limits.closeGraceMs);
     await Promise.all([
+      swept,
       runs.close(),
       loads.close(),
       conversions.close(),
@@ -230,7 +245,8 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   describeRefusals(app);
   await openApi(app, { version });
   sessionRoutes(app, { keyCheck, sessions, now });
-  healthRoutes(app, { cluster, version });
+  const reasons = async () => ((await isInPlace()) ? [] : [historyReplaced]);
+  healthRoutes(app, { cluster, version, reasons });
   metricsRoutes(app, { cluster, admission, runs: store, streams });
   scenarioRoutes(app, { library, studies, now });
   hardwareRoutes(app, { calibrations });

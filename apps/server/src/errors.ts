@@ -92,6 +92,11 @@ const table = {
     retryable: false,
     message: 'The run cannot be resumed: it was not interrupted, or the code that measures has changed since',
   },
+  RUN_DAMAGED: {
+    status: 500,
+    retryable: false,
+    message: 'The stored run cannot be read; it can be deleted',
+  },
   LOAD_RUNNING: {
     status: 409,
     retryable: true,

@@ -37,6 +37,10 @@ export const limits = {
   runsWaitingMax: 20,
   /** Runs kept in the history; the oldest is deleted first. */
   runsKeptMax: 500,
+  /** UTF-16 units of one stored point, tick or column of a run: an imported run has no more in all. */
+  storedTextMax: 16 * 1024 * 1024,
+  /** A history up to this size is checked as a whole when it is opened, about 1 ms a MiB; damage of a larger one is found by its readers. */
+  historyCheckedBytes: 64 * 1024 * 1024,
   /** Runs whose points are read to be compared with the model, the newest first. */
   runsComparedMax: 30,
   /** How long the machine is observed before its load is reported: long enough for 25 ticks of the kernel's clock. */

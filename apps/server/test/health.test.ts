@@ -1,7 +1,8 @@
 /** Health is derived from commits: these tests fill a real disk and block a real writer. */
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { Writable } from 'node:stream';
 import type { Health } from '@shardlab/contract';
 import * as contract from '@shardlab/contract';
 import { Ajv } from 'ajv';
@@ -9,7 +10,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { editCatalog } from '../../../packages/engine/test/support/edit-catalog.ts';
 import { exitCodes } from '../src/exit.ts';
 import { ServerProcess } from './server-process.ts';
-import { makeDataDir, startApp, waiting } from './start-app.ts';
+import { makeDataDir, smallScenario, startApp, waiting } from './start-app.ts';
 
 const validate = new Ajv({ strict: false }).compile(contract.Health);
 const headers = { 'content-type': 'application/json' };
@@ -88,8 +89,46 @@ describe('the health of a server', () => {
       );
       const { instances } = (await (await fetch(`${url}/api/cluster`)).json()) as contract.Cluster;
       expect(instances[0]!.unready).toMatchObject({ code: 'STORAGE_FULL' });
+      // The lab's own file has some room left in its log.
+      const upload = (id: string) => post(`${url}/api/scenarios`, smallScenario({ id }));
+      let refused = await upload('first');
+      for (let count = 0; refused.status === 201 && count < 500; count += 1)
+        refused = await upload(`next-${count}`);
+      for (const answer of [refused, await post(`${url}/api/runs`, { scenario: smallScenario() })]) {
+        expect(answer.status).toBe(503);
+        expect(await answer.json()).toMatchObject({ code: 'STORAGE_FULL', retryable: true });
+      }
+      for (const path of ['/api/runs', '/api/scenarios', '/api/claims'])
+        expect((await fetch(`${url}${path}`)).status).toBe(200);
       rmSync(ballast);
       await vi.waitFor(async () => expect((await readHealth(url)).status).toBe(200), waiting);
+      expect((await upload('last')).status).toBe(201);
+    },
+  );
+
+  it.each(['cluster/catalog.db', 'cluster/instance-1.db', 'lab.db'])(
+    'is not ready once its %s was deleted, and says so in its log',
+    async (path) => {
+      let said = '';
+      const stream = new Writable({
+        write(chunk, _encoding, done) {
+          said += String(chunk);
+          done();
+        },
+      });
+      const test = await startApp({ logger: { level: 'error', stream } });
+      expect((await test.get('/api/health/ready')).status).toBe(200);
+      rmSync(join(test.dataDir, path));
+      await vi.waitFor(async () => {
+        const { status, body } = await test.get<Health>('/api/health/ready');
+        expect(status).toBe(503);
+        const reason = body.reasons?.[0] ?? body.instances[0]!.reason;
+        expect(reason).toMatchObject({ code: 'STORAGE_REPLACED' });
+        expect(reason!.message).toContain(basename(path));
+      }, waiting);
+      expect((await test.get('/api/health/live')).status).toBe(200);
+      await test.get('/api/health/ready');
+      expect(said.match(/was deleted or replaced/g)).toHaveLength(1);
     },
   );
 

@@ -68,13 +68,6 @@ describe('the history', () => {
     after.close();
   });
 
-  it('that is not a database is refused with a typed error', async () => {
-    const dataDir = makeDataDir();
-    const { writeFileSync } = await import('node:fs');
-    writeFileSync(join(dataDir, 'lab.db'), 'not a database, but long enough to look like one'.repeat(40));
-    await expect(createApp({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_UNUSABLE' });
-  });
-
   it('keeps a maximum number of runs, and drops the oldest that have ended', async () => {
     const dataDir = makeDataDir();
     const test = await startApp({ dataDir });

@@ -30,6 +30,7 @@ async function exported(write: typeof runToJson, points: readonly Point[], ticks
   for await (const piece of write({
     head,
     points: counted,
+    damaged: [],
     ticks: async () => JSON.stringify(ticks),
   }))
     text += piece;

@@ -95,6 +95,12 @@ export const Run = Type.Object(
         description: 'Of a run that comes with the lab: the machine that measured it, and when',
       }),
     ),
+    damaged: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'Stored points that cannot be read, and why: they are left out, and verdicts counted them',
+      }),
+    ),
     ...ofUser,
   },
   closed,

@@ -19,6 +19,12 @@ export const Health = Type.Object(
     }),
     version: Type.String(),
     uptimeMs: Type.Integer(),
+    reasons: Type.Optional(
+      Type.Array(Type.Object({ code: Type.String(), message: Type.String() }, closed), {
+        description:
+          'Why the server as a whole is not ready, even if instances commit: files that were deleted or replaced while in use',
+      }),
+    ),
     instances: Type.Array(
       Type.Object(
         {
@@ -164,7 +170,23 @@ export const RunListQuery = Type.Object(
 );
 export type RunListQuery = Static<typeof RunListQuery>;
 
-export const RunList = Type.Object({ runs: Type.Array(RunSummary), next: nullable(Type.String()) }, closed);
+export const RunList = Type.Object(
+  {
+    runs: Type.Array(RunSummary),
+    next: nullable(Type.String()),
+    damaged: Type.Optional(
+      Type.Array(Type.Object({ id: Type.String(), damage: Type.String() }, closed), {
+        description: 'Runs of this page that cannot be read, and why. Each can be deleted',
+      }),
+    ),
+    notices: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'With the first page: what is wrong with the history as a whole, in sentences',
+      }),
+    ),
+  },
+  closed,
+);
 export type RunList = Static<typeof RunList>;
 
 /** The load with which a measurement that begins now would share the machine. */

@@ -3,6 +3,7 @@ import type { ErrorBody } from '@shardlab/contract';
 import { CodedError, type ErrorKind, QueueError } from '@shardlab/engine';
 import { LabError } from '@shardlab/lab';
 import { ServerError, serverErrorRegistry, toBody } from '../errors.ts';
+import { toStorageError } from '../store/storage-errors.ts';
 
 export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
   // Bodies and queries fit the description of the API before the engine sees them: what it refuses breaks another rule.
@@ -40,7 +41,7 @@ export interface MappedError {
 }
 
 export function mapError(error: unknown): MappedError {
-  const known = fromFastify(error) ?? error;
+  const known = fromFastify(error) ?? toStorageError(error) ?? error;
   if (known instanceof ServerError) {
     const status = serverErrorRegistry[known.code].status ?? 500;
     return { status, body: toBody(known), unexpected: status === 500 };

@@ -16,7 +16,7 @@ export interface QueueHistoriesOptions {
   /** Epoch milliseconds. */
   now(): number;
   store: QueueHistoryStore;
-  /** Samples could not be saved; they are saved the next time. */
+  /** Samples could not be loaded, or not be saved; these are saved the next time. */
   onFault(error: unknown): void;
 }
 
@@ -45,8 +45,12 @@ export class QueueHistories {
   /** Loads what was saved. */
   constructor(options: QueueHistoriesOptions) {
     this.#options = options;
-    for (const { queue, range, samples } of options.store.load())
-      this.#of(queue).series[range].restore(samples);
+    try {
+      for (const { queue, range, samples } of options.store.load())
+        this.#of(queue).series[range].restore(samples);
+    } catch (error) {
+      options.onFault(error); // the queues are served without what was saved of their history
+    }
     this.#timer = setInterval(() => void this.sample(), limits.historyRanges['10m'].everyMs);
     this.#timer.unref();
   }

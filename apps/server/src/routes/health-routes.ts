@@ -6,16 +6,40 @@ import { errorReference } from '../http/refusals.ts';
 
 const tags = ['server'];
 
-/** Readiness from a commit on every instance, and liveness: the server answers. */
-export function healthRoutes(
-  app: App,
-  { cluster, version }: { cluster: ClusterService; version: string },
-): void {
+type Reason = NonNullable<Health['reasons']>[number];
+
+export interface HealthRoutesOptions {
+  cluster: ClusterService;
+  version: string;
+  /** Why the server is not ready, whatever its instances are; empty if there is nothing. */
+  reasons(): Promise<Reason[]>;
+}
+
+/** Readiness from a commit on every instance, and liveness: the server answers. What becomes wrong is logged once. */
+export function healthRoutes(app: App, { cluster, version, reasons }: HealthRoutesOptions): void {
   const uptimeMs = () => Math.round(process.uptime() * 1000);
   const response = { 200: Health, 503: Type.Union([Health, Type.Ref(errorReference.$ref)]) };
 
+  let logged = new Set<string>();
+
+  /** The messages of a failure differ from time to time, as the bytes that a disk has left do. */
+  function logNew(found: readonly (Reason & { of: string })[]): void {
+    for (const { code, message, of } of found)
+      if (!logged.has(`${of} ${code}`)) app.log.error(`${of} is not ready: ${message} (${code})`);
+    logged = new Set(found.map(({ code, of }) => `${of} ${code}`));
+  }
+
   async function readHealth(): Promise<Health> {
-    const [probes, damage] = await Promise.all([cluster.probe(), cluster.damage()]);
+    const [probes, damage, ofServer] = await Promise.all([cluster.probe(), cluster.damage(), reasons()]);
+    const failures = probes.flatMap(({ failure }) => failure ?? []);
+    logNew([
+      ...ofServer.map((reason) => ({ ...reason, of: 'the server' })),
+      ...probes.flatMap(({ instance, failure }) =>
+        failure === null ? [] : { ...failure, of: `instance ${instance}` },
+      ),
+    ]);
+    // Other failures refuse calls. This one takes them, also for what is lost: no client must come here.
+    const unready = [...ofServer, ...failures.filter(({ code }) => code === 'STORAGE_REPLACED')];
     const instances = probes.map(({ instance, failure }) => ({
       instance,
       state: failure === null ? ('serving' as const) : ('failed' as const),
@@ -25,12 +49,21 @@ export function healthRoutes(
     const serving = instances.filter(({ state }) => state === 'serving').length;
     const isDegraded = serving < instances.length || instances.some((each) => each.damage.length > 0);
     const some = isDegraded ? 'degraded' : 'ok';
-    return { status: serving === 0 ? 'failed' : some, version, uptimeMs: uptimeMs(), instances };
+    return {
+      status: serving === 0 || unready.length > 0 ? 'failed' : some,
+      version,
+      uptimeMs: uptimeMs(),
+      ...(unready.length > 0 ? { reasons: unready } : {}),
+      instances,
+    };
   }
 
   for (const { url, summary } of [
     { url: '/api/health', summary: 'Health of the server and its instances, from a commit on each' },
-    { url: '/api/health/ready', summary: 'Readiness: the same answer, 503 if no instance can commit' },
+    {
+      url: '/api/health/ready',
+      summary: 'Readiness: the same answer, 503 if no instance can commit or a file of the server is gone',
+    },
   ]) {
     app.get(url, { schema: { summary, tags, response } }, async (_request, reply) => {
       const health = await readHealth();

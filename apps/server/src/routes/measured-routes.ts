@@ -4,7 +4,7 @@ import type { App } from '../http/app-types.ts';
 import { limits } from '../limits.ts';
 import type { RunStore } from '../store/run-store.ts';
 
-type Runs = Pick<RunStore, 'finishedHere' | 'head' | 'points'>;
+type Runs = Pick<RunStore, 'finishedHere' | 'readableHead' | 'points'>;
 
 /** Measurements of this machine, for a comparison with the model's predictions. */
 export function measuredRoutes(app: App, { runs }: { runs: Runs }): void {
@@ -24,7 +24,8 @@ export function measuredRoutes(app: App, { runs }: { runs: Runs }): void {
 /** Runs are read one after the other, until there are enough workloads. */
 function* workloadsOf(runs: Runs): Generator<MeasuredWorkload> {
   for (const id of runs.finishedHere(limits.runsComparedMax)) {
-    const head = runs.head(id);
+    const head = runs.readableHead(id);
+    if (head === undefined) continue;
     const endedAtMs = head.endedAtMs ?? head.createdAtMs;
     yield* measuredWorkloads({ ...head, endedAtMs }, runs.points(id));
   }

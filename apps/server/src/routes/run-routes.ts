@@ -146,12 +146,11 @@ export function runRoutes(app: App, { runs, library, studies, streams }: RunRout
     },
     async (request, reply) => {
       const { id } = request.params;
-      const head = runs.head(id);
       const { format = 'json' } = request.query;
-      const exported = { head, points: () => runs.points(id), ticks: () => runs.ticksJson(id) };
+      const exported = runs.export(id);
       const content = Readable.from(format === 'csv' ? runToCsv(exported) : runToJson(exported));
       const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8';
-      const name = `${head.scenario.id}-${id.slice(0, 8)}.${format}`;
+      const name = `${exported.head.scenario.id}-${id.slice(0, 8)}.${format}`;
       return reply
         .type(type)
         .header('content-disposition', `attachment; filename="${name}"`)

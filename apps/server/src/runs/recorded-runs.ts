@@ -24,9 +24,9 @@ export class RecordedRuns {
     this.verdicts = recordedVerdicts(heads);
   }
 
-  /** `folder`: default the repository's. */
-  static async open(folder?: string): Promise<RecordedRuns> {
-    return new RecordedRuns(folder, await listRecorded(folder));
+  /** `folder`: default the repository's. `onDamage` is told of a file that cannot be read. */
+  static async open(folder: string | undefined, onDamage: (sentence: string) => void): Promise<RecordedRuns> {
+    return new RecordedRuns(folder, await listRecorded(folder, onDamage));
   }
 
   has(id: string): boolean {

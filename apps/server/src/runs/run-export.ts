@@ -14,6 +14,8 @@ export interface RunToExport {
   head: Run;
   /** Called once for each time that the points are needed. */
   points(): Points;
+  /** Names the points that could not be read, once all were requested. */
+  damaged: readonly string[];
   /** The ticks as JSON. */
   ticks(): Promise<string>;
 }
@@ -25,8 +27,8 @@ const percentiles = ['p50', 'p90', 'p99', 'p999', 'max', 'count'] as const;
 /** Points that are converted in one turn of the event loop: about 2 ms. */
 const pointsPerTurn = 4;
 
-/** Indented JSON, as `JSON.stringify` writes it, but for the ticks. */
-export async function* runToJson({ head, points, ticks }: RunToExport): AsyncGenerator<string> {
+/** Indented JSON, as `JSON.stringify` writes it, but for ticks and what is damaged. */
+export async function* runToJson({ head, points, damaged, ticks }: RunToExport): AsyncGenerator<string> {
   const [before, after] = JSON.stringify({ ...head, points: [] }, null, 2).split('\n  "points": []', 2);
   yield `${before}\n  "points": [`;
   let separator = '\n    ';
@@ -35,6 +37,7 @@ export async function* runToJson({ head, points, ticks }: RunToExport): AsyncGen
     separator = ',\n    ';
   }
   yield `${separator.startsWith(',') ? '\n  ' : ''}]${after!.slice(0, -'\n}'.length)}`;
+  if (damaged.length > 0) yield `,\n  "damaged": ${JSON.stringify(damaged)}`;
   const ticksJson = await ticks();
   yield `${ticksJson === '[]' ? '' : `,\n  "ticks": ${ticksJson}`}\n}\n`;
 }

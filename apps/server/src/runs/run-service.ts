@@ -33,7 +33,7 @@ import type { ClaimHistory } from './claim-history.ts';
 import { endEventId, frameOf } from './event-log.ts';
 import type { RecordedRuns } from './recorded-runs.ts';
 import { type Follower, RunChannel, tickBounds } from './run-channel.ts';
-import type { Points } from './run-export.ts';
+import type { Points, RunToExport } from './run-export.ts';
 import type { RunJournals } from './run-journals.ts';
 import { TickHistory } from './tick-history.ts';
 
@@ -72,9 +72,12 @@ export class RunService {
     this.#store = options.store;
     this.#recorded = options.recorded;
     this.#options = options;
-    this.#store.endInterrupted();
-    options.journals.sweep((id) => this.#store.has(id));
-    for (const run of this.#store.queued()) this.#channels.set(run.id, this.#channelOf(run));
+    // The queues are served without a history that cannot be read.
+    this.#attempt(() => this.#store.endInterrupted());
+    this.#attempt(() => options.journals.sweep((id) => this.#store.has(id)));
+    this.#attempt(() => {
+      for (const run of this.#store.queued()) this.#channels.set(run.id, this.#channelOf(run));
+    });
     this.#startNext();
   }
 
@@ -92,7 +95,7 @@ export class RunService {
 
   /**
    * Queues a run again that was interrupted by the end of a server. Measured trials are not repeated, and its time continues
-   * after its last tick. Throws `RUN_NOT_FOUND`, `RUN_NOT_RESUMABLE`, `RUN_QUEUE_FULL`, `SERVER_CLOSING`, `SYSTEM_UNAVAILABLE`.
+   * after its last tick. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`, `RUN_NOT_RESUMABLE`, `RUN_QUEUE_FULL`, `SERVER_CLOSING`, `SYSTEM_UNAVAILABLE`.
    */
   resume(id: string): Run {
     const { scenario, scale, createdAtMs, startedAtMs, claims, error } = this.head(id);
@@ -104,7 +107,9 @@ export class RunService {
     const points = [...this.#store.points(id)];
     const run = { ...newRun({ id, scenario, scale, createdAtMs, studies }), startedAtMs, points, claims };
     const channel = this.#channelOf(run);
-    channel.ticks.restore(this.#store.ticks(id));
+    channel.ticks.restore(
+      Array.from(this.#store.ticks(id), ({ number, tick, body }) => ({ number, tick, bytes: body.length })),
+    );
     this.#store.update(run);
     this.#channels.set(id, channel);
     this.#startNext();
@@ -139,14 +144,28 @@ export class RunService {
     return run === undefined ? (this.#recorded.head(id) ?? this.#store.head(id)) : { ...run, points: [] };
   }
 
-  /** The points of a run, each read when it is requested. */
-  points(id: string): Points {
-    if (this.#recorded.has(id)) return this.#recorded.points(id);
-    return this.#channels.get(id)?.run.points ?? this.#store.points(id);
+  /** A run for a file. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
+  export(id: string): RunToExport {
+    const damaged: string[] = [];
+    return {
+      head: this.head(id),
+      points: () => {
+        damaged.length = 0;
+        return this.#points(id, damaged);
+      },
+      damaged,
+      ticks: () => this.#ticksJson(id),
+    };
   }
 
-  /** The ticks that are kept of a run, as JSON. Rejects with `RUN_NOT_FOUND`. */
-  async ticksJson(id: string): Promise<string> {
+  /** The points of a run, each read when it is requested. Those that cannot be read are named in `damaged`. */
+  #points(id: string, damaged: string[]): Points {
+    if (this.#recorded.has(id)) return this.#recorded.points(id);
+    return this.#channels.get(id)?.run.points ?? this.#store.points(id, damaged);
+  }
+
+  /** The ticks that are kept of a run, as JSON. */
+  async #ticksJson(id: string): Promise<string> {
     const channel = this.#channels.get(id);
     if (channel !== undefined) return JSON.stringify(channel.ticks.ticks);
     return (await this.#recorded.ticksJson(id)) ?? this.#store.ticksJson(id);
@@ -176,7 +195,7 @@ export class RunService {
     return channel.run;
   }
 
-  /** Deletes a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, `RUN_RECORDED`. */
+  /** Deletes a run that has ended, also one that cannot be read. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, `RUN_RECORDED`. */
   remove(id: string): void {
     this.#assertOwnAndEnded(id);
     this.#store.remove(id);
@@ -184,7 +203,7 @@ export class RunService {
   }
 
   #assertOwnAndEnded(id: string): void {
-    this.head(id);
+    if (!this.#exists(id)) this.head(id); // throws
     if (this.#recorded.has(id)) throw new ServerError('RUN_RECORDED', { details: { id } });
     if (this.#channels.has(id)) throw new ServerError('RUN_ACTIVE', { details: { id } });
   }
@@ -218,7 +237,10 @@ export class RunService {
     const channel = this.#channels.get(id);
     if (channel !== undefined) return channel.follow(follower, lastEventId);
     const recorded = await this.#recorded.json(id);
-    const { run, ticks } = recorded ?? { run: this.#store.json(id), ticks: this.#store.ticksJson(id) };
+    const { run, ticks } = recorded ?? {
+      run: await this.#store.json(id),
+      ticks: await this.#store.ticksJson(id),
+    };
     // The two together may exceed what a client may leave unread; it would be disconnected each time that it tries again.
     await new Promise<void>((resolve) => follower.send(frameOf('snapshot', { run, ticks }, 0), resolve));
     follower.send(frameOf('end', { run }, endEventId));
@@ -234,6 +256,10 @@ export class RunService {
   hasEnded(id: string): boolean {
     this.head(id);
     return !this.#channels.has(id);
+  }
+
+  #exists(id: string): boolean {
+    return this.#channels.has(id) || this.#recorded.has(id) || this.#store.has(id);
   }
 
   /** Cancels the active run, and resolves when it is in the history. Waiting runs go on with the next server. */
@@ -283,10 +309,14 @@ export class RunService {
   }
 
   #removeJournal(id: string): void {
+    this.#attempt(() => this.#options.journals.remove(id)); // if the file stays, the next run is started all the same
+  }
+
+  #attempt(work: () => void): void {
     try {
-      this.#options.journals.remove(id);
+      work();
     } catch (error) {
-      this.#options.onFault(error); // the file stays, and the next run is started all the same
+      this.#options.onFault(error);
     }
   }
 

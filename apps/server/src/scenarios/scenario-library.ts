@@ -16,7 +16,7 @@ export interface ScenarioLibraryOptions {
   uploaded: ScenarioStore;
   /** The studies that scenarios may name; those with scenarios in their folders bring them. */
   studies: StudyRegistry;
-  /** Told of an invalid built-in file, which is left out. */
+  /** Told of an invalid scenario, which is left out. */
   onFault: (sentence: string) => void;
 }
 
@@ -26,21 +26,24 @@ export class ScenarioLibrary {
   readonly #lessons: ReadonlyMap<string, Lesson>;
   readonly #uploaded: ScenarioStore;
   readonly #studies: StudyRegistry;
+  readonly #onFault: (sentence: string) => void;
   /** Plans by scenario. Cached because a list has hundreds of scenarios, whose sweeps have hundreds of points each. */
   readonly #plans = new Map<string, ScenarioEntry['plans']>();
 
   private constructor(
     builtIn: ReadonlyMap<string, Scenario>,
     lessons: readonly Lesson[],
-    { uploaded, studies }: Pick<ScenarioLibraryOptions, 'uploaded' | 'studies'>,
+    { uploaded, studies, onFault }: ScenarioLibraryOptions,
   ) {
     this.#builtIn = builtIn;
     this.#lessons = new Map(lessons.map((lesson) => [lesson.scenario.id, lesson]));
     this.#uploaded = uploaded;
     this.#studies = studies;
+    this.#onFault = onFault;
   }
 
-  static async open({ onFault, ...options }: ScenarioLibraryOptions): Promise<ScenarioLibrary> {
+  static async open(options: ScenarioLibraryOptions): Promise<ScenarioLibrary> {
+    const { onFault } = options;
     const { scenarios, lessons: lessonFiles } = await readBuiltIn(options.studies);
     const builtIn = new Map<string, Scenario>();
     for (const { file, parsed } of scenarios) {
@@ -69,7 +72,12 @@ export class ScenarioLibrary {
     for (const scenario of this.#uploaded.list()) {
       if (this.#isBuiltIn(scenario.id)) continue; // a newer version may bring a built-in scenario with the same id
       if (!this.#plans.has(scenario.id)) await nextTurn(); // expanding a sweep takes up to 5 ms
-      entries.push(this.#entry(scenario, 'uploaded'));
+      try {
+        entries.push(this.#entry(scenario, 'uploaded'));
+      } catch (error) {
+        // It may be of a study that is no longer loaded.
+        this.#onFault(`The uploaded scenario ${scenario.id} cannot be planned: ${(error as Error).message}`);
+      }
     }
     return entries;
   }

@@ -1,7 +1,11 @@
 /** Keeps the history of queues over restarts: a row holds the samples of a queue and a range that one call saved. */
-import type { HistoryRange, QueueSample } from '@shardlab/contract';
+import { HistoryRange, QueueSample } from '@shardlab/contract';
+import Type from 'typebox';
 import { limits } from '../limits.ts';
 import type { LabDatabase } from './lab-database.ts';
+import { checkStored, readStored } from './stored-json.ts';
+
+const Samples = Type.Array(QueueSample, { minItems: 1 });
 
 /** Samples of one queue for one range, oldest first. */
 export interface StoredSamples {
@@ -12,19 +16,28 @@ export interface StoredSamples {
 
 export class QueueHistoryStore {
   readonly #file: LabDatabase;
+  readonly #onDamage: (sentence: string) => void;
 
-  constructor(file: LabDatabase) {
+  /** `onDamage` is told of rows that cannot be read. They are pruned as the others are, when they are too old. */
+  constructor(file: LabDatabase, onDamage: (sentence: string) => void = () => undefined) {
     this.#file = file;
+    this.#onDamage = onDamage;
   }
 
-  /** Loads the saved samples row by row, the oldest first. */
+  /** Loads the saved samples row by row, the oldest first. Leaves out those that cannot be read. */
   *load(): Generator<StoredSamples> {
     const rows = this.#file.prepare('SELECT queue, range, body FROM queue_sample ORDER BY at_ms').all() as {
       queue: string;
-      range: HistoryRange;
+      range: string;
       body: string;
     }[];
-    for (const { queue, range, body } of rows) yield { queue, range, samples: JSON.parse(body) };
+    for (const { queue, range, body } of rows) {
+      const ofRange = checkStored<HistoryRange>(range, HistoryRange);
+      const samples = readStored<QueueSample[]>(body, Samples);
+      const damage = ofRange.damage ?? samples.damage;
+      if (damage !== undefined) this.#onDamage(`A saved part of the history of the queue ${queue} ${damage}`);
+      else yield { queue, range: ofRange.value!, samples: samples.value! };
+    }
   }
 
   /**

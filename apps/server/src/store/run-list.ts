@@ -1,7 +1,7 @@
 /** The list of runs: filtered, in one of several orders, page by page. */
 import type { RunList, RunListQuery, RunSort } from '@shardlab/contract';
 import type { LabDatabase } from './lab-database.ts';
-import { type SummaryRow, summaryColumns, toSummary } from './run-rows.ts';
+import { readSummary, type SummaryRow, summaryColumns } from './run-rows.ts';
 
 export type RunListOptions = Omit<RunListQuery, 'limit'> & { limit: number };
 
@@ -27,7 +27,7 @@ const keys: Readonly<Record<RunSort, (order: Order) => string>> = {
 const searched =
   'lower(name || char(10) || note || char(10) || scenario_title || char(10) || scenario_id || char(10) || id)';
 
-/** Ordered by `sort` and, where that is equal, by when they were added. `after` is the `next` of the page before. */
+/** Runs that cannot be read are named in `damaged`. Ordered by `sort` and, where that is equal, by when they were added. `after` is the `next` of the page before. */
 export function listRuns(file: LabDatabase, options: RunListOptions): RunList {
   const { sort = 'added', order = 'desc', limit, scenario, status, scale, origin } = options;
   const key = keys[sort](order);
@@ -56,7 +56,12 @@ export function listRuns(file: LabDatabase, options: RunListOptions): RunList {
   const page = rows.slice(0, limit);
   const lastRow = page.at(-1);
   const next = rows.length > page.length && lastRow !== undefined ? formatPage(lastRow, sort) : null;
-  return { runs: page.map(toSummary), next };
+  const read = page.map((row) => ({ id: row.id, ...readSummary(row) }));
+  return {
+    runs: read.flatMap(({ value }) => value ?? []),
+    damaged: read.flatMap(({ id, damage }) => (damage === undefined ? [] : { id, damage })),
+    next,
+  };
 }
 
 /** The number of the last run and, where that is another, its key: `812` or `812.MTcwMDAw`. */

@@ -1,5 +1,6 @@
 /** Converts runs to rows of the history and back. */
-import type { Run, RunLabels, RunSummary } from '@shardlab/contract';
+import { type ErrorBody, Run, type RunLabels, RunSummary } from '@shardlab/contract';
+import { checkStored, parseStored, type Stored } from './stored-json.ts';
 
 export interface RunRow {
   run_number: number;
@@ -47,23 +48,47 @@ export function toRow(run: Run, updatedAtMs: number): Omit<RunRow, 'run_number' 
   };
 }
 
-export function toRun(row: RunRow, points: Run['points']): Run {
-  return {
-    id: row.id,
-    scenario: JSON.parse(row.scenario),
-    scale: row.scale as Run['scale'],
-    status: row.status as Run['status'],
-    createdAtMs: row.created_at_ms,
-    startedAtMs: row.started_at_ms,
-    endedAtMs: row.ended_at_ms,
-    progress: JSON.parse(row.progress),
-    points,
-    claims: JSON.parse(row.claims),
-    environment: row.environment === null ? null : JSON.parse(row.environment),
-    watched: row.watched === 1,
-    error: row.error === null ? null : JSON.parse(row.error),
-    ...ofUser(row),
-  };
+/** A run without its points, or why its row cannot be read. */
+export function readRun(row: RunRow): Stored<Run> {
+  return readParts(row, ['scenario', 'progress', 'claims', 'environment', 'error'], (part) =>
+    checkStored<Run>(
+      {
+        id: row.id,
+        scenario: part.scenario,
+        scale: row.scale,
+        status: row.status,
+        createdAtMs: row.created_at_ms,
+        startedAtMs: row.started_at_ms,
+        endedAtMs: row.ended_at_ms,
+        progress: part.progress,
+        points: [],
+        claims: part.claims,
+        environment: part.environment,
+        watched: row.watched === 1,
+        error: part.error,
+        ...ofUser(row),
+      },
+      Run,
+    ),
+  );
+}
+
+type JsonColumn = 'scenario' | 'progress' | 'claims' | 'environment' | 'error';
+
+/** Parses the columns that hold JSON; the rest is done if all of them are. */
+function readParts<Column extends JsonColumn, T>(
+  row: Readonly<Record<Column, string | null>>,
+  columns: readonly Column[],
+  rest: (parts: Record<Column, unknown>) => Stored<T>,
+): Stored<T> {
+  const parts = {} as Record<Column, unknown>;
+  for (const column of columns) {
+    const text = row[column];
+    const { value, damage } = text === null ? { value: null } : parseStored(text);
+    if (damage !== undefined) return { damage: `its column ${column} ${damage}` };
+    parts[column] = value;
+  }
+  return rest(parts);
 }
 
 /** The labels and origin of a run; empty if the run has none. */
@@ -79,30 +104,36 @@ function ofUser({
 }
 
 /** The columns that a list needs; scenario and environment, which may be long, are left out. */
-export type SummaryRow = Omit<RunRow, 'scenario' | 'environment' | 'updated_at_ms' | 'watched' | 'error'> & {
-  error_code: string | null;
-};
+export type SummaryRow = Omit<RunRow, 'scenario' | 'environment' | 'updated_at_ms' | 'watched'>;
 
 export const summaryColumns = `run_number, id, scenario_id, scenario_title, scale, status, created_at_ms, started_at_ms, ended_at_ms,
-  progress, claims, name, note, baseline, imported, error ->> '$.code' AS error_code`;
+  progress, claims, error, name, note, baseline, imported`;
 
-export function toSummary(row: SummaryRow): RunSummary {
-  return {
-    id: row.id,
-    scenarioId: row.scenario_id,
-    scenarioTitle: row.scenario_title,
-    scale: row.scale as Run['scale'],
-    status: row.status as Run['status'],
-    createdAtMs: row.created_at_ms,
-    startedAtMs: row.started_at_ms,
-    endedAtMs: row.ended_at_ms,
-    progress: JSON.parse(row.progress),
-    verdicts: (JSON.parse(row.claims) as Run['claims']).map(({ id, verdict, provisional }) => ({
-      id,
-      verdict,
-      provisional,
-    })),
-    ...(row.error_code === null ? {} : { errorCode: row.error_code }),
-    ...ofUser(row),
-  };
+export function readSummary(row: SummaryRow): Stored<RunSummary> {
+  return readParts(row, ['progress', 'claims', 'error'], ({ progress, claims, error }) => {
+    const verdicts = Array.isArray(claims) ? claims.map(toVerdict) : claims;
+    return checkStored<RunSummary>(
+      {
+        id: row.id,
+        scenarioId: row.scenario_id,
+        scenarioTitle: row.scenario_title,
+        scale: row.scale,
+        status: row.status,
+        createdAtMs: row.created_at_ms,
+        startedAtMs: row.started_at_ms,
+        endedAtMs: row.ended_at_ms,
+        progress,
+        verdicts,
+        errorCode: (error as Partial<ErrorBody> | null)?.code,
+        ...ofUser(row),
+      },
+      RunSummary,
+    );
+  });
 }
+
+const toVerdict = (claim: Partial<Run['claims'][number]> | null) => ({
+  id: claim?.id,
+  verdict: claim?.verdict,
+  provisional: claim?.provisional,
+});

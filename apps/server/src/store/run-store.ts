@@ -2,25 +2,40 @@
  * The history of runs. Rows are written while a run is active, so a killed server loses at most the current point.
  * `run_number` gives the order; the API knows runs by their ids.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Point, pointKey, type Run, type RunLabels, type RunList, type Tick } from '@shardlab/contract';
 import { LabError, type StoredVerdict, verdictsOf } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import type { LabDatabase } from './lab-database.ts';
 import { listRuns, type RunListOptions } from './run-list.ts';
-import { type RunRow, toRow, toRun } from './run-rows.ts';
+import { storedPoints, storedTicks } from './run-parts.ts';
+import { type RunRow, readRun, toRow } from './run-rows.ts';
 
 export interface RunStoreOptions {
   /** Number of runs kept; adding one more deletes the oldest that has ended. */
   runsKeptMax: number;
   /** Epoch milliseconds. */
   now: () => number;
+  /** What answers to `GET /api/runs` say of the file: that it took the place of one that could not be read. */
+  notices?: readonly string[];
+  /** Told once of each row that cannot be read, in a sentence; it is left out of all answers that have others. */
+  onDamage?: (sentence: string) => void;
 }
+
+/** Points and ticks that are read in one turn of the event loop: about 2 ms. A server shares its thread with its queues. */
+const pointsPerTurn = 4;
+const ticksPerTurn = 50;
+
+/** Damaged rows that are remembered, so that a list that is asked for again and again does not fill the log. */
+const toldMax = 10_000;
 
 const runNumberQuery = '(SELECT run_number FROM run WHERE id = ?)';
 
 export class RunStore {
   readonly #file: LabDatabase;
   readonly #options: RunStoreOptions;
+  /** Sentences that `onDamage` was told. */
+  readonly #told = new Set<string>();
 
   constructor(file: LabDatabase, options: RunStoreOptions) {
     this.#file = file;
@@ -34,7 +49,11 @@ export class RunStore {
   endInterrupted(): number {
     const rows = this.#file.prepare("SELECT * FROM run WHERE status = 'running'").all() as RunRow[];
     for (const row of rows) {
-      const run = toRun(row, []);
+      const run = this.#readable(row);
+      if (run === undefined) {
+        this.#end(row);
+        continue;
+      }
       const progress = { ...run.progress, etaMs: null };
       delete (progress as { current?: string }).current;
       const error = toBody(interrupted());
@@ -46,12 +65,38 @@ export class RunStore {
     return rows.length;
   }
 
-  /** Runs that an earlier server had not begun, in the order of their requests; without points. */
+  /**
+   * Runs that an earlier server had not begun, in the order of their requests; without points. One that cannot be read will not be
+   * begun: it has ended then.
+   */
   queued(): Run[] {
     const rows = this.#file
       .prepare("SELECT * FROM run WHERE status = 'queued' ORDER BY run_number")
       .all() as RunRow[];
-    return rows.map((row) => toRun(row, []));
+    return rows.flatMap((row) => {
+      const run = this.#readable(row);
+      if (run === undefined) this.#end(row);
+      return run ?? [];
+    });
+  }
+
+  /** A damaged row stays as it is but for its status, by which it is no longer waited for and can be deleted. */
+  #end({ run_number, updated_at_ms }: RunRow): void {
+    this.#file
+      .prepare("UPDATE run SET status = 'cancelled', ended_at_ms = ? WHERE run_number = ?")
+      .run(updated_at_ms, run_number);
+  }
+
+  #readable(row: RunRow): Run | undefined {
+    const { value, damage } = readRun(row);
+    if (damage !== undefined) this.#tell(`The run ${row.id} cannot be read: ${damage}`);
+    return value;
+  }
+
+  #tell(sentence: string): void {
+    if (this.#told.has(sentence)) return;
+    if (this.#told.size < toldMax) this.#told.add(sentence);
+    this.#options.onDamage?.(sentence);
   }
 
   add(run: Run): void {
@@ -109,61 +154,81 @@ export class RunStore {
       .run(runId, stride);
   }
 
-  /** A run without its points. Throws `RUN_NOT_FOUND`. */
+  /** A run without its points. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
   head(id: string): Run {
     const row = this.#file.prepare('SELECT * FROM run WHERE id = ?').get(id) as RunRow | undefined;
     if (row === undefined) throw new LabError('RUN_NOT_FOUND', { details: { id: id.slice(0, 64) } });
-    return toRun(row, []);
+    const { value, damage } = readRun(row);
+    if (damage === undefined) return value;
+    throw new ServerError('RUN_DAMAGED', {
+      message: `The stored run cannot be read: ${damage}`,
+      details: { id, damage },
+    });
   }
 
-  /** A run as JSON, in which the points are as they are stored. Throws `RUN_NOT_FOUND`. */
-  json(id: string): string {
+  /**
+   * A run as JSON, in which the points are as they are stored. Its `damaged` names those that cannot be read, which are left out.
+   * Rejects with `RUN_NOT_FOUND`, `RUN_DAMAGED`.
+   */
+  async json(id: string): Promise<string> {
     const { points: _points, ...head } = this.head(id);
-    const bodies = this.#file
-      .prepare(`SELECT body FROM point WHERE run_number = ${runNumberQuery} ORDER BY position`)
-      .pluck()
-      .all(id) as string[];
-    return `${JSON.stringify(head).slice(0, -1)},"points":[${bodies.join(',')}]}`;
+    const damaged: string[] = [];
+    const bodies: string[] = [];
+    for (const { body } of this.#points(id, damaged)) {
+      bodies.push(body);
+      if (bodies.length % pointsPerTurn === 0) await nextTurn();
+    }
+    const fields = JSON.stringify({ ...head, ...(damaged.length > 0 ? { damaged } : {}) });
+    return `${fields.slice(0, -1)},"points":[${bodies.join(',')}]}`;
   }
 
-  /** The points of a run in order, each read when it is requested. */
-  *points(id: string): Generator<Point> {
-    const keys = this.#file
-      .prepare(`SELECT key FROM point WHERE run_number = ${runNumberQuery} ORDER BY position`)
-      .pluck()
-      .all(id) as string[];
-    const body = this.#file
-      .prepare(`SELECT body FROM point WHERE run_number = ${runNumberQuery} AND key = ?`)
-      .pluck();
-    for (const key of keys) {
-      const json = body.get(id, key) as string | undefined;
-      if (json !== undefined) yield JSON.parse(json) as Point; // else the run has been deleted
+  /** The points of a run that can be read, in order, each read when it is requested. The others are named in `damaged`. */
+  *points(id: string, damaged: string[] = []): Generator<Point> {
+    for (const { value } of this.#points(id, damaged)) yield value;
+  }
+
+  *#points(id: string, damaged: string[]): Generator<{ value: Point; body: string }> {
+    for (const { value, damage, number, body } of storedPoints(this.#file, this.#runNumber(id))) {
+      if (damage === undefined) yield { value, body };
+      else {
+        damaged.push(`point ${number} ${damage}`);
+        this.#tell(`Point ${number} of the run ${id} ${damage}`);
+      }
     }
   }
 
-  /** The ticks of a run with their numbers, in order. */
-  ticks(id: string): { number: number; tick: Tick; bytes: number }[] {
-    const rows = this.#file
-      .prepare(`SELECT tick_number, body FROM tick WHERE run_number = ${runNumberQuery} ORDER BY tick_number`)
-      .all(id) as { tick_number: number; body: string }[];
-    return rows.map(({ tick_number: number, body }) => ({
-      number,
-      tick: JSON.parse(body) as Tick,
-      bytes: body.length,
-    }));
+  /** The ticks of a run that can be read, with their numbers, in order. */
+  *ticks(id: string): Generator<{ number: number; tick: Tick; body: string }> {
+    for (const { value: tick, damage, number, body } of storedTicks(this.#file, this.#runNumber(id))) {
+      if (damage === undefined) yield { number, tick, body };
+      else this.#tell(`Tick ${number} of the run ${id} ${damage}`);
+    }
   }
 
-  /** The ticks of a run as JSON. */
-  ticksJson(id: string): string {
-    const bodies = this.#file
-      .prepare(`SELECT body FROM tick WHERE run_number = ${runNumberQuery} ORDER BY tick_number`)
-      .pluck()
-      .all(id) as string[];
+  /** The ticks of a run that can be read, as JSON. */
+  async ticksJson(id: string): Promise<string> {
+    const bodies: string[] = [];
+    for (const { body } of this.ticks(id)) {
+      bodies.push(body);
+      if (bodies.length % ticksPerTurn === 0) await nextTurn();
+    }
     return `[${bodies.join(',')}]`;
   }
 
+  /** -1, which no run has, if it has been deleted. */
+  #runNumber(id: string): number {
+    return (this.#file.prepare('SELECT run_number FROM run WHERE id = ?').pluck().get(id) as number) ?? -1;
+  }
+
   list(options: RunListOptions): RunList {
-    return listRuns(this.#file, options);
+    const { notices = [] } = this.#options;
+    const { damaged = [], ...list } = listRuns(this.#file, options);
+    for (const { id, damage } of damaged) this.#tell(`The run ${id} cannot be read: ${damage}`);
+    return {
+      ...list,
+      ...(damaged.length > 0 ? { damaged } : {}),
+      ...(notices.length > 0 && options.after === undefined ? { notices: [...notices] } : {}),
+    };
   }
 
   /** The ids of runs of this machine that finished with verdicts, for the claim history. */
@@ -182,27 +247,16 @@ export class RunStore {
       .all(limit) as string[];
   }
 
-  /** The verdicts of a finished run; none if it has been deleted. */
+  /** A run without its points; undefined if it cannot be read or has been deleted. */
+  readableHead(id: string): Run | undefined {
+    const row = this.#file.prepare('SELECT * FROM run WHERE id = ?').get(id) as RunRow | undefined;
+    return row === undefined ? undefined : this.#readable(row);
+  }
+
+  /** The verdicts of a finished run; none if it cannot be read or has been deleted. */
   verdictsOf(runId: string): StoredVerdict[] {
-    const rows = this.#file
-      .prepare(
-        'SELECT id, scenario_id, scale, ended_at_ms, progress, claims, environment FROM run WHERE id = ?',
-      )
-      .all(runId) as Pick<
-      RunRow,
-      'id' | 'scenario_id' | 'scale' | 'ended_at_ms' | 'progress' | 'claims' | 'environment'
-    >[];
-    return rows.flatMap((row) =>
-      verdictsOf({
-        id: row.id,
-        scenarioId: row.scenario_id,
-        scale: row.scale as Run['scale'],
-        endedAtMs: row.ended_at_ms,
-        progress: JSON.parse(row.progress),
-        claims: JSON.parse(row.claims),
-        environment: row.environment === null ? null : JSON.parse(row.environment),
-      }),
-    );
+    const run = this.readableHead(runId);
+    return run === undefined ? [] : verdictsOf({ ...run, scenarioId: run.scenario.id });
   }
 
   has(id: string): boolean {

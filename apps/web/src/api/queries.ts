@@ -185,7 +185,7 @@ export const calibrationQuery = queryOptions({
   refetchInterval: ({ state }) => (state.data?.calibration?.state === 'running' ? calibrationPollMs : false),
 });
 
-/** Its key is that of runs, so that the end of a run refreshes it. */
+/** Refreshed when a run ends, as `claimsQuery` is: by the pill of runs, which every page has. Its key is that of runs for those that are deleted. */
 export const measuredWorkloadsQuery = queryOptions({
   queryKey: ['runs', 'measured-workloads'],
   queryFn: ({ signal }) => call<MeasuredWorkloadList>('GET', '/api/measured-workloads', { signal }),

@@ -1,8 +1,9 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { runsQuery } from '../api/queries.ts';
+import { useEffect, useRef } from 'react';
+import { claimsQuery, measuredWorkloadsQuery, runsQuery } from '../api/queries.ts';
 import { formatDuration } from '../model/format.ts';
-import { runUnderWay } from '../model/run-under-way.ts';
+import { idsUnderWay, runUnderWay } from '../model/run-under-way.ts';
 import { useLostSince } from './use-lost-since.ts';
 
 /** More than may wait, so that the active run, the oldest of them, is in the list. */
@@ -12,6 +13,7 @@ const listed = 25;
 export function RunPill() {
   const runs = useQuery(runsQuery(listed));
   const isStale = useLostSince() !== null;
+  useRefreshAtEnds(runs.data === undefined ? undefined : idsUnderWay(runs.data.runs));
   const found = runUnderWay(runs.data?.runs ?? []);
   if (found === null) return null;
   const { run, waiting } = found;
@@ -33,4 +35,18 @@ export function RunPill() {
       </span>
     </Link>
   );
+}
+
+/** The end of a run, noticed on whatever page is open, brings verdicts and measurements that the page may show. */
+function useRefreshAtEnds(underWay: readonly string[] | undefined): void {
+  const client = useQueryClient();
+  const before = useRef<readonly string[]>([]);
+  useEffect(() => {
+    if (underWay === undefined) return;
+    const hasEnded = before.current.some((id) => !underWay.includes(id));
+    before.current = underWay;
+    if (!hasEnded) return;
+    for (const { queryKey } of [claimsQuery, measuredWorkloadsQuery])
+      void client.invalidateQueries({ queryKey });
+  }, [client, underWay]);
 }

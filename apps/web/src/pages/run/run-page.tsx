@@ -134,6 +134,11 @@ function RunView({ followed, onResumed }: { followed: FollowedRun; onResumed(): 
           onResumed={onResumed}
           onPresent={present}
         />
+        {run.damaged === undefined ? null : (
+          <p className="notice" data-tone="warn" role="status">
+            Some points of this run cannot be read and are left out: {run.damaged.join('; ')}.
+          </p>
+        )}
         <h2 className="visually-hidden">Result</h2>
         {main}
         {stage}

@@ -8,6 +8,7 @@ import { SearchField } from '../../parts/field.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { RunTable } from '../../parts/run-table.tsx';
 import { useTitle } from '../../parts/use-title.ts';
+import { HistoryNotices } from './history-notices.tsx';
 import { ImportRun } from './import-run.tsx';
 import { nextOrder, origins, type RunsSearch, scales, statuses } from './runs-search.ts';
 
@@ -82,6 +83,7 @@ export function RunsPage() {
         <QueryResult query={{ data: data?.pages, error, failureReason }} name="runs">
           {(pages: readonly RunList[]) => (
             <>
+              <HistoryNotices pages={pages} />
               {pages[0]?.runs.length === 0 && (hasFilters || text !== '') ? (
                 <p className="empty">
                   No run{hasFilters ? ' of those chosen above' : ''}
