@@ -193,7 +193,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   });
   const mover = new ConnectionMover({ server: app.server as Server, tls: tls !== null, cluster });
   const recorded = await RecordedRuns.open(options.recordedDir, onDamage);
-  const history = new ClaimHistory({ dataDir, runs: store, recorded, studies });
+  const history = new ClaimHistory({ dataDir, runs: store, recorded, studies, onDamage });
   const scratchDir = join(dataDir, 'runs');
   // Gigabytes may be in it, which the start does not wait for.
   const swept = removeAbandonedScratch(scratchDir).catch((error) =>

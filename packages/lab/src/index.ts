@@ -22,6 +22,7 @@ export { bestEvidence } from './judging/best-evidence.ts';
 export type { JudgeContext } from './judging/judgement.ts';
 export {
   appendVerdicts,
+  historyFileName,
   readVerdicts,
   type StoredVerdict,
   verdictsOf,

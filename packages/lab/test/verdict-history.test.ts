@@ -56,7 +56,9 @@ test('a line that does not fit is skipped', async () => {
   const line = JSON.parse((await readFile(path, 'utf8')).split('\n')[0]!);
   for (const change of [{ clauses: [null] }, { verdict: 'perhaps' }, { scenarioId: 7 }, { endedAtMs: null }])
     await appendFile(path, `${JSON.stringify({ ...line, ...change })}\nnull\n`);
-  expect(await readVerdicts(folder)).toHaveLength(2);
+  const told: string[] = [];
+  expect(await readVerdicts(folder, (sentence) => told.push(sentence))).toHaveLength(2);
+  expect(told).toEqual(['claim-verdicts.jsonl: 8 of 10 lines do not fit and are left out']);
 });
 
 test('lines of a version that judged by other rules are skipped', async () => {

@@ -3,12 +3,15 @@
  * appends to the same file. The file outlives the runs, of which only the newest are kept.
  */
 
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Run } from '@shardlab/contract';
 import { type ClaimLedgerEntry, claimHistoryMax } from '@shardlab/contract';
 import {
   appendVerdicts,
   bestEvidence,
+  historyFileName,
   type RecordedVerdict,
   readVerdicts,
   type StoredVerdict,
@@ -22,6 +25,8 @@ export interface ClaimHistoryOptions {
   runs: RunStore;
   recorded: RecordedRuns;
   studies: StudyRegistry;
+  /** Told of lines of the file that do not fit. */
+  onDamage: (sentence: string) => void;
 }
 
 export class ClaimHistory {
@@ -29,12 +34,16 @@ export class ClaimHistory {
   readonly #runs: RunStore;
   readonly #recorded: RecordedRuns;
   readonly #studies: StudyRegistry;
+  readonly #onDamage: (sentence: string) => void;
+  /** The file as it was when it was last read: to check its lines takes 0.1 ms each, and it changes when a run ends. */
+  #read: { version: string; verdicts: readonly StoredVerdict[] } | undefined;
 
-  constructor({ dataDir, runs, recorded, studies }: ClaimHistoryOptions) {
+  constructor({ dataDir, runs, recorded, studies, onDamage }: ClaimHistoryOptions) {
     this.#dataDir = dataDir;
     this.#runs = runs;
     this.#recorded = recorded;
     this.#studies = studies;
+    this.#onDamage = onDamage;
   }
 
   /** Stores the verdicts of a finished run. */
@@ -86,14 +95,21 @@ export class ClaimHistory {
 
   /** Adds the verdicts of stored runs that are missing in the file: runs that are just ending, or are older than the file. */
   async #verdicts(): Promise<StoredVerdict[]> {
-    const inFile = await readVerdicts(this.#dataDir);
-    const known = new Set(inFile.map(({ runId }) => runId));
-    const verdicts = inFile;
+    const verdicts = [...(await this.#inFile())];
+    const known = new Set(verdicts.map(({ runId }) => runId));
     for (const runId of this.#runs.judgedRuns()) {
       if (known.has(runId)) continue;
       verdicts.push(...this.#runs.verdictsOf(runId));
       await nextTurn(); // a server shares its thread with its queues
     }
     return verdicts;
+  }
+
+  async #inFile(): Promise<readonly StoredVerdict[]> {
+    const found = await stat(join(this.#dataDir, historyFileName)).catch(() => undefined);
+    const version = found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeMs}`;
+    if (this.#read?.version !== version || version === '')
+      this.#read = { version, verdicts: await readVerdicts(this.#dataDir, this.#onDamage) };
+    return this.#read.verdicts;
   }
 }

@@ -66,14 +66,18 @@ export async function appendVerdicts(folder: string, run: Run): Promise<void> {
   if ((await stat(path)).size > historyBytesMax) await dropOlderHalf(path);
 }
 
-/** Lines that are parsed in one turn of the event loop: about 2 ms. A server shares its thread with its queues. */
-const linesPerTurn = 200;
+/** Lines that are read in one turn of the event loop: about 2 ms. A server shares its thread with its queues. */
+const linesPerTurn = 20;
 
 /**
  * Oldest first; empty if there is no file yet. Lines that do not fit are skipped: those that a crash truncated or that are damaged, and
- * those of versions that judged by other rules (their lines have no clauses). Other work runs in between.
+ * those of versions that judged by other rules (their lines have no clauses). `onDamage` is told how many there are. Other work runs in
+ * between.
  */
-export async function readVerdicts(folder: string): Promise<StoredVerdict[]> {
+export async function readVerdicts(
+  folder: string,
+  onDamage: (sentence: string) => void = () => undefined,
+): Promise<StoredVerdict[]> {
   let text: string;
   try {
     text = await readFile(join(folder, historyFileName), 'utf8');
@@ -83,15 +87,18 @@ export async function readVerdicts(folder: string): Promise<StoredVerdict[]> {
   }
   const verdicts: StoredVerdict[] = [];
   let lines = 0;
+  let skipped = 0;
   for (let start = 0; start < text.length; ) {
     const newline = text.indexOf('\n', start);
     const end = newline < 0 ? text.length : newline;
     const verdict = parseLine(text.slice(start, end));
     if (verdict !== undefined) verdicts.push(verdict);
+    else if (end > start) skipped += 1;
     start = end + 1;
     lines += 1;
     if (lines % linesPerTurn === 0) await nextTurn();
   }
+  if (skipped > 0) onDamage(`${historyFileName}: ${skipped} of ${lines} lines do not fit and are left out`);
   return verdicts;
 }
 
