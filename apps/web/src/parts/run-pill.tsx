@@ -1,7 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { claimsQuery, measuredWorkloadsQuery, runsQuery } from '../api/queries.ts';
+import { runsQuery } from '../api/queries.ts';
+import { refreshAtEnds } from '../api/refresh-at-ends.ts';
 import { formatDuration } from '../model/format.ts';
 import { idsUnderWay, runUnderWay } from '../model/run-under-way.ts';
 import { useLostSince } from './use-lost-since.ts';
@@ -37,16 +38,13 @@ export function RunPill() {
   );
 }
 
-/** The end of a run, noticed on whatever page is open, brings verdicts and measurements that the page may show. */
-function useRefreshAtEnds(underWay: readonly string[] | undefined): void {
+/** Every page has the pill, so the end of a run is noticed on whatever page is open. */
+function useRefreshAtEnds(now: readonly string[] | undefined): void {
   const client = useQueryClient();
   const before = useRef<readonly string[]>([]);
   useEffect(() => {
-    if (underWay === undefined) return;
-    const hasEnded = before.current.some((id) => !underWay.includes(id));
-    before.current = underWay;
-    if (!hasEnded) return;
-    for (const { queryKey } of [claimsQuery, measuredWorkloadsQuery])
-      void client.invalidateQueries({ queryKey });
-  }, [client, underWay]);
+    if (now === undefined) return;
+    refreshAtEnds(client, { before: before.current, now });
+    before.current = now;
+  }, [client, now]);
 }
