@@ -8,6 +8,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { CallingThread, MachineClock } from '../model/ports.ts';
+import { spinPause } from '../model/spin-pause.ts';
 import { latchWords } from './queue-memory.ts';
 import type { WaitTimer } from './session-book.ts';
 import type { GuardCounts } from './session-counts.ts';
@@ -77,7 +78,7 @@ export class Latch implements Guard {
           if (sleeps === 0) counts.add('spinGets');
           return;
         }
-        Atomics.pause();
+        spinPause();
       }
       const leftMs = calledMs + getMsMax - clock.nowMs();
       if (leftMs <= 0) this.#fail();

@@ -8,6 +8,7 @@
  * from the scheduler, over the life of the session. The remainder is unexplained time.
  */
 import type { MachineClock, ThreadClock, ThreadTimes } from '../model/ports.ts';
+import { spinPause } from '../model/spin-pause.ts';
 
 /**
  * The waits of a session: for the mutex and the latch, for messages in `listen` and in `dequeue`, and for answers of its
@@ -85,7 +86,7 @@ export class SessionBook {
       const before = Atomics.load(this.#changes, 0);
       const words = this.#words.slice();
       if ((before % 2 === 0 && Atomics.load(this.#changes, 0) === before) || read === readsMax) return words;
-      Atomics.pause();
+      spinPause();
     }
   }
 }

@@ -22,6 +22,7 @@ import type {
 } from '../../model/group-message.ts';
 import { poolChangeCount } from '../../model/partitions.ts';
 import type { Clock } from '../../model/ports.ts';
+import { spinPause } from '../../model/spin-pause.ts';
 
 interface RingSize {
   slotCount: number;
@@ -246,7 +247,7 @@ class SentCountWaiter {
     const since = this.#clock.monotonicMs();
     while (this.#spinsBeforeSleep) {
       for (let polls = 0; polls < 32; polls += 1) {
-        Atomics.pause();
+        spinPause();
         if (Atomics.load(control, sentWord) !== count) return;
       }
       this.#spinsBeforeSleep = this.#clock.monotonicMs() - since < limits.writerSpinMs;

@@ -21,6 +21,7 @@ import {
 import type { Epoch } from '../../model/ids.ts';
 import type { Clock, InstancePorts, Ports, Timers } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
+import { spinPause } from '../../model/spin-pause.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import { fromStorageFailure } from '../../model/storage-failure.ts';
 import { keepThread, openInThread } from './file-threads.ts';
@@ -330,7 +331,7 @@ export class WriterAnswers {
 
   readonly #poll = (): void => {
     // A turn of the event loop costs 2 µs and 0.3 KiB of garbage, so several polls in each are cheaper than more turns.
-    for (let polls = 0; polls < pollsPerTurn && !this.#receiver.hasNext; polls += 1) Atomics.pause();
+    for (let polls = 0; polls < pollsPerTurn && !this.#receiver.hasNext; polls += 1) spinPause();
     this.takeAnswers();
     if (this.#dueCount > 0 && this.#clock.monotonicMs() - this.#oldestDueSince < limits.answerSpinMs) {
       this.#timers.nextTurn(this.#poll);
