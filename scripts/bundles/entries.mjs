@@ -6,7 +6,6 @@ import { importsOf, readEntries } from '../test-projects.ts';
 
 const sources = '{packages,apps}/*/{src,test}/**/*.ts';
 const tests = '{packages,apps}/*/test/**/*.ts';
-/** These files are not named in any source, since `startThread` composes their names. */
 const storageThreads = 'packages/engine/src/storage/threads/{reader,scrub,watchdog,writer}-thread.ts';
 /** Matches a file that is named without being imported, as in `new URL('./worker.ts', import.meta.url)`. */
 const named = /(?<!\b(?:from|import)\s+|\bimport\()['`](\.{1,2}\/[\w./-]+)(?:\.ts|\$\{extension\})['`]/g;
@@ -14,6 +13,7 @@ const named = /(?<!\b(?:from|import)\s+|\bimport\()['`](\.{1,2}\/[\w./-]+)(?:\.t
 /** The package of a store, which the engine imports by a name that the bundler cannot see. */
 const store = inRoot('packages', 'jetstream', 'src', 'index.ts');
 
+/** The files of storage threads, which are bundled apart. */
 export function findThreads() {
   return globSync(storageThreads, { cwd: root }).map((file) => inRoot(file));
 }
@@ -41,10 +41,11 @@ function findStudies(folder = 'src/studies') {
 /** All other files that are started, and a few that are only read, whose bundles are not used. */
 export function findEntries() {
   const entries = new Set([...findStudies(), ...findStudies('test/toy-studies'), store]);
+  const threads = findThreads();
   for (const file of globSync(sources, { cwd: root, exclude: ['apps/web/**'] })) {
     for (const [, name] of readFileSync(inRoot(file), 'utf8').matchAll(named)) {
       const entry = resolve(root, dirname(file), `${name}.ts`);
-      if (!entry.endsWith('.test.ts') && existsSync(entry)) entries.add(entry);
+      if (!entry.endsWith('.test.ts') && !threads.includes(entry) && existsSync(entry)) entries.add(entry);
     }
   }
   return [...entries];

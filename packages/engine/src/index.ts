@@ -1,5 +1,7 @@
 /** All that is public of the engine. */
 
+import './supported-node.ts';
+
 export {
   type Capability,
   localCapabilities,

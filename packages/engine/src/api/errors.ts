@@ -287,6 +287,11 @@ const definitions = {
     'unavailable',
     'The cluster has too few servers for the replicas of the queue',
   ),
+  NODE_UNSUPPORTED: final('unsupported', 'This version of Node lacks what the engine needs'),
+  PROGRAMS_NOT_FOUND: final(
+    'failed',
+    'The files of the engine that run as threads and processes were not found',
+  ),
   SQLITE_TOO_OLD: final('failed', 'SQLite is older than 3.51.3, which can corrupt a log'),
 } satisfies Record<string, QueueErrorDefinition>;
 

@@ -1,6 +1,7 @@
 /** Finds files whose header names a format that SQLite does not know, as a flipped bit does. SQLite then only reads them. */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { programFile } from '../program-files.ts';
 
 /**
  * Returns those of the SQLite files. They are read in a process of its own: a process that closes a descriptor of a file loses all
@@ -9,9 +10,7 @@ import { fileURLToPath } from 'node:url';
  */
 export function findUnknownFormats(paths: readonly string[]): string[] {
   if (paths.length === 0) return [];
-  // `.ts` in the repository, `.js` in the published package.
-  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-  const program = fileURLToPath(new URL(`./unknown-formats-process${extension}`, import.meta.url));
+  const program = fileURLToPath(programFile('unknown-formats-process'));
   const printed = execFileSync(process.execPath, [program, ...paths], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],

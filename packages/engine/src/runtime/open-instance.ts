@@ -6,19 +6,22 @@ import { limits } from '../api/limits.ts';
 import type { ClaimNumber, InstanceId } from '../model/ids.ts';
 import type { Timer } from '../model/ports.ts';
 import { nodePorts } from '../node-ports.ts';
+import { assertProgramsFound } from '../program-files.ts';
 import { Membership } from '../storage/catalog/membership.ts';
 import { assembleInstance } from './assemble-instance.ts';
 
 /**
  * Opens or creates an instance and recovers what an earlier process left; returns once the instance is usable. Other
  * processes are kept out for as long as this one lives, even while it is stopped in a debugger.
- * Throws `INSTANCE_IN_USE`, `STORAGE_FORMAT_NEWER`, `STORAGE_READ_ONLY`, `STORAGE_CORRUPT`, `OPTIONS_INVALID`.
+ * Throws `INSTANCE_IN_USE`, `STORAGE_FORMAT_NEWER`, `STORAGE_READ_ONLY`, `STORAGE_CORRUPT`, `OPTIONS_INVALID`,
+ * `PROGRAMS_NOT_FOUND`.
  */
 export async function openInstance(options: InstanceOptions): Promise<Instance> {
   const id = options.instance ?? 1;
   if (!Number.isInteger(id) || id < 1 || id > limits.instancesMax) {
     throw new QueueError('OPTIONS_INVALID', { message: `instance must be 1 to ${limits.instancesMax}` });
   }
+  assertProgramsFound();
   const membership = new Membership(options.dir, {
     busyMs: limits.catalogBusyMsMax,
     processes: nodePorts.processes,

@@ -4,6 +4,7 @@ import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { InstanceId, Pid, RequestNumber } from '../../model/ids.ts';
 import type { Timers } from '../../model/ports.ts';
+import { programFile } from '../../program-files.ts';
 import type { ProcessStats } from '../cluster.ts';
 import type { ClusterEvent } from '../cluster-events.ts';
 import type { ClusterPorts, ForkedProcess } from '../processes.ts';
@@ -48,10 +49,7 @@ export class InstanceChild {
 
   constructor({ options, execArgv, ports, onEvent, onAlive, onOpened, onEnded }: InstanceChildOptions) {
     this.instance = options.instance;
-    // `.ts` in the repository, `.js` in the published package.
-    const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-    const module = new URL(`./instance-process${extension}`, import.meta.url);
-    this.#process = ports.processes.fork(module, { execArgv });
+    this.#process = ports.processes.fork(programFile('instance-process'), { execArgv });
     this.#timers = ports.timers;
     const opened = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();

@@ -5,6 +5,7 @@ import { limits } from '../../api/limits.ts';
 import type { InstanceId } from '../../model/ids.ts';
 import type { Timer } from '../../model/ports.ts';
 import { servicesOf, validateServices } from '../../model/validate-services.ts';
+import { assertProgramsFound } from '../../program-files.ts';
 import { LeaseFile } from '../../storage/catalog/lease-file.ts';
 import { Membership } from '../../storage/catalog/membership.ts';
 import { changeMembership } from '../change-membership.ts';
@@ -49,6 +50,7 @@ class SupervisedCluster implements Cluster {
 
   constructor(options: ClusterOptions, ports: ClusterPorts) {
     validateOptions(options);
+    assertProgramsFound();
     this.#ports = ports;
     this.dir = options.dir;
     this.#options = options;

@@ -4,7 +4,8 @@ import Database from 'better-sqlite3';
 import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
 import { makeSqliteFilePrivate } from '../private-files.ts';
 
-export type SqliteFile = Database.Database;
+/** An interface and not an alias, so that types inferred from it have a name of ours: the build of the package declares them. */
+export interface SqliteFile extends Database.Database {}
 export type SqliteStatement = Database.Statement<unknown[]>;
 
 const busyRetryMs = 5;

@@ -13,6 +13,7 @@ import type { GroupNumber } from '../../model/ids.ts';
 import type { ChildProcess, InstancePorts } from '../../model/ports.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import { fromStorageFailure, type StorageFailure } from '../../model/storage-failure.ts';
+import { programFile } from '../../program-files.ts';
 import { encodeFrame, FrameSplitter } from './process-frames.ts';
 import {
   type GroupRequest,
@@ -163,18 +164,13 @@ export class WriterProcess {
   }
 
   #start(): void {
-    // `.ts` in the repository, `.js` in the published package.
-    const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
     const splitter = new FrameSplitter();
-    this.#process = this.#options.ports.processes.start(
-      new URL(`./writer-process${extension}`, import.meta.url),
-      {
-        onOutput: (bytes) => {
-          for (const message of splitter.push(bytes)) this.#onReply(message as WriterProcessReply);
-        },
-        onEnded: (reason) => this.#onProcessEnded(reason),
+    this.#process = this.#options.ports.processes.start(programFile('writer-process'), {
+      onOutput: (bytes) => {
+        for (const message of splitter.push(bytes)) this.#onReply(message as WriterProcessReply);
       },
-    );
+      onEnded: (reason) => this.#onProcessEnded(reason),
+    });
     this.#process.keepAlive(this.#pending.length > 0);
     if (this.#state !== undefined) this.#open();
   }
