@@ -84,16 +84,23 @@ function manifest() {
     license,
     type,
     engines,
+    main: './index.js',
+    types: './index.d.ts',
     exports: { ...Object.fromEntries(byPath), './package.json': './package.json' },
+    files: ['*.js', '*.d.ts', 'programs'],
     dependencies,
   };
 }
 
-/** What the repository's own page says about a queue in a program, with links as plain text: they lead to files of the repository. */
+/**
+ * What the repository's own page says about a queue in a program, without the commands of the repository, and with links as plain text:
+ * they lead to files of the repository.
+ */
 function readme() {
   const page = readFileSync(inRoot('README.md'), 'utf8');
   const section = page.split(/^## /m).find((part) => part.startsWith('A queue in your program\n')) ?? '';
-  return `# ${name}\n\n${description}.\n\n## ${section.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1').trimEnd()}\n`;
+  const text = section.replaceAll(/^ {4}.*\n+/gm, '').replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1');
+  return `# ${name}\n\n${description}.\n\n## ${text.trimEnd()}\n`;
 }
 
 const [folder] = process.argv.slice(2);

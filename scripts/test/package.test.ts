@@ -124,6 +124,14 @@ describe.each(nodes ?? [process.execPath])('on %s', (node) => {
     expect(JSON.parse(output)).toEqual({ browsed: 1, faults: [], payload: 'parcel' });
   });
 
+  test('a program on the command line can use it', () => {
+    const program = `import { openQueue } from '@shardlab/engine';
+      const queue = await openQueue({ dir: '${join(dir, 'eval')}', name: 'orders' });
+      console.log(await queue.enqueue({ payload: 'one' }));
+      await queue.close();`;
+    expect(expectRun(node, ['--input-type=module', '--eval', program])).toBe("[ '100.1' ]\n");
+  });
+
   test('nothing needs Atomics.pause, which Node 22 lacks', () => {
     write('no-pause.cjs', 'delete Atomics.pause;');
     expect(expectRun(node, ['--require', './no-pause.cjs', 'first.mjs', join(dir, 'no-pause')])).toBe(
