@@ -5,5 +5,6 @@ import { giveUp, inRoot, pinnedNode, run } from './run.mjs';
 const folder = './packages/engine/dist';
 
 ensureInstalled();
-if (!run(pinnedNode, [inRoot('scripts', 'build-engine.mjs'), folder])) giveUp('the package could not be built');
+if (!run(pinnedNode, [inRoot('scripts', 'build-engine.mjs'), folder]))
+  giveUp('the package could not be built');
 if (!run('npm', ['pack', folder])) giveUp('`npm pack` failed; its message is above');
