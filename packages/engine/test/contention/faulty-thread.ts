@@ -15,6 +15,7 @@ import { joinSharedMemory } from '../../src/contention/session-parts.ts';
 import { SubscriberTable } from '../../src/contention/subscriber-table.ts';
 import { ThreadSessionClient } from '../../src/contention/thread-session-client.ts';
 import type { SharedQueueHandle } from '../../src/index.ts';
+import { spinPause } from '../../src/model/spin-pause.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 
 export interface FaultyWork {
@@ -38,7 +39,7 @@ const pausesPerChange = 2_000;
 class SlowMemory extends QueueMemory {
   override change(at: number, by: number): void {
     const value = this.load(at);
-    for (let pause = 0; pause < pausesPerChange; pause += 1) Atomics.pause();
+    for (let pause = 0; pause < pausesPerChange; pause += 1) spinPause();
     this.store(at, value + by);
   }
 }

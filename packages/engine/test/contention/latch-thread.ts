@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { type Guard, Latch } from '../../src/contention/latch.ts';
 import { bookWords, noThreadClock, SessionBook } from '../../src/contention/session-book.ts';
 import { GuardCounts } from '../../src/contention/session-counts.ts';
+import { spinPause } from '../../src/model/spin-pause.ts';
 import { nodeClocks } from '../../src/node-clocks.ts';
 
 export interface LatchWork {
@@ -30,7 +31,7 @@ function run({ words: memory, threads, holder, gets, isGuarded, spins }: LatchWo
     ? new Latch({ words, at: 0, holder, counts, timer, clock, thread, spins })
     : { within: (section) => section() };
   Atomics.add(words, begunAt, 1);
-  while (Atomics.load(words, begunAt) < threads) Atomics.pause();
+  while (Atomics.load(words, begunAt) < threads) spinPause();
   let unequal = 0;
   for (let get = 0; get < gets; get += 1)
     latch.within(() => {

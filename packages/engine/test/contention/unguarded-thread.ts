@@ -7,6 +7,7 @@ import { noThreadClock } from '../../src/contention/session-book.ts';
 import { joinSharedMemory } from '../../src/contention/session-parts.ts';
 import { SubscriberTable } from '../../src/contention/subscriber-table.ts';
 import type { SharedQueueHandle } from '../../src/index.ts';
+import { spinPause } from '../../src/model/spin-pause.ts';
 import { nodeClocks } from '../../src/node-clocks.ts';
 
 export interface CountWork {
@@ -35,7 +36,7 @@ const used = isGuarded
     });
 const words = new Int32Array(begun);
 Atomics.add(words, 0, 1);
-while (Atomics.load(words, 0) < 2) Atomics.pause();
+while (Atomics.load(words, 0) < 2) spinPause();
 for (let time = 0; time < times; time += 1) {
   const { slot } = used.pinRow('KSUB_1');
   used.changeCounts([slot], { ready: 1 });
