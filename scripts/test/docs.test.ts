@@ -15,7 +15,7 @@ const filePath = /^[\w.@-]+(?:\/[\w.@-]+)*\/[\w.@-]+\.(?:ts|tsx|mjs|js|c|css|jso
 const rootPath = /^(?:apps|docs|e2e|packages|scenarios|scripts)\/[\w./@-]+$/;
 
 /** Paths that only exist after a command was run. */
-const created = new Set(['apps/web/dist']);
+const created = new Set(['apps/web/dist', 'packages/engine/dist']);
 
 const withoutCodeBlocks = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gm, '');
 
