@@ -14,6 +14,7 @@ import type { BrowserSessions } from './http/browser-sessions.ts';
 import { answerClientError } from './http/client-errors.ts';
 import { shareConnections } from './http/connections.ts';
 import { createGuard } from './http/guard.ts';
+import { answerHalfClosed } from './http/half-closed.ts';
 import { readJsonBodies } from './http/json-body.ts';
 import type { KeyCheck } from './http/key-check.ts';
 import { listeningPort } from './http/listening-port.ts';
@@ -70,6 +71,7 @@ export function createHttp(options: HttpOptions): Http {
   });
   limitBodyTime(app, { ms: limits.requestMs, pace: bodyPace });
   shareConnections(app.server, limits.connectionsMax);
+  answerHalfClosed(app.server);
   // A connection whose request was in progress when the server began to close would keep it open for as long as the
   // client likes.
   app.addHook('onSend', async (_request, reply) => {

@@ -116,6 +116,8 @@ export const limits = {
   requestMs: 30_000,
   /** The slowest that a client may send a body: 16 KiB/s is the slowest mobile connection in use. */
   bodyPace: { graceMs: 5_000, windowMs: 10_000, bytesPerSecMin: 16 * 1024 },
+  /** Interval at which a client that has ended its sending side is asked whether it is still there, while its answer waits. */
+  halfClosedAskMs: 250,
   /** With several instances, how long a new connection may send nothing and still be moved to the process of an instance. */
   firstBytesMs: 1_000,
   /** Time for requests in progress to end when the server shuts down; then their connections are closed. */

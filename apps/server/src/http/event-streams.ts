@@ -4,7 +4,11 @@ import type { FastifyReply } from 'fastify';
 import { ServerError } from '../errors.ts';
 import { FairShares, shareWeights } from '../fair-shares.ts';
 import { clientOf } from './client-address.ts';
+import { askWhenHalfClosed } from './half-closed.ts';
 import { whenAnswered } from './when-answered.ts';
+
+/** A comment, which clients skip. */
+const heartbeat = ': heartbeat\n\n';
 
 export interface EventStreamsOptions {
   /** Open streams; one client gets at most three quarters of them. */
@@ -83,6 +87,7 @@ export class EventStreams {
     reply.raw.flushHeaders();
     const stream = new EventStream(reply.raw, this.#options.unreadBytesMax, () => this.#dropFurthestBehind());
     this.#open.add(stream);
+    askWhenHalfClosed(reply, true, () => stream.send(heartbeat));
     // Also for a client that has gone already.
     whenAnswered(reply, () => {
       this.#open.delete(stream);
@@ -112,6 +117,6 @@ export class EventStreams {
   }
 
   #sendHeartbeats(): void {
-    for (const stream of this.#open) stream.send(': heartbeat\n\n');
+    for (const stream of this.#open) stream.send(heartbeat);
   }
 }

@@ -13,6 +13,7 @@ import type { FastifyReply, FastifySerializerCompiler } from 'fastify';
 import Type from 'typebox';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
+import { askByInterim, askWhenHalfClosed } from '../http/half-closed.ts';
 import { markReplayed, readIdempotencyKey, withReplayedHeader } from '../http/idempotency.ts';
 import { allowNoBody } from '../http/json-body.ts';
 import { queueRefusals } from '../http/refusals.ts';
@@ -91,7 +92,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
     },
     async (request, reply) => {
       const room = admission.dequeue(request.params.queue, reply);
-      const gone = goneSignal(reply);
+      const gone = goneSignal(reply, (request.body.waitMs ?? 0) > 0);
       const signal = AbortSignal.any([closing, gone]);
       const { messages, nack } = await queues.dequeue(request.params.queue, request.body, signal, room);
       // The client may have gone in the last step of the dequeue, and an aborted signal calls no new listeners.
@@ -151,9 +152,13 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
   );
 }
 
-/** Aborted when the client disconnects before the whole response was handed to the operating system. */
-function goneSignal(reply: FastifyReply): AbortSignal {
+/**
+ * Aborted when the client disconnects before the whole response was handed to the operating system. `waits`: the answer may take
+ * long.
+ */
+function goneSignal(reply: FastifyReply, waits = false): AbortSignal {
   const gone = new AbortController();
+  askWhenHalfClosed(reply, waits, () => askByInterim(reply));
   if (reply.raw.destroyed) gone.abort();
   let sent = false;
   reply.raw.once('finish', () => {

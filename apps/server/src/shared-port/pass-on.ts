@@ -39,7 +39,20 @@ export function passOn(request: IncomingMessage, response: ServerResponse, path:
   server.on('error', () => {
     if (!response.headersSent) response.destroy(); // the server is gone, and soon is this process
   });
-  response.once('close', () => server.destroy());
+  // If the client ends its sending side, so does this process, and passes on how the server asks whether it is still there.
+  const endSending = () => {
+    if (server.writableFinished) server.socket?.end();
+    else server.once('finish', () => server.socket?.end());
+  };
+  if (socket.readableEnded) endSending();
+  else socket.once('end', endSending);
+  server.on('continue', () => {
+    if (!response.headersSent) response.writeContinue();
+  });
+  response.once('close', () => {
+    socket.off('end', endSending);
+    server.destroy();
+  });
   request.pipe(server);
 }
 
