@@ -13,6 +13,7 @@ import { limitBodyTime, type Pace } from './http/body-pace.ts';
 import type { BrowserSessions } from './http/browser-sessions.ts';
 import { answerClientError } from './http/client-errors.ts';
 import { shareConnections } from './http/connections.ts';
+import { refuseEncoded } from './http/content-encoding.ts';
 import { createGuard } from './http/guard.ts';
 import { answerHalfClosed } from './http/half-closed.ts';
 import { readJsonBodies } from './http/json-body.ts';
@@ -53,6 +54,7 @@ export function createHttp(options: HttpOptions): Http {
     // Only an injected request has no socket that knows.
     port: ({ socket }) => socket.localPort ?? listeningPort(app),
   });
+  app.decorateRequest('isAdmitted', true);
   app.addHook('onRequest', async (request, reply) => {
     setSecurityHeaders(reply);
     try {
@@ -66,6 +68,7 @@ export function createHttp(options: HttpOptions): Http {
   refuseOtherMethods(app);
   const admission = new Admission(bodyPace);
   app.addHook('preParsing', async (request, reply, body) => {
+    refuseEncoded(request, reply);
     admission.body(request, reply);
     return body;
   });

@@ -43,6 +43,11 @@ const table = {
     retryable: false,
     message: 'The body must be application/json in UTF-8',
   },
+  CONTENT_ENCODING_UNSUPPORTED: {
+    status: 415,
+    retryable: false,
+    message: 'The body is encoded (Content-Encoding); it must be sent as it is',
+  },
   HOST_REFUSED: {
     status: 403,
     retryable: false,
@@ -62,7 +67,7 @@ const table = {
   KEY_GUESSES_SLOWED: {
     status: 429,
     retryable: true,
-    message: 'Too many wrong keys; wait before the next attempt',
+    message: 'Too many wrong keys from this address; the right one is accepted at any time',
   },
   SCENARIO_EXISTS: { status: 409, retryable: false, message: 'A built-in scenario has this id' },
   SCENARIO_BUILT_IN: { status: 409, retryable: false, message: 'A built-in scenario cannot be deleted' },

@@ -98,18 +98,12 @@ export const limits = {
   heartbeatMs: 15_000,
   /** Sessions of browsers that have shown the key; beyond the number the oldest ends. */
   browser: { sessionMs: 12 * 60 * 60_000, sessionsMax: 1_000 },
-  /**
-   * Wrong keys. The first `free` ones of an address cost nothing, because of typing errors; then it waits, twice as long each
-   * time. That allows one address 1,500 guesses a day. All unknown addresses together have `total` guesses, plus one every
-   * `totalRefillMs`.
-   */
+  /** Wrong keys. The first `free` ones of an address cost nothing, because of typing errors; then it waits, twice as long each time. */
   wrongKeys: {
     free: 3,
     waitMsMin: 1_000,
     waitMsMax: 60_000,
     forgottenMs: 15 * 60_000,
-    total: 30,
-    totalRefillMs: 2_000,
     addressesMax: 10_000,
   },
   /** Time for a client to send its headers, and for a body that is not streamed. */

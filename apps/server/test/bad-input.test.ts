@@ -108,6 +108,26 @@ describe('a malformed request', () => {
     }
   });
 
+  it('that is encoded is refused, streamed or not, and stored by nobody', async () => {
+    const { post, get } = sharedApp();
+    const body = { messages: [{ payload: 1 }] };
+    for (const encoding of ['gzip', 'deflate', 'br', 'x', 'gzip, identity']) {
+      for (const url of [messagesUrl, `${messagesUrl}/stream`, '/api/runs/import', '/api/transactions']) {
+        const answer = await post<ErrorBody>(url, body, { 'content-encoding': encoding });
+        expect([url, encoding, answer.status, answer.body.code]).toEqual([
+          url,
+          encoding,
+          415,
+          'CONTENT_ENCODING_UNSUPPORTED',
+        ]);
+        expect(answer.headers['accept-encoding']).toBe('identity');
+      }
+    }
+    expect((await get('/api/queues/q', { 'content-encoding': 'gzip' })).body).toMatchObject({ enqueued: 0 });
+    const faulty = await post<ErrorBody>(messagesUrl, { messages: [] }, { 'content-encoding': 'Identity' });
+    expect(faulty.body.code).toBe('REQUEST_INVALID');
+  });
+
   it('with thousands of faults has only the first hundred reported', async () => {
     const { post } = sharedApp();
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, 0]));

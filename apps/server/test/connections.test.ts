@@ -102,6 +102,8 @@ describe('what is not HTTP', () => {
     };
     expect(await send('nonsense\r\n\r\n')).toEqual(['400', 'REQUEST_INVALID']);
     expect(await send('GET /api/health HTTP/1.0\r\n\r\n')).toEqual(['403', 'HOST_REFUSED']);
+    const two = `GET /api/health HTTP/1.1\r\nHost: localhost:${port}\r\nHost: localhost:${port}\r\nConnection: close\r\n\r\n`;
+    expect(await send(two)).toEqual(['400', 'REQUEST_INVALID']);
     const long = `GET /api/health HTTP/1.1\r\nHost: localhost:${port}\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`;
     expect(await send(long)).toEqual(['431', 'HEADERS_TOO_LARGE']);
   });

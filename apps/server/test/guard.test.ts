@@ -79,15 +79,35 @@ describe('Host and Origin', () => {
 describe('a key', () => {
   it('must be sent with every request, whichever name the server is addressed by', async () => {
     const { get } = await startApp({ key: 'open sesame' });
-    for (const url of ['/api/health', '/', '/docs/', '/metrics']) {
+    for (const url of ['/api/queues', '/', '/docs/', '/api/cluster']) {
       const { status, body, headers } = await get<ErrorBody>(url);
       expect([url, status, body.code]).toEqual([url, 401, 'KEY_REQUIRED']);
       expect(headers['www-authenticate']).toBe('Bearer');
     }
     const host = 'lab.example';
     expect((await get('/api/health', { host, authorization: 'Bearer wrong' })).status).toBe(401);
-    expect((await get('/api/health', { host, authorization: 'open sesame' })).status).toBe(401);
-    expect((await get('/api/health', { host, authorization: 'Bearer open sesame' })).status).toBe(200);
+    expect((await get('/api/queues', { host, authorization: 'open sesame' })).status).toBe(401);
+    for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
+      expect((await get('/api/queues', { host, authorization: `${scheme} open sesame` })).status).toBe(200);
+    }
+  });
+
+  it('is not needed by probes, which then get no details, and by nothing else at their addresses', async () => {
+    const { app, get } = await startApp({ key: 'open sesame' });
+    const host = '10.0.0.7:7070'; // as a load balancer addresses it
+    for (const url of ['/api/health/live', '/api/health/ready', '/api/health']) {
+      expect(await get(url, { host })).toMatchObject({ status: 200, body: { status: 'ok' } });
+      expect(Object.keys((await get<object>(url, { host })).body)).toEqual(['status']);
+      const { body } = await get<object>(url, { host, authorization: 'Bearer open sesame' });
+      expect(Object.keys(body)).toContain('uptimeMs');
+      expect((await get(url, { host, authorization: 'Bearer wrong' })).status).toBe(401);
+      expect((await app.inject({ method: 'POST', url, headers: { host } })).statusCode).toBe(401);
+    }
+    const metrics = await get('/metrics', { host, accept: 'text/html' });
+    expect([metrics.status, String(metrics.body)]).toEqual([
+      200,
+      expect.stringContaining('shardlab_instance_up'),
+    ]);
   });
 });
 

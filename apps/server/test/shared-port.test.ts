@@ -175,7 +175,7 @@ describe('with several instances', () => {
       204,
     );
     expect((await enqueue({ cookie: cookie! })).status).toBe(401);
-    // Wrong keys sent to several processes count together for one client; after too many even the right key is refused.
+    // Wrong keys sent to several processes count together for one client, and never lock out the right one.
     const other = new Connection(test);
     const statuses = new Set<number>();
     for (let guess = 0; guess < 12; guess += 1) {
@@ -184,7 +184,7 @@ describe('with several instances', () => {
     }
     expect(statuses).toEqual(new Set([401, 429]));
     const fresh = new Connection(test);
-    expect((await fresh.post(messages, body, { authorization: 'Bearer right key' })).status).toBe(429);
+    expect((await fresh.post(messages, body, { authorization: 'bearer  right key' })).status).toBe(201);
   });
 
   it('a killed process breaks its own connections only', { timeout }, async () => {

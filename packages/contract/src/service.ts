@@ -43,8 +43,16 @@ export const Health = Type.Object(
 );
 export type Health = Static<typeof Health>;
 
+/** Health for clients that have not shown the key of the server. */
+export const HealthStatus = Type.Pick(Health, ['status'], closed);
+
+/** Without the key of the server it is the status alone. */
 export const Liveness = Type.Object(
-  { status: Type.Literal('ok'), version: Type.String(), uptimeMs: Type.Integer() },
+  {
+    status: Type.Literal('ok'),
+    version: Type.Optional(Type.String()),
+    uptimeMs: Type.Optional(Type.Integer()),
+  },
   closed,
 );
 export type Liveness = Static<typeof Liveness>;

@@ -53,7 +53,7 @@ export class PaceWindow {
   }
 }
 
-const hasBody = (headers: IncomingHttpHeaders): boolean =>
+export const hasBody = (headers: IncomingHttpHeaders): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** Bodies that are read as a whole must arrive at this pace, and within `ms`: else `REQUEST_TOO_SLOW`, `REQUEST_TIMEOUT`. */

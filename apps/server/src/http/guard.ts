@@ -24,14 +24,28 @@ const loopbackNames = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 /** The login page and its files: they are the same everywhere, and reveal nothing about this server. */
 const publicFiles = /^\/(login|icon\.svg|theme\.js|assets\/[\w.-]+)$/;
 
+/** What load balancers and scrapers ask, which have no key to send. Its routes answer with less to clients that are not admitted. */
+const probes = /^\/(api\/health(\/(live|ready))?|metrics)\/?$/;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether there is no key, or the client has shown it. */
+    isAdmitted: boolean;
+  }
+}
+
 /**
- * Returns a check that throws `HOST_REFUSED`, `ORIGIN_REFUSED`, `KEY_REQUIRED`, `KEY_WRONG` or `KEY_GUESSES_SLOWED`.
+ * Returns a check that sets `isAdmitted`, and throws `REQUEST_INVALID`, `HOST_REFUSED`, `ORIGIN_REFUSED`, `KEY_REQUIRED`, `KEY_WRONG`
+ * or `KEY_GUESSES_SLOWED`.
  */
 export function createGuard({ keyCheck, sessions, scheme, port }: GuardOptions) {
   return (request: FastifyRequest): void => {
     const { headers, method } = request;
     const { host, origin } = headers;
-    if (keyCheck !== null) assertKey(request, keyCheck, sessions);
+    // Node takes the first of them, and a proxy before it may have checked the last.
+    if (countHosts(request) > 1)
+      throw new ServerError('REQUEST_INVALID', { message: 'There is more than one Host header' });
+    if (keyCheck !== null) request.isAdmitted = admit(request, keyCheck, sessions);
     else if (host === undefined || !isLoopback(host, port(request), scheme)) {
       throw new ServerError('HOST_REFUSED', { details: { host: host ?? null } });
     }
@@ -43,20 +57,29 @@ export function createGuard({ keyCheck, sessions, scheme, port }: GuardOptions) 
   };
 }
 
-function assertKey(
+/** Returns whether the client has shown the key. Throws unless the address may be requested without it. */
+function admit(
   request: FastifyRequest,
   keyCheck: Pick<KeyCheck, 'assertRight'>,
   sessions: BrowserSessions,
-): void {
+): boolean {
   const { headers, method, url, ip } = request;
   const path = url.split('?')[0]!;
-  if (isSafe(method) && publicFiles.test(path)) return;
-  if (method === 'POST' && path === '/api/session') return; // checks the key that it carries
-  if (sessions.remainingMs(headers.cookie) !== null) return;
-  const [, key] = /^Bearer (.*)$/s.exec(headers.authorization ?? '') ?? [];
-  if (key === undefined) throw new ServerError('KEY_REQUIRED');
-  keyCheck.assertRight(ip, key);
+  if (isSafe(method) && publicFiles.test(path)) return false;
+  if (method === 'POST' && path === '/api/session') return false; // checks the key that it carries
+  if (sessions.remainingMs(headers.cookie) !== null) return true;
+  // The name of a scheme is in any case, and any number of spaces follow (RFC 9110, 11.1 and 11.4).
+  const [, key] = /^Bearer +(.*)$/is.exec(headers.authorization ?? '') ?? [];
+  if (key !== undefined) {
+    keyCheck.assertRight(ip, key);
+    return true;
+  }
+  if (isSafe(method) && probes.test(path)) return false;
+  throw new ServerError('KEY_REQUIRED');
 }
+
+const countHosts = ({ raw }: FastifyRequest) =>
+  raw.rawHeaders.reduce((count, name, at) => count + Number(at % 2 === 0 && /^host$/i.test(name)), 0);
 
 const isSafe = (method: string) => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 

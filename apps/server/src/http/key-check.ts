@@ -1,7 +1,8 @@
 /**
- * Compares keys in constant time and slows guesses down. An address with a few wrong keys must wait, twice as long after each
- * further wrong one; until then even the right key is refused, or guessing could continue unhindered. Beside that, all addresses
- * that have never shown the right key have a common budget of wrong keys, for an attacker with many of them.
+ * Compares keys in constant time. The right key is never refused, whatever else comes from its address: clients behind one proxy or
+ * gateway share an address, and one of them with a wrong key would lock the others out. Wrong keys are counted by address, and beyond
+ * a few they are answered with a time to wait. That makes programs with a wrong key pause; what keeps a key from being guessed is
+ * its length.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ServerError } from '../errors.ts';
@@ -27,30 +28,23 @@ export class KeyCheck {
   readonly #nowMs: () => number;
   /** Guessers by address, the latest at the end. */
   readonly #guessers = new Map<string, Guesser>();
-  /** Addresses that have shown the right key. */
-  readonly #known = new Set<string>();
-  #budget: { left: number; atMs: number };
 
   constructor({ key, nowMs }: KeyCheckOptions) {
     this.#expected = digest(key);
     this.#nowMs = nowMs;
-    this.#budget = { left: limits.wrongKeys.total, atMs: nowMs() };
   }
 
-  /** Returns if the key is right. Throws `KEY_WRONG`, or `KEY_GUESSES_SLOWED` without having compared it. */
+  /** Returns if the key is right. Throws `KEY_WRONG`, or `KEY_GUESSES_SLOWED` after too many wrong ones. */
   assertRight(ip: string, key: string): void {
-    const address = clientOf({ remoteAddress: ip });
     const given = digest(key);
+    if (timingSafeEqual(this.#expected, given)) return;
+    const address = clientOf({ remoteAddress: ip });
     const guesser = this.#guesserAt(address);
-    if (guesser !== undefined && timingSafeEqual(guesser.lastWrong, given))
-      throw new ServerError('KEY_WRONG');
-    this.#assertNotSlowed(address, guesser);
-    if (!timingSafeEqual(this.#expected, given)) {
+    if (guesser === undefined || !timingSafeEqual(guesser.lastWrong, given)) {
+      this.#assertNotSlowed(guesser);
       this.#countWrong(address, guesser, given);
-      throw new ServerError('KEY_WRONG');
     }
-    this.#guessers.delete(address);
-    addBounded(this.#known, address);
+    throw new ServerError('KEY_WRONG');
   }
 
   #guesserAt(address: string): Guesser | undefined {
@@ -61,43 +55,22 @@ export class KeyCheck {
     return undefined;
   }
 
-  #assertNotSlowed(address: string, guesser: Guesser | undefined): void {
+  #assertNotSlowed(guesser: Guesser | undefined): void {
     const waitMs = (guesser?.blockedUntilMs ?? 0) - this.#nowMs();
-    if (waitMs > 0) throw slowed(waitMs);
-    if (this.#known.has(address)) return;
-    const { total, totalRefillMs } = limits.wrongKeys;
-    const nowMs = this.#nowMs();
-    const left = Math.min(total, this.#budget.left + (nowMs - this.#budget.atMs) / totalRefillMs);
-    this.#budget = { left, atMs: nowMs };
-    if (left < 1) throw slowed((1 - left) * totalRefillMs);
+    if (waitMs <= 0) return;
+    throw new ServerError('KEY_GUESSES_SLOWED', { details: { retryAfterMs: Math.ceil(waitMs) } });
   }
 
   #countWrong(address: string, guesser: Guesser | undefined, given: Buffer): void {
-    const { free, waitMsMin, waitMsMax } = limits.wrongKeys;
+    const { free, waitMsMin, waitMsMax, addressesMax } = limits.wrongKeys;
     const wrong = (guesser?.wrong ?? 0) + 1;
     const waitMs = wrong < free ? 0 : Math.min(waitMsMin * 2 ** (wrong - free), waitMsMax);
     const nowMs = this.#nowMs();
     this.#guessers.delete(address);
     this.#guessers.set(address, { wrong, lastWrong: given, lastAtMs: nowMs, blockedUntilMs: nowMs + waitMs });
-    dropOldest(this.#guessers);
-    if (!this.#known.has(address)) this.#budget.left -= 1;
+    const [oldest] = this.#guessers.keys();
+    if (this.#guessers.size > addressesMax) this.#guessers.delete(oldest!);
   }
-}
-
-function slowed(waitMs: number): ServerError {
-  return new ServerError('KEY_GUESSES_SLOWED', { details: { retryAfterMs: Math.ceil(waitMs) } });
-}
-
-function addBounded(set: Set<string>, address: string): void {
-  set.delete(address);
-  set.add(address);
-  dropOldest(set);
-}
-
-function dropOldest(collection: Map<string, unknown> | Set<string>): void {
-  if (collection.size <= limits.wrongKeys.addressesMax) return;
-  const [oldest] = collection.keys();
-  collection.delete(oldest!);
 }
 
 const digest = (text: string) => createHash('sha256').update(text).digest();

@@ -14,7 +14,7 @@ const meanings = {
   408: 'The body did not arrive in time, or too slowly',
   409: 'The state of what the request concerns does not allow it',
   413: 'The body, or the requested data, exceeds a limit in bytes or time',
-  415: 'The body is not of a content type of this description, in UTF-8',
+  415: 'The body is not of a content type of this description, in UTF-8, or has a Content-Encoding',
   422: 'The request fits this description, and is refused by a rule that JSON Schema cannot express; the message names it',
   429: 'Too many requests, streams or bytes are in progress, or too many wrong keys were tried; see Retry-After',
   431: 'The URL and the headers have more than 16 KiB together',

@@ -1,4 +1,4 @@
-import { Health, Liveness } from '@shardlab/contract';
+import { Health, HealthStatus, Liveness } from '@shardlab/contract';
 import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
@@ -15,10 +15,14 @@ export interface HealthRoutesOptions {
   reasons(): Promise<Reason[]>;
 }
 
-/** Readiness from a commit on every instance, and liveness: the server answers. What becomes wrong is logged once. */
+/**
+ * Readiness from a commit on every instance, and liveness: the server answers. What becomes wrong is logged once. Without the key,
+ * probes get the status alone.
+ */
 export function healthRoutes(app: App, { cluster, version, reasons }: HealthRoutesOptions): void {
   const uptimeMs = () => Math.round(process.uptime() * 1000);
-  const response = { 200: Health, 503: Type.Union([Health, Type.Ref(errorReference.$ref)]) };
+  const answer = Type.Union([Health, HealthStatus]);
+  const response = { 200: answer, 503: Type.Union([Health, HealthStatus, Type.Ref(errorReference.$ref)]) };
 
   let logged = new Set<string>();
 
@@ -65,15 +69,19 @@ export function healthRoutes(app: App, { cluster, version, reasons }: HealthRout
       summary: 'Readiness: the same answer, 503 if no instance can commit or a file of the server is gone',
     },
   ]) {
-    app.get(url, { schema: { summary, tags, response } }, async (_request, reply) => {
+    app.get(url, { schema: { summary, tags, response } }, async ({ isAdmitted }, reply) => {
       const health = await readHealth();
-      return reply.code(health.status === 'failed' ? 503 : 200).send(health);
+      reply.code(health.status === 'failed' ? 503 : 200);
+      return reply.send(isAdmitted ? health : { status: health.status });
     });
   }
 
   app.get(
     '/api/health/live',
     { schema: { summary: 'Liveness: the server answers', tags, response: { 200: Liveness } } },
-    async () => ({ status: 'ok' as const, version, uptimeMs: uptimeMs() }),
+    async ({ isAdmitted }) => ({
+      status: 'ok' as const,
+      ...(isAdmitted && { version, uptimeMs: uptimeMs() }),
+    }),
   );
 }
