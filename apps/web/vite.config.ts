@@ -1,10 +1,11 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { firstLoad } from './first-load.ts';
+import { precompress } from './precompress.ts';
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), firstLoad()],
+  plugins: [react(), firstLoad(), precompress()],
   build: {
     target: 'es2023',
     // Assets are files, never inlined: the server sends a content policy without data: for scripts and styles.

@@ -13,7 +13,7 @@ import { limitBodyTime, type Pace } from './http/body-pace.ts';
 import type { BrowserSessions } from './http/browser-sessions.ts';
 import { answerClientError } from './http/client-errors.ts';
 import { shareConnections } from './http/connections.ts';
-import { refuseEncoded } from './http/content-encoding.ts';
+import { compressAnswers, refuseEncoded } from './http/content-encoding.ts';
 import { createGuard } from './http/guard.ts';
 import { answerHalfClosed } from './http/half-closed.ts';
 import { readJsonBodies } from './http/json-body.ts';
@@ -75,6 +75,7 @@ export function createHttp(options: HttpOptions): Http {
   limitBodyTime(app, { ms: limits.requestMs, pace: bodyPace });
   shareConnections(app.server, limits.connectionsMax);
   answerHalfClosed(app.server);
+  compressAnswers(app);
   // A connection whose request was in progress when the server began to close would keep it open for as long as the
   // client likes.
   app.addHook('onSend', async (_request, reply) => {

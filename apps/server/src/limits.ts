@@ -12,6 +12,8 @@ export const limits = {
   enqueueBodyBytes: 1024 * 1024,
   /** Bytes of bodies in memory, over all connections; parsed they take several times as much. */
   bodiesBytesMax: 32 * 1024 * 1024,
+  /** A smaller answer fits into a packet or two anyway, and compressing it would take longer than sending it. */
+  compressedBytesMin: 2_048,
   /** Payload bytes in one dequeue or browse response, which is built in memory as one JSON text. */
   responsePayloadBytes: 16 * 1024 * 1024,
   /**

@@ -1,4 +1,4 @@
-/** Runs whose files cannot be written or deleted, and clients that are slow to read a run that has ended. */
+/** Runs whose files cannot be written or deleted. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { bundledStudies } from '@shardlab/lab';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -15,12 +15,10 @@ function serviceWith(journals: Partial<RunJournals>) {
     queued: () => [],
     add: () => undefined,
     update: () => undefined,
-    json: () => '{}',
-    ticksJson: () => '[]',
   } as unknown as RunStore;
   const service = new RunService({
     store,
-    recorded: { json: async () => undefined } as unknown as RecordedRuns,
+    recorded: {} as RecordedRuns,
     studies: bundledStudies,
     history: { keep: async () => undefined },
     scratchDir: '/nowhere',
@@ -46,26 +44,4 @@ it('a run whose journal can be neither written nor deleted is a fault, and the n
     await nextTurn();
   }
   expect(faults).toEqual([write, remove, write, remove]);
-});
-
-it('the end of a run is sent when its snapshot was read: both may exceed what a client may leave unread', async () => {
-  const { service } = serviceWith({});
-  const sent: string[] = [];
-  const read = Promise.withResolvers<void>();
-  const following = service.follow(
-    'any',
-    {
-      send(frame, onSent) {
-        sent.push(/^event: (.*)$/m.exec(frame)![1]!);
-        if (onSent !== undefined) read.promise.then(onSent);
-      },
-      end: () => void sent.push('closed'),
-    },
-    null,
-  );
-  await nextTurn();
-  expect(sent).toEqual(['snapshot']);
-  read.resolve();
-  await following;
-  expect(sent).toEqual(['snapshot', 'end', 'closed']);
 });

@@ -96,6 +96,12 @@ export const RunEvent = Type.Union([
         'A point was finished, or replaced by its median over more repeats; with the verdicts so far',
     },
   ),
-  Type.Object({ type: Type.Literal('end'), run: Run }, closed),
+  Type.Object(
+    { type: Type.Literal('end'), run: Type.Optional(Run) },
+    {
+      ...closed,
+      description: 'Without the run if that had ended before the snapshot, which then has all of it',
+    },
+  ),
 ]);
 export type RunEvent = Static<typeof RunEvent>;

@@ -36,15 +36,11 @@ export class EventStream {
     return this.#response.destroyed ? 0 : this.#response.writableLength;
   }
 
-  /** `onSent`: called when the frame was handed to the operating system as a whole, or the stream has ended. */
-  send(frame: string, onSent: () => void = () => undefined): void {
+  send(frame: string): void {
     // A frame alone may be larger than the bound: a client that has read all before it must be able to get it.
     if (this.unreadBytes > this.#unreadBytesMax) this.drop();
-    if (this.#response.destroyed || this.#response.writableEnded) {
-      onSent();
-      return;
-    }
-    this.#response.write(frame, 'utf8', () => onSent());
+    if (this.#response.destroyed || this.#response.writableEnded) return;
+    this.#response.write(frame, 'utf8');
     this.#onGrown();
   }
 

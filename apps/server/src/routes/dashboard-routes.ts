@@ -16,6 +16,7 @@ export async function dashboardRoutes(app: App, { webDir }: { webDir: string }):
     await app.register(staticFiles, {
       root: webDir,
       cacheControl: false,
+      preCompressed: true, // by the build
       index: ['index.html'],
       schemaHide: true,
       setHeaders: (reply, path) => {

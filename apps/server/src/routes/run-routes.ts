@@ -172,21 +172,15 @@ export function runRoutes(app: App, { runs, library, studies, streams }: RunRout
     async (request, reply) => {
       const { id } = request.params;
       const lastEventId = parseEventId(request.headers['last-event-id']);
-      // A browser reconnects when a stream ends; 204 tells it to stop.
-      if (runs.hasEnded(id) && lastEventId === endEventId) return reply.code(204).send(null);
-      let isClosed = false;
-      let stop = () => {};
-      const stream = streams.open(reply, () => {
-        isClosed = true;
-        stop();
-      });
-      try {
-        stop = await runs.follow(id, stream, lastEventId);
-      } catch (error) {
-        stream.end();
-        throw error; // logged: the response has begun
+      if (runs.hasEnded(id)) {
+        // A browser reconnects when a stream ends; 204 tells it to stop.
+        if (lastEventId === endEventId) return reply.code(204).send(null);
+        const events = await runs.endedStream(id);
+        return reply.type('text/event-stream; charset=utf-8').send(events as never); // as each other answer
       }
-      if (isClosed) stop();
+      let stop = () => {};
+      const stream = streams.open(reply, () => stop());
+      stop = runs.follow(id, stream, lastEventId);
     },
   );
 }

@@ -6,8 +6,7 @@ import { TickHistory } from './tick-history.ts';
 
 /** The client of a stream. It disconnects itself if it cannot keep up. */
 export interface Follower {
-  /** `onSent`: called when the frame was handed to the operating system as a whole, or the client is gone. */
-  send(frame: string, onSent?: () => void): void;
+  send(frame: string): void;
   /** Called after the last frame. */
   end(): void;
 }

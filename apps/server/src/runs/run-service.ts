@@ -232,20 +232,21 @@ export class RunService {
     return id;
   }
 
-  /** Streams a run to a client, see `RunChannel.follow`. A run that has ended is sent as a snapshot and an `end` event. */
-  async follow(id: string, follower: Follower, lastEventId: number | null): Promise<() => void> {
+  /** Streams a run that has not ended to a client, see `RunChannel.follow`. Throws `RUN_NOT_FOUND` for any other. */
+  follow(id: string, follower: Follower, lastEventId: number | null): () => void {
     const channel = this.#channels.get(id);
-    if (channel !== undefined) return channel.follow(follower, lastEventId);
+    if (channel === undefined) throw new LabError('RUN_NOT_FOUND', { details: { id } });
+    return channel.follow(follower, lastEventId);
+  }
+
+  /** The whole stream of a run that has ended: a snapshot and an `end` event. Rejects with `RUN_NOT_FOUND`. */
+  async endedStream(id: string): Promise<string> {
     const recorded = await this.#recorded.json(id);
     const { run, ticks } = recorded ?? {
       run: await this.#store.json(id),
       ticks: await this.#store.ticksJson(id),
     };
-    // The two together may exceed what a client may leave unread; it would be disconnected each time that it tries again.
-    await new Promise<void>((resolve) => follower.send(frameOf('snapshot', { run, ticks }, 0), resolve));
-    follower.send(frameOf('end', { run }, endEventId));
-    follower.end();
-    return () => {};
+    return frameOf('snapshot', { run, ticks }, 0) + frameOf('end', {}, endEventId);
   }
 
   /** Runs that have not ended, waiting ones included. */

@@ -19,11 +19,12 @@ export const ticksMax = 1_200;
  */
 export function applyRunEvent(state: FollowedRun | null, event: RunEvent): FollowedRun | null {
   if (event.type === 'snapshot') return { run: event.run, ticks: event.ticks };
-  if (state === null) return event.type === 'end' ? { run: event.run, ticks: [] } : null;
+  if (state === null)
+    return event.type === 'end' && event.run !== undefined ? { run: event.run, ticks: [] } : null;
   const { run, ticks } = state;
   switch (event.type) {
     case 'end':
-      return { run: event.run, ticks };
+      return { run: event.run ?? run, ticks };
     case 'status':
       return { run: { ...run, status: event.status, error: event.error ?? run.error }, ticks };
     case 'progress':

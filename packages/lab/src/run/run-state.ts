@@ -35,8 +35,9 @@ export function newRun(options: {
 export function applyRunEvent(run: Run, event: RunEvent): Run {
   switch (event.type) {
     case 'snapshot':
-    case 'end':
       return event.run;
+    case 'end':
+      return event.run ?? run;
     case 'status':
       return { ...run, status: event.status, error: event.error ?? run.error };
     case 'progress':
