@@ -39,7 +39,7 @@ describe('an answer', () => {
     }
   });
 
-  it('with messages is the same, compressed or not', async () => {
+  it('with messages is the same, compressed or not, and of a dequeue never compressed', async () => {
     const { app, post } = sharedApp();
     await post('/api/queues', { name: 'zipped' });
     const messages = Array.from({ length: 100 }, (_, index) => ({
@@ -54,9 +54,8 @@ describe('an answer', () => {
       headers: { host: 'localhost', 'accept-encoding': 'gzip' },
       payload: { max: 100 },
     });
-    const text =
-      taken.headers['content-encoding'] === 'gzip' ? gunzipSync(taken.rawPayload) : taken.rawPayload;
-    expect(JSON.parse(text.toString()).messages).toHaveLength(100);
+    expect(taken.headers).not.toHaveProperty('content-encoding');
+    expect(taken.json().messages).toHaveLength(100);
   });
 });
 

@@ -57,6 +57,12 @@ export interface HostedMetrics {
   waits: WaitStats[];
 }
 
+/** The counts of one instance. Of a queue that is not sharded all instances count the same file. */
+export interface InstanceQueues {
+  instance: number;
+  queues: readonly QueueInfo[];
+}
+
 /** The result of a probe: the error that keeps an instance from committing, or null. */
 export interface ProbeResult {
   instance: number;
@@ -93,6 +99,8 @@ export interface Backend {
   topology(): InstanceState[];
   /** Metrics of all instances and processes that respond. */
   metrics(): Promise<{ processes: ClusterProcess[]; hosted: HostedMetrics[] }>;
+  /** One entry for each instance that responds. */
+  queuesByInstance(): Promise<InstanceQueues[]>;
   /** One entry for each instance. Commits a row on each; calls within a second share a commit. Never rejects. */
   probe(): Promise<ProbeResult[]>;
   /** How often the process of an instance was started again since the server started, by instance. */

@@ -20,6 +20,7 @@ import type {
   Backend,
   BackendOptions,
   HostedMetrics,
+  InstanceQueues,
   InstanceState,
   ProbeResult,
   ProcessSignal,
@@ -101,6 +102,11 @@ export class ClusterService {
   /** Metrics of the instances that respond. */
   async hosted(): Promise<HostedMetrics[]> {
     return (await this.#backend?.metrics())?.hosted ?? [];
+  }
+
+  /** The counts of the queues, of the instances that respond. */
+  async queuesByInstance(): Promise<InstanceQueues[]> {
+    return (await this.#backend?.queuesByInstance()) ?? [];
   }
 
   async describe(): Promise<Cluster> {

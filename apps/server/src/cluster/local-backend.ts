@@ -7,6 +7,7 @@ import {
   type BackendOptions,
   failureOf,
   type HostedMetrics,
+  type InstanceQueues,
   type InstanceState,
   localStore,
   type OnUnrecoverable,
@@ -70,6 +71,10 @@ export class LocalBackend implements Backend {
     } catch {
       return undefined;
     }
+  }
+
+  async queuesByInstance(): Promise<InstanceQueues[]> {
+    return [{ instance: instanceId, queues: this.queues.queues() }];
   }
 
   async probe(): Promise<ProbeResult[]> {

@@ -6,6 +6,7 @@ import {
   type BackendOptions,
   failureOf,
   type HostedMetrics,
+  type InstanceQueues,
   type InstanceState,
   localStore,
   type ProbeResult,
@@ -60,6 +61,10 @@ export class ProcessBackend implements Backend {
       })),
       hosted: stats.flatMap(({ hosted }) => hosted),
     };
+  }
+
+  queuesByInstance(): Promise<InstanceQueues[]> {
+    return this.queues.queuesByInstance();
   }
 
   async probe(): Promise<ProbeResult[]> {

@@ -10,6 +10,7 @@ import {
   type Backend,
   failureOf,
   type HostedMetrics,
+  type InstanceQueues,
   type InstanceState,
   type ProbeResult,
   type QueueHost,
@@ -34,6 +35,10 @@ export class StoreBackend implements Backend {
 
   topology(): InstanceState[] {
     return [];
+  }
+
+  async queuesByInstance(): Promise<InstanceQueues[]> {
+    return [{ instance: 0, queues: await this.#store.queues() }];
   }
 
   async metrics(): Promise<{ processes: []; hosted: HostedMetrics[] }> {

@@ -16,11 +16,15 @@ import { closeAfter, hasBody } from './body-pace.ts';
 const options = { level: 3 } as const;
 const compress = promisify(gzip) as (text: string | Buffer, how: typeof options) => Promise<Buffer>;
 
-/**
- * Config of the dequeue: compressing its answer takes as long as the dequeue itself, payloads are often compressed or encrypted already,
- * and `fetch` of Node asks for it unasked. 53 kB of random bytes in base64 take 1.2 ms and become 39 kB.
- */
-export const uncompressed = { uncompressed: true } as const;
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * Of the dequeue: compressing its answer takes as long as the dequeue itself, payloads are often compressed or encrypted already,
+     * and Node's `fetch` asks for it unasked. 53 kB of random bytes in base64 take 1.2 ms and become 39 kB.
+     */
+    uncompressed?: true;
+  }
+}
 
 /** Live event streams do not pass here: they write their frames themselves, so that none waits in a compressor. */
 export function compressAnswers(app: App): void {
@@ -37,7 +41,7 @@ export function compressAnswers(app: App): void {
 
 function isCompressible(request: FastifyRequest, reply: FastifyReply, payload: unknown): boolean {
   if (!/^text\/|json|javascript|xml/.test(String(reply.getHeader('content-type')))) return false;
-  if ((request.routeOptions.config as Partial<typeof uncompressed>).uncompressed) return false;
+  if (request.routeOptions.config.uncompressed) return false;
   // Streams whose length is known are files, which are stored compressed, and payloads, which are sent as they are.
   if (payload instanceof Readable) return !reply.hasHeader('content-length');
   if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return false;

@@ -13,7 +13,6 @@ import type { FastifyReply, FastifySerializerCompiler } from 'fastify';
 import Type from 'typebox';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
-import { uncompressed } from '../http/content-encoding.ts';
 import { askByInterim, askWhenHalfClosed } from '../http/half-closed.ts';
 import { markReplayed, readIdempotencyKey, withReplayedHeader } from '../http/idempotency.ts';
 import { allowNoBody } from '../http/json-body.ts';
@@ -80,7 +79,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
   app.post(
     '/api/queues/:queue/dequeue',
     {
-      config: uncompressed,
+      config: { uncompressed: true },
       preValidation: allowNoBody,
       serializerCompiler,
       schema: {

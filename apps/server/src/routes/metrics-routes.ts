@@ -1,8 +1,8 @@
 /** Metrics for Prometheus, read from the engine at each scrape. */
-import type { QueueInfo, SubscriberInfo } from '@shardlab/engine';
+import type { SubscriberInfo } from '@shardlab/engine';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import Type from 'typebox';
-import type { HostedMetrics, InstanceState, ProbeResult } from '../cluster/backend.ts';
+import type { HostedMetrics, InstanceQueues, InstanceState, ProbeResult } from '../cluster/backend.ts';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
@@ -10,6 +10,7 @@ import type { EventStreams } from '../http/event-streams.ts';
 import { contentOf } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import type { RunStore } from '../store/run-store.ts';
+import { KeptCounter, type KeptCounterOptions } from './kept-counter.ts';
 
 export interface MetricsSources {
   cluster: ClusterService;
@@ -32,40 +33,50 @@ export function metricsRoutes(app: App, sources: MetricsSources): void {
       },
     },
     async (_request, reply) => {
-      update(await collect(sources.cluster));
-      return reply.type(registry.contentType).send(await registry.metrics());
+      // Requests at the same time share a scrape: anybody may ask, and it asks all instances.
+      underWay ??= scrape().finally(() => {
+        underWay = undefined;
+      });
+      return reply.type(registry.contentType).send(await underWay);
     },
   );
+  let underWay: Promise<string> | undefined;
+  async function scrape(): Promise<string> {
+    update(await collect(sources.cluster));
+    return registry.metrics();
+  }
 }
 
 interface ScrapedMetrics {
-  queues: readonly { info: QueueInfo; subscribers: SubscriberInfo[] }[];
+  queues: readonly InstanceQueues[];
+  subscribers: readonly { topic: string; subscriber: SubscriberInfo }[];
   hosted: readonly HostedMetrics[];
   probes: readonly ProbeResult[];
   instances: readonly InstanceState[];
   restarts: ReadonlyMap<number, number>;
 }
 
-/** Everything is collected before any metric is set, because scrapes may run concurrently. */
 async function collect(cluster: ClusterService): Promise<ScrapedMetrics> {
   const [queues, hosted, probes] = await Promise.all([
-    orNone(() => readQueues(cluster)),
+    orNone(() => cluster.queuesByInstance()),
     orNone(() => cluster.hosted()),
     orNone(() => cluster.probe()),
   ]);
   const instances = await orNone(() => cluster.topology());
-  return { queues, hosted, probes, instances, restarts: cluster.restarts() };
+  const subscribers = await orNone(() => readSubscribers(cluster, queues));
+  return { queues, subscribers, hosted, probes, instances, restarts: cluster.restarts() };
 }
 
-async function readQueues(cluster: ClusterService): Promise<ScrapedMetrics['queues']> {
-  const { queues } = cluster;
-  const infos = await queues.queues();
-  return Promise.all(
-    infos.map(async (info) => ({
-      info,
-      subscribers: info.type === 'topic' ? await queues.subscribers(info.name) : [],
-    })),
+async function readSubscribers(
+  cluster: ClusterService,
+  byInstance: readonly InstanceQueues[],
+): Promise<ScrapedMetrics['subscribers']> {
+  const topics = byInstance.flatMap(({ queues }) => queues).filter(({ type }) => type === 'topic');
+  const names = [...new Set(topics.map(({ name }) => name))];
+  const lists = names.map(async (topic) =>
+    (await cluster.queues.subscribers(topic)).map((subscriber) => ({ topic, subscriber })),
   );
+  return (await Promise.all(lists)).flat();
 }
 
 /**
@@ -91,8 +102,11 @@ function registerMetrics(
   const registers = [registry];
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name: `shardlab_${name}`, help, labelNames, registers });
-  const counter = (name: string, help: string, ...labelNames: string[]) =>
-    new Counter({ name: `shardlab_${name}`, help, labelNames, registers });
+  const kept =
+    (since: KeptCounterOptions['since']) =>
+    (name: string, help: string, ...labelNames: string[]) =>
+      new KeptCounter(new Counter({ name: `shardlab_${name}`, help, labelNames, registers }), { since });
+  const [counter, storedCounter] = [kept('reopened'), kept('stored')];
 
   const readyMessages = gauge(
     'queue_ready_messages',
@@ -121,12 +135,12 @@ function registerMetrics(
     'queue',
     'subscriber',
   );
-  const enqueued = counter(
+  const enqueued = storedCounter(
     'queue_enqueued_messages_total',
     'Messages committed since the queue was created',
     'queue',
   );
-  const consumed = counter(
+  const consumed = storedCounter(
     'queue_consumed_messages_total',
     'Messages consumed since the queue was created',
     'queue',
@@ -182,52 +196,63 @@ function registerMetrics(
   const streamCount = gauge('event_streams', 'Open event streams');
   const dequeues = gauge('dequeues_under_way', 'Dequeue calls in progress, waiting ones included');
   const bodyBytes = gauge('request_body_bytes', 'Bytes of request bodies in memory');
-  const gauges = [lost, up, ready, readyMessages, held, delayed, backlog, lag, runCount, damage, scrubbed];
-  const counters = [
-    restarts,
-    enqueued,
-    consumed,
-    refused,
-    commits,
-    groups,
-    syncs,
-    cpu,
-    waits,
-    waited,
-    counted,
+  // What is not set again is of a queue, a subscriber or an instance that is gone or does not answer.
+  const gauges = [
+    lost,
+    up,
+    ready,
+    readyMessages,
+    held,
+    delayed,
+    backlog,
+    lag,
+    cache,
+    logBytes,
+    damage,
+    scrubbed,
+    runCount,
   ];
+  const ofQueues = [enqueued, consumed, refused];
+  const ofInstances = [restarts, commits, groups, syncs, cpu, waits, waited, counted];
 
   return (scraped) => {
-    for (const metric of [...gauges, ...counters]) metric.reset();
-    for (const { info, subscribers } of scraped.queues) {
-      const labels = { queue: info.name };
-      readyMessages.set(labels, info.ready);
-      held.set(labels, info.held);
-      delayed.set(labels, info.delayed);
-      for (const subscriber of subscribers) {
-        const subscriberLabels = { ...labels, subscriber: subscriber.name };
-        backlog.set(subscriberLabels, subscriber.backlog);
-        lag.set(subscriberLabels, subscriber.lagMs / 1000);
+    for (const metric of gauges) metric.reset();
+    for (const { instance, queues } of scraped.queues) {
+      for (const info of queues) {
+        const labels = { queue: info.name };
+        const isSharded = info.kind === 'sharded';
+        // Of a queue that is not sharded each instance counts the same file.
+        const add = (metric: Gauge, value: number) =>
+          isSharded ? metric.inc(labels, value) : metric.set(labels, value);
+        add(readyMessages, info.ready);
+        add(held, info.held);
+        add(delayed, info.delayed);
+        add(lost, info.lost);
+        const part = isSharded ? String(instance) : '';
+        enqueued.read(labels, info.enqueued, part);
+        consumed.read(labels, info.consumed, part);
+        refused.read(labels, info.refused, String(instance));
       }
-      enqueued.inc(labels, info.enqueued);
-      consumed.inc(labels, info.consumed);
-      refused.inc(labels, info.refused);
-      lost.set(labels, info.lost);
+    }
+    for (const { topic, subscriber } of scraped.subscribers) {
+      const labels = { queue: topic, subscriber: subscriber.name };
+      backlog.set(labels, subscriber.backlog);
+      lag.set(labels, subscriber.lagMs / 1000);
     }
     for (const { instance, state } of scraped.instances) {
       const labels = { instance: String(instance) };
       const probe = scraped.probes.find((each) => each.instance === instance);
       up.set(labels, state === 'down' ? 0 : 1);
       ready.set(labels, probe?.failure === null ? 1 : 0);
-      restarts.inc(labels, scraped.restarts.get(instance) ?? 0);
+      restarts.read(labels, scraped.restarts.get(instance) ?? 0);
     }
     for (const { stats, waits: waitStats } of scraped.hosted) {
       const instanceLabels = { instance: String(stats.instance) };
-      commits.inc(instanceLabels, stats.commits);
-      groups.inc(instanceLabels, stats.groups);
-      syncs.inc(instanceLabels, stats.syncs);
-      cpu.inc({ ...instanceLabels, thread: 'session' }, stats.cpu.sessionUs / 1e6);
-      cpu.inc({ ...instanceLabels, thread: 'writer' }, stats.cpu.writerUs / 1e6);
+      commits.read(instanceLabels, stats.commits);
+      groups.read(instanceLabels, stats.groups);
+      syncs.read(instanceLabels, stats.syncs);
+      cpu.read({ ...instanceLabels, thread: 'session' }, stats.cpu.sessionUs / 1e6);
+      cpu.read({ ...instanceLabels, thread: 'writer' }, stats.cpu.writerUs / 1e6);
       logBytes.set(instanceLabels, stats.logBytes);
       cache.set(
         instanceLabels,
@@ -237,13 +262,21 @@ function registerMetrics(
       if (stats.scrub.lastCompletedAtMs !== null)
         scrubbed.set(instanceLabels, stats.scrub.lastCompletedAtMs / 1000);
       for (const [name, count] of Object.entries(stats.counters))
-        counted.inc({ ...instanceLabels, counter: name }, count);
+        counted.read({ ...instanceLabels, counter: name }, count);
       for (const wait of waitStats) {
         const labels = { ...instanceLabels, event: wait.event, class: wait.class };
-        waits.inc(labels, wait.waits);
-        waited.inc(labels, wait.totalMs / 1000);
+        waits.read(labels, wait.waits);
+        waited.read(labels, wait.totalMs / 1000);
       }
     }
+    // Nothing is forgotten because nobody answers.
+    const queueNames = new Set(scraped.queues.flatMap(({ queues }) => queues.map(({ name }) => name)));
+    const instances = new Set(scraped.instances.map(({ instance }) => String(instance)));
+    if (scraped.queues.length > 0)
+      for (const metric of ofQueues) metric.keep(({ queue }) => queueNames.has(String(queue)));
+    if (instances.size > 0)
+      for (const metric of ofInstances) metric.keep(({ instance }) => instances.has(String(instance)));
+    for (const metric of [...ofQueues, ...ofInstances]) metric.write();
     for (const { status, count } of runs.countByStatus()) runCount.set({ status }, count);
     streamCount.set(streams.size);
     dequeues.set(admission.dequeues);

@@ -161,6 +161,8 @@ export interface ClusterClient
   openSession(): Session;
   /** Probes every instance, wherever it is hosted. One entry for each, after 2.5 s at the latest; never rejects. */
   probe(): Promise<InstanceProbe[]>;
+  /** What `queues` sums: the counts of each instance that answers. Of an unsharded queue all count the same file. */
+  queuesByInstance(): Promise<{ instance: number; queues: QueueInfo[] }[]>;
   /** One entry for each instance that answers; a single one for an unsharded queue, whose file they share. */
   queueStats(name: string): Promise<QueueStats[]>;
 }

@@ -245,6 +245,10 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     return [...byName.values()].map(sumQueueInfos);
   }
 
+  queuesByInstance(): ReturnType<ClusterClient['queuesByInstance']> {
+    return this.#askAll(async (remote) => ({ instance: remote.id, queues: await remote.queues() }));
+  }
+
   async queue(name: string): Promise<QueueInfo> {
     return sumQueueInfos(await this.#askAll((remote) => remote.queue(name)));
   }
