@@ -76,8 +76,8 @@ export const limits = {
     '1h': { everyMs: 15_000, kept: 240 },
     '24h': { everyMs: 300_000, kept: 288 },
   },
-  /** Messages that one browse call reads to find those in one state. */
-  browseReadMax: 10_000,
+  /** Pages of the engine in one browse: of each instance, and of 10,000 messages that are searched for those in one state. */
+  browsePagesMax: 12,
   historyQueuesMax: 200,
   /** Queues whose statistics are read for each sample. */
   historyStatisticsMax: 50,

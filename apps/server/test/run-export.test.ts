@@ -71,6 +71,16 @@ describe('an exported run', () => {
     expect((await exported(runToCsv, [])).text).toBe('run,scenario,scale,status,program,system\r\n');
   });
 
+  it('as CSV has no formula, whatever its names are, and negative numbers as numbers', async () => {
+    const [first] = pointsOf(1);
+    const system = '=HYPERLINK("http://127.0.0.1:9/"&A2)';
+    const params = { ...first!.params, '@SUM(1)': -1, note: '+1+1' };
+    const { text } = await exported(runToCsv, [{ ...first!, system, params } as Point]);
+    expect(text).toContain(`,"'=HYPERLINK(""http://127.0.0.1:9/""&A2)",`);
+    expect(text).toContain(",'@SUM(1),");
+    expect(text).toMatch(/,-1,'\+1\+1,/);
+  });
+
   it('as CSV has a sentence with commas in one cell, in quotes', async () => {
     const [first] = pointsOf(1);
     const contradictions = ['waits of 9 s, but "log file sync" of 1 s'];

@@ -4,6 +4,7 @@ export * from './cluster.ts';
 export { comparableParameters, parametersKey } from './comparable-point.ts';
 export * from './conversion.ts';
 export * from './conversion-step.ts';
+export { type CsvCell, csvLine } from './csv.ts';
 export * from './disruption.ts';
 export * from './error-body.ts';
 export { roundEstimate } from './estimate.ts';

@@ -6,6 +6,7 @@ export { hashGroupKey } from './model/group-key.ts';
 export { exceptionQueueName } from './model/queue-row.ts';
 export {
   assertTransactionSize,
+  messagesWithin,
   recordBytes,
   SessionGuard,
   validateDequeueOptions,

@@ -42,9 +42,9 @@ describe('the file of the unsharded queues', () => {
     expect(enqueue(1, 2)).toEqual([{ shard: 0, firstSeq: 1, count: 2 }]);
     expect(enqueue(2, 40)).toEqual([{ shard: 0, firstSeq: 3, count: 40 }]);
     expect(enqueue(1, 1)).toEqual([{ shard: 0, firstSeq: 43, count: 1 }]);
-    expect(idsOf(file.claim({ queueId: 1, subscriber: 0 }, 10))).toEqual([1, 2, 43]);
+    expect(idsOf(file.claim({ queueId: 1, subscriber: 0 }, { max: 10 }))).toEqual([1, 2, 43]);
     expect(file.hasReady({ queueId: 1, subscriber: 0 })).toBe(false);
-    expect(file.claim({ queueId: 2, subscriber: 0 }, 40).map(({ record }) => record[0])).toEqual(
+    expect(file.claim({ queueId: 2, subscriber: 0 }, { max: 40 }).map(({ record }) => record[0])).toEqual(
       Array.from({ length: 40 }, (_, i) => i),
     );
   });
@@ -53,7 +53,7 @@ describe('the file of the unsharded queues', () => {
     const { file, enqueue } = setUp();
     enqueue(1, 3);
     const consumed = file
-      .claim({ queueId: 1, subscriber: 0 }, 3)
+      .claim({ queueId: 1, subscriber: 0 }, { max: 3 })
       .map(({ id, crc }) => ({ queueId: 1, id, crc }));
     file.commit({ enqueued: [], consumed, sync: 'FULL' });
     expect(file.counts(1)).toEqual({ enqueued: 3, consumed: 3, held: 0, ready: 0 });
@@ -64,18 +64,20 @@ describe('the file of the unsharded queues', () => {
     const { file, open, enqueue, idsOf } = setUp();
     const other = open();
     enqueue(1, 6);
-    expect(idsOf(file.claim({ queueId: 1, subscriber: 0 }, 2))).toEqual([1, 2]);
-    expect(idsOf(other.claim({ queueId: 1, subscriber: 0 }, 2))).toEqual([3, 4]);
+    expect(idsOf(file.claim({ queueId: 1, subscriber: 0 }, { max: 2 }))).toEqual([1, 2]);
+    expect(idsOf(other.claim({ queueId: 1, subscriber: 0 }, { max: 2 }))).toEqual([3, 4]);
     file.release([{ queueId: 1, id: 2 }]);
     other.release([{ queueId: 1, id: 3 }]);
     expect(
-      other.claim({ queueId: 1, subscriber: 0 }, 3).map(({ id, deliveryCount }) => [id, deliveryCount]),
+      other
+        .claim({ queueId: 1, subscriber: 0 }, { max: 3 })
+        .map(({ id, deliveryCount }) => [id, deliveryCount]),
     ).toEqual([
       [2, 2],
       [3, 2],
       [5, 1],
     ]);
-    expect(idsOf(file.claim({ queueId: 1, subscriber: 0 }, 9))).toEqual([6]);
+    expect(idsOf(file.claim({ queueId: 1, subscriber: 0 }, { max: 9 }))).toEqual([6]);
     expect(file.counts(1)).toEqual({ enqueued: 6, consumed: 0, held: 6, ready: 0 });
   });
 
@@ -83,8 +85,8 @@ describe('the file of the unsharded queues', () => {
     const { file, open, enqueue } = setUp();
     enqueue(1, 4);
     const rows = [
-      ...file.claim({ queueId: 1, subscriber: 0 }, 2),
-      ...open().claim({ queueId: 1, subscriber: 0 }, 2),
+      ...file.claim({ queueId: 1, subscriber: 0 }, { max: 2 }),
+      ...open().claim({ queueId: 1, subscriber: 0 }, { max: 2 }),
     ];
     const consumed = rows.slice(1, 3).map(({ id, crc }) => ({ queueId: 1, id, crc }));
     const enqueued = [{ queueId: 1, record: Buffer.from('new') }];
@@ -99,7 +101,7 @@ describe('the file of the unsharded queues', () => {
   it('finds the next message by indexes only, however many are held', () => {
     const { dir, file, enqueue } = setUp();
     enqueue(1, 1);
-    file.claim({ queueId: 1, subscriber: 0 }, 1);
+    file.claim({ queueId: 1, subscriber: 0 }, { max: 1 });
     const database = new Database(unshardedPath(dir), { readonly: true });
     onTestFinished(() => void database.close());
     const plans: string[] = [];
@@ -135,7 +137,7 @@ describe('the file of the unsharded queues', () => {
     expect(file.countStored(1)).toBe(0);
     file.commit({ enqueued, consumed: [], sync: 'FULL' });
     const consumed = subscribers.flatMap(({ id }) =>
-      file.claim({ queueId: 1, subscriber: id }, 9).map((row) => ({ queueId: 1, ...row })),
+      file.claim({ queueId: 1, subscriber: id }, { max: 9 }).map((row) => ({ queueId: 1, ...row })),
     );
     expect(consumed).toHaveLength(limits.subscribersMax);
     file.commit({ enqueued: [], consumed: consumed.slice(1), sync: 'FULL' });

@@ -16,13 +16,18 @@ export interface BrowseOptions {
   correlationId?: string;
   /** Consumed messages, which the servers do not keep. */
   processed?: boolean;
+  bytesMax?: number;
+  state?: BrowsedMessage['state'];
 }
+
+/** Messages that one call reads to find those in one state. */
+const readMax = 10_000;
 
 /** Browses in the order of the stream, which is the order of commits in each shard; it includes delayed messages. */
 export async function browseQueue(
   link: ServerLink,
   queue: string,
-  { limit = limitDefault, after = '0', correlationId }: BrowseOptions,
+  { limit = limitDefault, after = '0', correlationId, bytesMax, state: wanted }: BrowseOptions,
   isHeld: (sequence: number) => boolean,
 ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
   if (!Number.isInteger(limit) || limit < 1 || limit > limitMax) {
@@ -35,10 +40,13 @@ export async function browseQueue(
   const messages: BrowsedMessage[] = [];
   const stream = streamOf(queue);
   let sequence = Number(after) + 1;
-  while (messages.length < limit) {
+  let bytesLeft = bytesMax ?? Number.POSITIVE_INFINITY;
+  for (let read = 0; messages.length < limit && (wanted === undefined || read < readMax); read += 1) {
     const query = { seq: sequence, next_by_subj: subjectsOf(queue) };
     const found = await link.call(() => link.manager.streams.getMessage(stream, query));
     if (found === null) return { messages, next: null };
+    bytesLeft -= found.data.length;
+    if (bytesLeft < 0 && messages.length > 0) return { messages, next: String(sequence - 1) };
     sequence = found.seq + 1;
     const stored = decodeMessage(found.header, found.data, {
       sequence: found.seq,
@@ -46,10 +54,12 @@ export async function browseQueue(
     });
     if (correlationId !== undefined && stored.correlationId !== correlationId) continue;
     const due = dueAtMs(found.header);
+    const state = due !== undefined ? 'delayed' : isHeld(found.seq) ? 'held' : 'ready';
+    if (wanted !== undefined && state !== wanted) continue;
     messages.push({
       ...toUnheld(stored),
       deliveryCount: 0, // the servers do not report it
-      state: due !== undefined ? 'delayed' : isHeld(found.seq) ? 'held' : 'ready',
+      state,
       ...(due !== undefined && { untilMs: due }),
     });
   }

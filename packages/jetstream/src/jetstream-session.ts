@@ -18,6 +18,7 @@ import {
 import {
   assertTransactionSize,
   hashGroupKey,
+  messagesWithin,
   recordBytes,
   SessionGuard,
   validateDequeueOptions,
@@ -142,7 +143,10 @@ export class JetStreamSession implements ClientSession {
   }
 
   async #receive(queue: string, options: ReceiveOptions, holdMs: number): Promise<Message[]> {
-    const deliveries = await this.#take(queue, options);
+    const { max = 1, bytesMax } = options;
+    // A batch of the servers knows no bound of bytes that its first message may pass.
+    const most = bytesMax === undefined ? max : Math.min(max, messagesWithin(bytesMax));
+    const deliveries = await this.#take(queue, { ...options, max: most });
     return deliveries.map((delivery) => toMessage(delivery, this.#context.timedHolds.add(delivery, holdMs)));
   }
 

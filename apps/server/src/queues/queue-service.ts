@@ -241,7 +241,7 @@ export class QueueService {
 
   /**
    * A page of committed messages, unconsumed or processed. Shorter than `limit` if the payloads are large, or if few of the
-   * messages that one call reads are in the requested state, or `signal` aborts.
+   * messages that it reads are in the requested state, or `signal` aborts.
    */
   async browse(
     queue: string,
@@ -250,30 +250,29 @@ export class QueueService {
   ): Promise<{ messages: MessageOut[]; next: string | null }> {
     const messages: MessageOut[] = [];
     let bytes = 0;
-    let read = 0;
     let next: string | null = options.after ?? null;
-    const { limit = 100, correlationId, state: wanted } = options;
-    for (;;) {
-      const step = stepWithin(limit - messages.length, bytes);
-      if (step < 1 || signal?.aborted) return { messages, next };
+    const { limit = 100, correlationId, state } = options;
+    // A page of a cluster ends with its instance, and one of a state where enough was read: the answer has several.
+    for (let pages = 0; pages < limits.browsePagesMax; pages += 1) {
+      if (messages.length === limit || !hasRoom(bytes) || signal?.aborted) break;
       const page = await this.#cluster.queues.browse(queue, {
-        limit: step,
+        limit: limit - messages.length,
+        bytesMax: limits.responsePayloadBytes - bytes,
         ...subscriberOf(options),
         ...(correlationId === undefined ? {} : { correlationId }),
-        processed: wanted === 'processed',
+        ...(state === 'processed' ? { processed: true } : state !== undefined && { state }),
         ...(next === null ? {} : { after: next }),
       });
-      const found = page.messages.filter(({ state }) => wanted === undefined || state === wanted);
-      room.take(bytesOf(found));
-      bytes += bytesOf(found);
-      for (const message of found) {
+      room.take(bytesOf(page.messages));
+      bytes += bytesOf(page.messages);
+      for (const message of page.messages) {
         const { state, untilMs } = message;
         messages.push({ ...toWire(message), state, ...(untilMs === undefined ? {} : { untilMs }) });
       }
       next = page.next;
-      read += page.messages.length;
-      if (next === null || read >= limits.browseReadMax) return { messages, next };
+      if (next === null) break;
     }
+    return { messages, next };
   }
 
   async #nack(queue: string, messages: readonly Message[]): Promise<void> {
@@ -314,34 +313,40 @@ const toDeliveredMessage = (message: Message): MessageOut => ({
 
 const emptyDelivery: Delivery = { messages: [], nack() {} };
 
-/** Waits for the first messages only, and takes several steps so that large payloads cannot exceed the response limit. */
+/**
+ * One call, which waits for the first messages. More calls follow if it returned fewer than wanted while there is room: messages may
+ * have been on their way from the disk.
+ */
 async function take(
   max: number,
-  call: (step: { max: number; waitMs: number }, first: Message | undefined) => Promise<Message[]>,
+  call: (
+    step: { max: number; bytesMax: number; waitMs: number },
+    first: Message | undefined,
+  ) => Promise<Message[]>,
   waitMs: number,
 ): Promise<Message[]> {
   const taken: Message[] = [];
   let bytes = 0;
-  for (;;) {
-    const step = stepWithin(max - taken.length, bytes);
-    if (step < 1) return taken;
-    const options = { max: step, waitMs: taken.length === 0 ? waitMs : 0 };
+  while (taken.length < max && hasRoom(bytes)) {
+    const options = {
+      max: max - taken.length,
+      bytesMax: limits.responsePayloadBytes - bytes,
+      waitMs: taken.length === 0 ? waitMs : 0,
+    };
     const messages = await call(options, taken[0]).catch((error: unknown) => {
       // The queue has been stopped or dropped; messages delivered before still belong to the caller.
       if (taken.length > 0) return [];
       throw error;
     });
+    if (messages.length === 0) break;
     taken.push(...messages);
     bytes += bytesOf(messages);
-    if (messages.length === 0) return taken;
   }
+  return taken;
 }
 
-/** How many more messages are certain to fit into a response, assuming the maximum payload size. */
-function stepWithin(wanted: number, bytesSoFar: number): number {
-  const fitting = Math.floor((limits.responsePayloadBytes - bytesSoFar) / queueLimits.payloadBytesMax);
-  return Math.min(wanted, fitting);
-}
+/** Whether a message is certain to fit into a response that has so many bytes of payloads, whatever its size. */
+const hasRoom = (bytes: number) => bytes <= limits.responsePayloadBytes - queueLimits.payloadBytesMax;
 
 const keyOfImmediateQueue = () =>
   new QueueError('IDEMPOTENCY_KEY_UNSUPPORTED', {

@@ -4,7 +4,7 @@
  * reading. CSV is a table for spreadsheets and scripts: one row per point, with all parameters and figures.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Point, provenanceOf, type Run } from '@shardlab/contract';
+import { type CsvCell as Cell, csvLine, type Point, provenanceOf, type Run } from '@shardlab/contract';
 
 /** The points of a run, in its order. */
 export type Points = Iterable<Point> | AsyncIterable<Point>;
@@ -19,8 +19,6 @@ export interface RunToExport {
   /** The ticks as JSON. */
   ticks(): Promise<string>;
 }
-
-type Cell = string | number | null;
 
 const percentiles = ['p50', 'p90', 'p99', 'p999', 'max', 'count'] as const;
 
@@ -42,7 +40,7 @@ export async function* runToJson({ head, points, damaged, ticks }: RunToExport):
   yield `${ticksJson === '[]' ? '' : `,\n  "ticks": ${ticksJson}`}\n}\n`;
 }
 
-/** RFC 4180 with a header line. Times are milliseconds, rates per second; a list is one cell, separated by spaces. */
+/** A header line, and a line for each point. Times are milliseconds, rates per second; a list is one cell, separated by spaces. */
 export async function* runToCsv({
   head,
   points,
@@ -50,10 +48,10 @@ export async function* runToCsv({
   // Points differ in what they have: one that is not steady has no latency.
   const columns = new Set(columnsOfEmptyRun);
   for await (const point of inTurns(points())) for (const [name] of cellsOf(head, point)) columns.add(name);
-  yield toLine([...columns]);
+  yield csvLine([...columns]);
   for await (const point of inTurns(points())) {
     const cells = new Map(cellsOf(head, point));
-    yield toLine([...columns].map((name) => cells.get(name) ?? null));
+    yield csvLine([...columns].map((name) => cells.get(name) ?? null));
   }
 }
 
@@ -66,8 +64,6 @@ async function* inTurns(points: Points): AsyncGenerator<Point> {
     if (count % pointsPerTurn === 0) await nextTurn();
   }
 }
-
-const toLine = (cells: readonly Cell[]) => `${cells.map(quote).join(',')}\r\n`;
 
 const columnsOfEmptyRun = ['run', 'scenario', 'scale', 'status', 'program', 'system'];
 
@@ -115,8 +111,3 @@ function cellsOf(run: Run, point: Point): [name: string, cell: Cell][] {
 /** Drift of each repeat; empty if the halves need not agree. */
 const drifts = ({ repeats }: Point, name: 'rateDrift' | 'backlogDrift') =>
   repeats.flatMap(({ steady }) => steady?.[name] ?? []).join(' ');
-
-function quote(cell: Cell): string {
-  const text = cell === null ? '' : String(cell);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}

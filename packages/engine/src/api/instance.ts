@@ -96,6 +96,10 @@ export interface Instance {
    * far back as the queue keeps them (`retentionMs`). For a nondurable subscriber it leaves out a few old messages, at most 64 of a
    * partition: those that were held or returned when all others of their partition were consumed. They are in its backlog, and
    * are delivered.
+   *
+   * A page ends at `limit` messages, or before the message with which it would have more than `bytesMax` bytes; the first is in it
+   * whatever its size. With `state` it has only messages in that state, of at most `browseReadMax` messages that one call reads, so
+   * it may be empty and have a `next`.
    */
   browse(
     queue: string,
@@ -105,6 +109,8 @@ export interface Instance {
       subscriber?: string;
       correlationId?: string;
       processed?: boolean;
+      bytesMax?: number;
+      state?: 'ready' | 'held' | 'delayed';
     },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
   /**

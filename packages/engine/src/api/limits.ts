@@ -252,6 +252,10 @@ export const limits = {
   shardsMax: 16,
   instancesMax: 64,
   browseMessagesMax: 1_000,
+  /** Messages that one browse reads to find those in one state. */
+  browseReadMax: 10_000,
+  /** The most that a receive can be bounded to: as all messages of a call, which are in memory. */
+  receiveBytesMax: 1024 * 1024 * 1024,
   /** Rows of an unsharded queue that a browse by correlation id reads, a few ms, before it yields to other calls. */
   searchRowsPerTurn: 256,
   /** Rows for the subscribers of unsharded topics that a transaction adds: one to two seconds of the write lock. */

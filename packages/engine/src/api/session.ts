@@ -18,6 +18,11 @@ export interface DequeueOptions {
 export interface ReceiveOptions extends DequeueOptions {
   /** Time after which unacknowledged messages return to the queue, milliseconds; default 30,000. */
   holdMs?: number;
+  /**
+   * Upper bound of the bytes of the messages, each with its keys and properties; a streamed payload does not count. The first
+   * message is delivered whatever its size. Default: no bound but `max`.
+   */
+  bytesMax?: number;
   /** A receipt. A client of a whole cluster then receives only from its instance, so that both can be acknowledged together. */
   sameInstanceAs?: string;
 }

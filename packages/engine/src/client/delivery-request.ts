@@ -3,11 +3,13 @@
 import { limits } from '../api/limits.ts';
 import type { ReceiveOptions } from '../api/session.ts';
 import type { RemoteSessionNumber } from '../model/ids.ts';
-import { validateHoldMs, validateMaxAndWait } from '../model/session-calls.ts';
+import { validateBytesMax, validateHoldMs, validateMaxAndWait } from '../model/session-calls.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { assertText, requests } from '../wire/protocol.ts';
 
 export interface DeliveryRequest extends Required<Pick<ReceiveOptions, 'max' | 'waitMs' | 'holdMs'>> {
+  /** 0: no bound. */
+  bytesMax: number;
   kind: number;
   queue: string;
   subscriber: string | undefined;
@@ -20,23 +22,25 @@ export function validateDeliveryRequest(
   queue: string,
   options: ReceiveOptions,
 ): DeliveryRequest {
-  const { max = 1, waitMs = 0, holdMs = limits.holdMsDefault, subscriber, signal } = options;
+  const { max = 1, waitMs = 0, holdMs = limits.holdMsDefault, bytesMax, subscriber, signal } = options;
   assertText('queue', queue);
   if (subscriber !== undefined) assertText('subscriber', subscriber);
   validateMaxAndWait(max, waitMs);
   if (kind === requests.receive) validateHoldMs(holdMs);
-  return { kind, queue, max, waitMs, holdMs, subscriber, signal };
+  if (bytesMax !== undefined) validateBytesMax(bytesMax);
+  return { kind, queue, max, waitMs, holdMs, bytesMax: bytesMax ?? 0, subscriber, signal };
 }
 
 export function writeDeliveryRequest(
   writer: FrameWriter,
   sessionNumber: RemoteSessionNumber,
-  { max, waitMs, holdMs, queue, subscriber }: DeliveryRequest,
+  { max, waitMs, holdMs, bytesMax, queue, subscriber }: DeliveryRequest,
 ): void {
   writer.u32(sessionNumber);
   writer.u32(max);
   writer.u32(waitMs);
   writer.u32(holdMs);
+  writer.u32(bytesMax);
   writer.text(queue);
   if (subscriber !== undefined) writer.text(subscriber);
 }

@@ -323,6 +323,17 @@ export function validateHoldMs(holdMs: number): number {
   return holdMs;
 }
 
+/** Throws `OPTIONS_INVALID`. */
+export function validateBytesMax(bytesMax: number): number {
+  validateRange('bytesMax', bytesMax, 1, limits.receiveBytesMax);
+  return bytesMax;
+}
+
+/** How many messages are certain to have at most so many bytes, or one. For stores whose batches know no such bound. Throws `OPTIONS_INVALID`. */
+export function messagesWithin(bytesMax: number): number {
+  return Math.max(1, Math.floor(validateBytesMax(bytesMax) / limits.payloadBytesMax));
+}
+
 /** A whole number. Throws `OPTIONS_INVALID`. */
 export function validateRange(option: string, value: number, least: number, most: number): void {
   if (Number.isInteger(value) && value >= least && value <= most) return;

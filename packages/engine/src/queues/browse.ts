@@ -4,6 +4,7 @@
  */
 
 import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
 import type { BrowsedMessage } from '../api/message.ts';
 import type { Delivery } from '../log/delivery.ts';
 import type { CachedRun } from '../log/message-cache.ts';
@@ -35,6 +36,8 @@ type BrowseInput = BrowseSources & Pick<BrowseOptions, 'key' | 'processed'>;
 /** A message and its place. `seq` is undefined if it is delayed. */
 interface BrowseEntry {
   pageMark: string;
+  /** Of its record. */
+  bytes: number;
   cursor: SubscriberCursor;
   seq?: Seq;
   message: BrowsedMessage;
@@ -49,17 +52,32 @@ export class ShardedBrowser implements QueueBrowser {
 
   async browse(
     row: QueueRow,
-    { subscriber, limit, after, ...selected }: BrowseOptions & { subscriber: string | undefined },
+    {
+      subscriber,
+      limit,
+      after,
+      bytesMax,
+      state,
+      ...selected
+    }: BrowseOptions & { subscriber: string | undefined },
   ): Promise<BrowsedPage> {
     const { cursors } = this.#sources.queues.getOrCreate(row).subscription(subscriber);
     const found: BrowseEntry[] = [];
     let next: string | null = null;
+    let last: string | null = null;
+    let read = 0;
+    let bytesLeft = bytesMax ?? Number.POSITIVE_INFINITY;
     for await (const entry of allEntries(cursors, { ...this.#sources, ...selected }, after)) {
-      if (found.length === limit) {
-        next = found.at(-1)!.pageMark;
+      const isFull = found.length === limit || (found.length > 0 && entry.bytes > bytesLeft);
+      if (isFull || (state !== undefined && read === limits.browseReadMax)) {
+        next = last;
         break;
       }
+      last = entry.pageMark;
+      read += 1;
+      if (state !== undefined && entry.message.state !== state) continue;
       found.push(entry);
+      bytesLeft -= entry.bytes;
     }
     addHoldExpiry(found, this.#sources.holds);
     return { messages: found.map(({ message }) => message), next };
@@ -209,7 +227,8 @@ function toEntry(
   const mark = `${cursor.log.id}.${seq}`;
   const id = readId(buffer, start) ?? mark;
   const content = readContent(buffer, start, chunkReaderOf(payloads));
-  return { pageMark: mark, cursor: cursor, seq, message: { id, ...content, ...cursor.statusOf(seq) } };
+  const bytes = recordEnd(buffer, start) - start;
+  return { pageMark: mark, bytes, cursor: cursor, seq, message: { id, ...content, ...cursor.statusOf(seq) } };
 }
 
 const chunkReaderOf =
@@ -236,6 +255,7 @@ async function* delayedEntries(
       const content = readContent(buffer, 0, chunkReaderOf(payloads));
       yield {
         pageMark: mark,
+        bytes: buffer.length,
         cursor: cursor,
         message: { id: readId(buffer, 0) ?? mark, ...content, ...status },
       };

@@ -147,7 +147,7 @@ export class Dispatcher implements MessageReceiver {
 
   #takeMessages(
     queue: ShardedQueue,
-    { max, subscriber, session }: ValidDequeueOptions,
+    { max, bytesMax, subscriber, session }: ValidDequeueOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Message[] {
     const limited = queue.row.attemptsMax !== null;
@@ -156,7 +156,8 @@ export class Dispatcher implements MessageReceiver {
     for (;;) {
       const out: Delivery[] = [];
       const count = subscription.deliver({ max, session, nextHoldNumber: this.#nextHoldNumber, out });
-      const deliveries = limited ? this.#options.retries.divertExhausted(queue, out) : out;
+      const alive = limited ? this.#options.retries.divertExhausted(queue, out) : out;
+      const deliveries = bytesMax === undefined ? alive : takeWithin(alive, bytesMax);
       const [first] = deliveries;
       if (first !== undefined && queue.latencies?.isDue(first.deliveryCount) === true)
         queue.latencies.add(readEnqueuedAtMs(first.run.buffer, first.start), this.#options.clock.epochMs());
@@ -242,6 +243,45 @@ export class Dispatcher implements MessageReceiver {
       queue.serveWaiters();
     }
   }
+}
+
+/** The deliveries from the first on that have at most so many bytes, and one message at least. The others are cancelled. */
+function takeWithin(deliveries: readonly Delivery[], bytesMax: number): Delivery[] {
+  const taken: Delivery[] = [];
+  let left = bytesMax;
+  for (const [index, delivery] of deliveries.entries()) {
+    left -= delivery.end - delivery.start;
+    if (left >= 0) {
+      taken.push(delivery);
+      continue;
+    }
+    const fitting = Math.max(
+      countWithin(delivery, left + delivery.end - delivery.start),
+      index === 0 ? 1 : 0,
+    );
+    const surplus = deliveries.slice(index + 1);
+    if (fitting === 0) surplus.unshift(delivery);
+    else if (fitting === delivery.count) taken.push(delivery);
+    else {
+      const [first, rest] = delivery.cursor.deliveries.splitHeld(delivery, fitting);
+      taken.push(first);
+      surplus.unshift(rest);
+    }
+    for (const [cursor, ofCursor] of Map.groupBy(surplus, (each) => each.cursor))
+      cursor.deliveries.cancelDelivery(ofCursor);
+    break;
+  }
+  return taken;
+}
+
+/** How many messages of a delivery, from its first on, have at most so many bytes. */
+function countWithin({ run, start, count }: Delivery, bytes: number): number {
+  let end = start;
+  for (let fitting = 0; fitting < count; fitting += 1) {
+    end = recordEnd(run.buffer, end);
+    if (end - start > bytes) return fitting;
+  }
+  return count;
 }
 
 /** Parts of the instance that every delivered message needs. */

@@ -43,6 +43,8 @@ export interface QueueEngine {
 export interface ValidDequeueOptions extends DequeueOptions {
   max: number;
   waitMs: number;
+  /** Undefined: no bound. */
+  bytesMax?: number;
   /** Time book of the calling session, if a session calls. */
   time?: RecordedTime;
   /** Its number. */
@@ -205,6 +207,10 @@ export interface BrowseOptions {
   key: CorrelationKey | undefined;
   /** True: browses the consumed messages that are retained, instead of the others. */
   processed: boolean;
+  /** Bytes of records; undefined: no bound. */
+  bytesMax: number | undefined;
+  /** Only messages in this state. */
+  state: 'ready' | 'held' | 'delayed' | undefined;
 }
 
 export interface BrowsedPage {

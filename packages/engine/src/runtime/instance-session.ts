@@ -15,6 +15,7 @@ import {
   refusedInBranch,
   SessionGuard,
   type ValidatedDequeueOptions,
+  validateBytesMax,
   validateDequeueOptions,
   validateHoldMs,
   validateIdempotencyKey,
@@ -210,6 +211,7 @@ export class InstanceSession implements Session {
     this.#assertWriterFree('receive');
     const { row, engine } = findForDequeue(this.#context, queue, options.subscriber);
     const holdMs = validateHoldMs(options.holdMs ?? limits.holdMsDefault);
+    if (options.bytesMax !== undefined) validateBytesMax(options.bytesMax);
     const validated = validateDequeueOptions(options);
     this.#guard.countCall();
     return await this.#guard.run(engine.receiver.receive(row, { ...this.#ofSession(validated), holdMs }));

@@ -4,7 +4,7 @@ import type { Instance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import { CorrelationKey } from '../model/correlation-key.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import { validateSubscriber, validateText } from '../model/session-calls.ts';
+import { validateBytesMax, validateSubscriber, validateText } from '../model/session-calls.ts';
 import type { BrowseOptions } from '../queues/queue-engine.ts';
 
 /** Throws `OPTIONS_INVALID`. */
@@ -16,6 +16,8 @@ export function validateBrowse(
     subscriber,
     correlationId,
     processed = false,
+    bytesMax,
+    state,
   }: NonNullable<Parameters<Instance['browse']>[1]>,
 ): BrowseOptions & { subscriber: string | undefined } {
   if (!Number.isInteger(limit) || limit < 1 || limit > limits.browseMessagesMax)
@@ -27,5 +29,11 @@ export function validateBrowse(
   validateSubscriber(row, subscriber);
   if (correlationId !== undefined) validateText('correlationId', correlationId);
   const key = correlationId === undefined ? undefined : new CorrelationKey(correlationId);
-  return { limit, after, subscriber, key, processed };
+  if (bytesMax !== undefined) validateBytesMax(bytesMax);
+  if (state !== undefined && (processed || !['ready', 'held', 'delayed'].includes(state)))
+    throw new QueueError('OPTIONS_INVALID', {
+      message: 'state must be ready, held or delayed, and not together with processed',
+      details: { option: 'state' },
+    });
+  return { limit, after, subscriber, key, processed, bytesMax, state };
 }

@@ -37,35 +37,50 @@ const handlers: AdminCallHandlers = {
   browse,
 };
 
-/** Reads so few messages at a time that even the largest fit the answer. */
+/** Bytes of JSON that a byte of a record needs at most: those of a name may be escaped. */
+const jsonBytesMax = 6;
+
+/** Messages that fit the answer. How much room is left is known once they are JSON: payloads grow by a third only. */
 async function browse(
   instance: Instance,
   queue: string,
-  options: AdminArguments<'browse'>[1] = {},
+  {
+    limit = 100,
+    bytesMax = Number.POSITIVE_INFINITY,
+    ...options
+  }: NonNullable<AdminArguments<'browse'>[1]> = {},
 ): Promise<AdminResult<'browse'>> {
-  const { limit = 100, ...rest } = options;
   const messages: WireBrowsedMessage[] = [];
-  let bytes = 0;
-  let after = rest.after;
+  let [room, left] = [limits.browseBytesMax, bytesMax];
+  let next = options.after;
   for (;;) {
-    const fittingMessages = Math.floor((limits.browseBytesMax - bytes) / limits.browsedMessageBytesMax);
-    const stepLimit = Math.min(limit - messages.length, fittingMessages);
-    if (stepLimit < 1 && messages.length > 0) return { messages, next: after ?? null };
     const page = await instance.browse(queue, {
-      ...rest,
-      limit: stepLimit,
-      ...(after === undefined ? {} : { after }),
+      ...options,
+      ...(next === undefined ? {} : { after: next }),
+      limit: limit - messages.length,
+      bytesMax: Math.min(left, Math.floor(room / jsonBytesMax)),
     });
-    for (const message of page.messages as (BrowsedMessage & { [chunkedPayloadKey]?: ChunkedPayload })[]) {
-      const chunked = message[chunkedPayloadKey];
-      const payload = message.payload.toString('base64');
-      const others = { ...message, ...(chunked !== undefined && { chunked }) };
-      messages.push({ ...others, payload });
-      bytes += payload.length + Buffer.byteLength(JSON.stringify({ ...others, payload: '' }));
+    for (const browsed of page.messages) {
+      const message = toWire(browsed);
+      messages.push(message);
+      room -= message.payload.length + Buffer.byteLength(JSON.stringify({ ...message, payload: '' }));
+      left -= browsed.payload.length;
     }
-    if (page.next === null) return { messages, next: null };
-    after = page.next;
+    const isFull =
+      messages.length === limit || room < limits.browsedMessageBytesMax || left < limits.payloadBytesMax;
+    // A page of one state may have few of the messages that were read for it.
+    if (page.next === null || isFull || options.state !== undefined) return { messages, next: page.next };
+    next = page.next;
   }
+}
+
+function toWire(message: BrowsedMessage & { [chunkedPayloadKey]?: ChunkedPayload }): WireBrowsedMessage {
+  const chunked = message[chunkedPayloadKey];
+  return {
+    ...message,
+    ...(chunked !== undefined && { chunked }),
+    payload: message.payload.toString('base64'),
+  };
 }
 
 /** Returns the result as JSON. Throws `PROTOCOL_INVALID` for an unknown call, and what the call throws. */

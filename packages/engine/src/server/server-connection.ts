@@ -148,13 +148,14 @@ export class ServerConnection {
     const max = body.u32();
     const waitMs = body.u32();
     const holdMs = body.u32();
+    const bytesMax = body.u32();
     const queue = body.text();
     const options = { max, waitMs, ...(body.bytesLeft > 0 && { subscriber: body.text() }) };
     body.assertEnd();
     let messages: Promise<Message[]>;
     if (kind === requests.dequeue) messages = session.dequeue(queue, options);
     else if (kind === requests.dequeueNow) messages = session.dequeueNow(queue, options);
-    else messages = session.receive(queue, { ...options, holdMs });
+    else messages = session.receive(queue, { ...options, holdMs, ...(bytesMax > 0 && { bytesMax }) });
     this.#answerWith(request, messages, (delivered) => this.#sendDeliveries(request, delivered));
   }
 

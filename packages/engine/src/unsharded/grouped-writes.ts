@@ -18,7 +18,7 @@ import { pause } from '../model/pause.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
-import type { HeldMessage, MessageConsumer } from '../storage/unsharded/message-consumer.ts';
+import type { ClaimBounds, HeldMessage, MessageConsumer } from '../storage/unsharded/message-consumer.ts';
 import { type ClaimedRow, type UnshardedChange, UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
 import type { DoneOperation, WriteBatch, WriteOperation } from '../storage/unsharded/write-group.ts';
 import { type GroupLink, type GroupLinkOptions, openGroupLink } from './group-link.ts';
@@ -102,18 +102,19 @@ export class GroupedWrites implements UnshardedWrites {
     return ids;
   }
 
-  async claim(consumer: MessageConsumer, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
-    return (await this.#submit({ kind: 'claim', consumer, max }, time)).rows;
+  async claim(
+    consumer: MessageConsumer,
+    { max, bytesMax }: ClaimBounds,
+    time?: RecordedTime,
+  ): Promise<readonly ClaimedRow[]> {
+    return (await this.#submit({ kind: 'claim', consumer, max, bytesMax }, time)).rows;
   }
 
   async serve(consumer: MessageConsumer, calls: Iterable<ClaimingCall>): Promise<void> {
     for (let left = true; left; ) {
       const asked = [...calls];
       for (const call of asked) call.begin();
-      const claims = this.#claimFirst(
-        consumer,
-        asked.map(({ max }) => max),
-      );
+      const claims = this.#claimFirst(consumer, asked);
       const releases: Promise<void>[] = [];
       // Whichever claim or release fails, what was claimed for the other calls must reach them: else it stays held.
       for (const [index, claim] of (await Promise.allSettled(claims)).entries()) {
@@ -132,9 +133,9 @@ export class GroupedWrites implements UnshardedWrites {
   }
 
   /** Claims ahead of calls that began later and are not waiting yet. */
-  #claimFirst(consumer: MessageConsumer, maxima: readonly number[]): Promise<readonly ClaimedRow[]>[] {
+  #claimFirst(consumer: MessageConsumer, calls: readonly ClaimBounds[]): Promise<readonly ClaimedRow[]>[] {
     const later = this.#queued.claims.splice(0);
-    const claims = maxima.map((max) => this.claim(consumer, max));
+    const claims = calls.map((bounds) => this.claim(consumer, bounds));
     this.#queued.claims.push(...later);
     return claims;
   }

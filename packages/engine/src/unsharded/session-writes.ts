@@ -6,6 +6,7 @@ import { pause } from '../model/pause.ts';
 import type { Ports } from '../model/ports.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
 import {
+  type ClaimBounds,
   consumerKey,
   type HeldMessage,
   type MessageConsumer,
@@ -88,7 +89,11 @@ export class SessionWrites implements UnshardedWrites {
     return runs;
   }
 
-  async claim(consumer: MessageConsumer, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
+  async claim(
+    consumer: MessageConsumer,
+    bounds: ClaimBounds,
+    time?: RecordedTime,
+  ): Promise<readonly ClaimedRow[]> {
     const key = consumerKey(consumer);
     const isLooked = !this.#filledClaim.has(key);
     if (isLooked && !this.#options.file.opened.hasReady(consumer)) {
@@ -100,14 +105,14 @@ export class SessionWrites implements UnshardedWrites {
       (file) => {
         time?.work();
         try {
-          return file.claim(consumer, max);
+          return file.claim(consumer, bounds);
         } finally {
           time?.endWork();
         }
       },
       time,
     );
-    if (rows.length === max) this.#filledClaim.add(key);
+    if (rows.length === bounds.max) this.#filledClaim.add(key);
     else this.#filledClaim.delete(key);
     // Only `hasReady` distinguishes an empty queue from one whose messages cannot be found.
     if (rows.length === 0 && !isLooked) this.#options.file.opened.hasReady(consumer);
@@ -119,7 +124,7 @@ export class SessionWrites implements UnshardedWrites {
     // All calls share one turn of the lock, so that no session queues behind every enqueuer for each message.
     await this.#write('delivery', (file) => {
       for (const call of calls) {
-        const rows = file.claim(consumer, call.max);
+        const rows = file.claim(consumer, call);
         if (rows.length === 0) break;
         call.finish(rows);
       }

@@ -2,7 +2,6 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { BrowsedMessage } from '../api/message.ts';
-import type { CorrelationKey } from '../model/correlation-key.ts';
 import type { Timers } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { BrowsedPage, BrowseOptions, QueueBrowser } from '../queues/queue-engine.ts';
@@ -31,19 +30,14 @@ export class UnshardedBrowser implements QueueBrowser {
 
   async browse(
     queue: QueueRow,
-    { limit, after, key, subscriber }: BrowseOptions & { subscriber: string | undefined },
+    { subscriber, ...options }: BrowseOptions & { subscriber: string | undefined },
   ): Promise<BrowsedPage> {
     const { holds, topics } = this.#options;
     const consumer = { queueId: queue.queueId, subscriber: topics.subscriberOf(queue, subscriber) };
-    const mark = readMark(after);
-    const rows =
-      key === undefined
-        ? this.#read(consumer, mark, limit + 1)
-        : await this.#search(consumer, { mark, limit: limit + 1, key });
-    const shown = rows.slice(0, limit);
+    const { rows: shown, next } = await this.#find(consumer, options);
     const held = new Map<string, BrowsedMessage>();
     const messages = shown.map(({ id, heldBy, deliveryCount, record, recipient }) => {
-      const state = heldBy === 0 ? 'ready' : 'held';
+      const state = stateOf({ heldBy });
       const content = readContent(record, 0, throwStreamUnsupported);
       const message: BrowsedMessage = { id: String(id), ...content, deliveryCount, state };
       if (state === 'held') held.set(heldKey({ ...consumer, id, recipient }), message);
@@ -54,7 +48,7 @@ export class UnshardedBrowser implements QueueBrowser {
       const message = held.get(heldKey(delivery));
       if (message !== undefined) message.untilMs = untilMs;
     }
-    return { messages, next: rows.length > limit ? writeMark(shown.at(-1)!) : null };
+    return { messages, next };
   }
 
   #read(consumer: MessageConsumer, mark: BrowseMark, limit: number): BrowsedRow[] {
@@ -64,22 +58,44 @@ export class UnshardedBrowser implements QueueBrowser {
       : opened.browseTopic(consumer, mark, limit);
   }
 
-  /** Scans all messages, since there is no index on correlation ids, and yields to other calls in between. */
-  async #search(
+  /** Reads until the page is full. There is no index on correlation ids or states, so it yields to other calls in between. */
+  async #find(
     consumer: MessageConsumer,
-    { mark, limit, key }: { mark: BrowseMark; limit: number; key: CorrelationKey },
-  ): Promise<BrowsedRow[]> {
-    const { timers } = this.#options;
-    const found: BrowsedRow[] = [];
-    for (let after = mark; ; ) {
-      const rows = this.#read(consumer, after, limits.searchRowsPerTurn);
-      found.push(...rows.filter(({ record }) => key.matches(record, 0)));
-      if (rows.length < limits.searchRowsPerTurn || found.length >= limit) return found.slice(0, limit);
-      after = markOf(rows.at(-1)!);
-      await new Promise<void>((resume) => timers.nextTurn(resume));
+    { limit, after, key, bytesMax, state }: Omit<BrowseOptions, 'processed'>,
+  ): Promise<{ rows: BrowsedRow[]; next: string | null }> {
+    const isSearch = key !== undefined || state !== undefined;
+    const perTurn = isSearch ? limits.searchRowsPerTurn : limit + 1;
+    const perRead =
+      bytesMax === undefined ? perTurn : Math.min(perTurn, Math.ceil(bytesMax / limits.payloadBytesMax));
+    const rows: BrowsedRow[] = [];
+    let bytesLeft = bytesMax ?? Number.POSITIVE_INFINITY;
+    let last: BrowsedRow | undefined;
+    let read = 0;
+    for (let mark = readMark(after); ; await this.#nextTurn()) {
+      const some = this.#read(consumer, mark, perRead);
+      for (const row of some) {
+        const bytes = row.record.byteLength;
+        const isFull = rows.length === limit || (rows.length > 0 && bytes > bytesLeft);
+        if (isFull || (state !== undefined && read === limits.browseReadMax))
+          return { rows, next: writeMark(last!) };
+        last = row;
+        read += 1;
+        if (key?.matches(row.record, 0) === false) continue;
+        if (state !== undefined && stateOf(row) !== state) continue;
+        rows.push(row);
+        bytesLeft -= bytes;
+      }
+      if (some.length < perRead) return { rows, next: null };
+      mark = markOf(last!);
     }
   }
+
+  #nextTurn(): Promise<void> {
+    return new Promise((resume) => this.#options.timers.nextTurn(resume));
+  }
 }
+
+const stateOf = ({ heldBy }: Pick<BrowsedRow, 'heldBy'>) => (heldBy === 0 ? 'ready' : 'held');
 
 function markOf({ id, recipient }: BrowsedRow): BrowseMark {
   return { rank: recipient?.rank ?? 0, id };

@@ -33,6 +33,7 @@ interface ClaimRequest {
   /** Name of the subscriber; undefined for a queue. */
   subscriber: string | undefined;
   max: number;
+  bytesMax: number | undefined;
   onDelivery(delivery: UnshardedDelivery): void;
 }
 
@@ -93,7 +94,8 @@ export class UnshardedDispatcher {
   ): Promise<Message[]> {
     const line = this.#lineOf(queue, subscriber);
     const { consumer, waiters } = line;
-    const request = { queue, subscriber: options.subscriber, max: options.max, onDelivery };
+    const { max, bytesMax } = options;
+    const request = { queue, subscriber: options.subscriber, max, bytesMax, onDelivery };
     const noticesBefore = this.#readyNotices;
     if (waiters.size === 0 || this.#writes.announcesReady) {
       const messages = await this.#claim(consumer, request, options.time);
@@ -115,7 +117,7 @@ export class UnshardedDispatcher {
     time: RecordedTime | undefined,
   ): Promise<Message[]> {
     for (;;) {
-      const rows = await this.#writes.claim(consumer, request.max, time);
+      const rows = await this.#writes.claim(consumer, request, time);
       const messages = this.#toMessages(request, rows);
       // Behind messages whose attempts are used up there may be others.
       if (messages.length > 0 || rows.length === 0) return messages;
@@ -221,7 +223,7 @@ export class UnshardedDispatcher {
             waiter.resume();
             return true;
           };
-          yield { max: request.max, begin: () => waiter.expect(), finish };
+          yield { max: request.max, bytesMax: request.bytesMax, begin: () => waiter.expect(), finish };
         }
       },
     };

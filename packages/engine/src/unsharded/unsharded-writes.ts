@@ -2,11 +2,10 @@
 import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId } from '../model/ids.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
-import type { HeldMessage, MessageConsumer } from '../storage/unsharded/message-consumer.ts';
+import type { ClaimBounds, HeldMessage, MessageConsumer } from '../storage/unsharded/message-consumer.ts';
 import type { ClaimedRow, UnshardedChange, UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
 
-export interface ClaimingCall {
-  readonly max: number;
+export interface ClaimingCall extends ClaimBounds {
   /** A claim for the call begins, and ends with `finish`. Meanwhile its time is not over, so that its messages keep their place. */
   begin(): void;
   /** Without rows the call keeps waiting. Returns false if its wait has already ended: then no caller got the messages. */
@@ -28,8 +27,8 @@ export interface UnshardedWrites {
   open(): Promise<void>;
   /** Resolves once the change is as durable as it asks to be. */
   commit(change: UnshardedChange, time?: RecordedTime): Promise<IdRun[]>;
-  /** Claims up to `max` ready messages in order. */
-  claim(consumer: MessageConsumer, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]>;
+  /** Claims ready messages in order. */
+  claim(consumer: MessageConsumer, bounds: ClaimBounds, time?: RecordedTime): Promise<readonly ClaimedRow[]>;
   /** Finishes waiting calls in order until one would get no message. */
   serve(consumer: MessageConsumer, calls: Iterable<ClaimingCall>): Promise<void>;
   /** Makes messages of this process ready again. */

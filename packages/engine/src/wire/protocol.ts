@@ -37,7 +37,7 @@ import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts
 import { assertTransactionSize } from '../model/session-calls.ts';
 
 /** Raised with every incompatible change. Client and server must have the same version. */
-export const protocolVersion = 10;
+export const protocolVersion = 11;
 
 /** "SHRD", to recognise a peer that speaks another protocol. */
 export const protocolMagic = 0x44524853;

@@ -133,7 +133,7 @@ function readAll(dir: string): string[] {
   try {
     const { ready, held } = file.counts(queueId);
     expect(held, 'held by nobody').toBe(0);
-    const rows = file.claim({ queueId, subscriber: 0 }, ready + 1);
+    const rows = file.claim({ queueId, subscriber: 0 }, { max: ready + 1 });
     expect(rows).toHaveLength(ready);
     return rows.map(({ record }) => String(record));
   } finally {

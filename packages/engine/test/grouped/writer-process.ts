@@ -66,7 +66,7 @@ async function enqueue(name: string): Promise<void> {
 
 async function consume(): Promise<void> {
   while (!stopped) {
-    const rows = await writes.claim({ queueId, subscriber: 0 }, 5);
+    const rows = await writes.claim({ queueId, subscriber: 0 }, { max: 5 });
     if (rows.length === 0) {
       if (stopped) return; // The stop came while a claim was under way.
       await new Promise<void>((wake) => onReady.push(wake));

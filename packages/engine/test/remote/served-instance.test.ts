@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
 import { connect, type Instance, serveInstance } from '../../src/index.ts';
+import { recordByteLength } from '../../src/model/message-record.ts';
 import type { LocalInstance } from '../../src/runtime/local-instance.ts';
 import { answerAdminCall } from '../../src/server/admin-calls.ts';
 import { protocolVersion } from '../../src/wire/protocol.ts';
@@ -144,9 +145,13 @@ it.each([
   ],
 ])('a page of browsed messages with %s fits a frame', async (_, { payload, ...message }) => {
   const browsed = { ...message, payload: Buffer.from(payload), id: '100.1', state: 'ready' };
+  const bytes = recordByteLength({ ...message, payload });
   const instance = {
-    browse: async (_queue: string, { limit }: { limit: number }) => ({
-      messages: Array.from({ length: limit }, () => browsed),
+    browse: async (_queue: string, { limit, bytesMax }: { limit: number; bytesMax: number }) => ({
+      messages: Array.from(
+        { length: Math.min(limit, Math.max(1, Math.floor(bytesMax / bytes))) },
+        () => browsed,
+      ),
       next: 'more',
     }),
   } as unknown as Instance;

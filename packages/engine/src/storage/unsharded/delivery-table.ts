@@ -10,7 +10,7 @@
 import { QueueError } from '../../api/errors.ts';
 import type { HolderId, QueueId, Seq } from '../../model/ids.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
-import type { RecipientKey } from './message-consumer.ts';
+import { type ClaimBounds, type RecipientKey, takeWithin } from './message-consumer.ts';
 import { isMessageUndamaged } from './message-table.ts';
 import type { RecentRecords } from './recent-records.ts';
 
@@ -124,41 +124,51 @@ export class DeliveryTable {
   }
 
   /**
-   * Delivers up to `max` ready messages in order: first the returned ones, which are the oldest. `holder` identifies the
-   * process that holds them from now on.
+   * Delivers ready messages in order: first the returned ones, which are the oldest. `holder` identifies the process that holds
+   * them from now on.
    */
-  claim(queueId: QueueId, max: number, holder: HolderId): ClaimedRow[] {
-    const returned = this.#claimReturned(queueId, max, holder);
-    if (returned.length === max) return returned;
-    const undelivered = this.#claimUndelivered(queueId, max - returned.length, holder);
+  claim(queueId: QueueId, bounds: ClaimBounds, holder: HolderId): ClaimedRow[] {
+    const returned = this.#claimReturned(queueId, bounds, holder);
+    const { max, bytesMax } = bounds;
+    // With a bound of bytes the next claim continues: what is left of it may be less than the next message.
+    if (returned.length === max || (returned.length > 0 && bytesMax !== undefined)) return returned;
+    const undelivered = this.#claimUndelivered(queueId, { max: max - returned.length, bytesMax }, holder);
     return returned.length === 0 ? undelivered : [...returned, ...undelivered];
   }
 
-  #claimReturned(queueId: QueueId, max: number, holder: HolderId): ClaimedRow[] {
+  #claimReturned(queueId: QueueId, bounds: ClaimBounds, holder: HolderId): ClaimedRow[] {
     if (!this.#hasReturned(queueId)) return [];
-    const rows = this.#undamagedStart(queueId, this.#selectReturned.all(queueId, max) as StoredClaim[]);
+    const returned = this.#selectReturned.iterate(queueId, bounds.max) as Iterable<StoredClaim>;
+    const rows = this.#undamagedStart(queueId, takeWithin(returned, bounds));
     this.#holdReturnedThrough.run(holder, queueId, rows.at(-1)!.id);
     return rows;
   }
 
-  #claimUndelivered(queueId: QueueId, max: number, holder: HolderId): ClaimedRow[] {
+  #claimUndelivered(queueId: QueueId, bounds: ClaimBounds, holder: HolderId): ClaimedRow[] {
     const lastId = this.#lastDeliveredId(queueId);
     const rows =
-      this.#takeRecent(queueId, lastId, max) ??
-      this.#undamagedStart(queueId, this.#selectUndelivered.all(queueId, lastId, max) as StoredClaim[]);
+      this.#takeRecent(queueId, lastId, bounds) ??
+      this.#undamagedStart(
+        queueId,
+        takeWithin(
+          this.#selectUndelivered.iterate(queueId, lastId, bounds.max) as Iterable<StoredClaim>,
+          bounds,
+        ),
+      );
     if (rows.length > 0) this.#insertDeliveries.run(holder, queueId, rows[0]!.id, rows.at(-1)!.id);
     return rows;
   }
 
-  /** Up to `max` rows above `lastId`; undefined unless this process has the records of all of them. */
-  #takeRecent(queueId: QueueId, lastId: Seq, max: number): ClaimedRow[] | undefined {
+  /** Rows above `lastId`; undefined unless this process has the records of all of them. */
+  #takeRecent(queueId: QueueId, lastId: Seq, bounds: ClaimBounds): ClaimedRow[] | undefined {
     if (this.#recent.size === 0) return undefined;
-    const rows: ClaimedRow[] = [];
-    for (const [id, crc] of this.#selectUndeliveredKeys.all(queueId, lastId, max) as [Seq, number][]) {
+    const all: ClaimedRow[] = [];
+    for (const [id, crc] of this.#selectUndeliveredKeys.all(queueId, lastId, bounds.max) as [Seq, number][]) {
       const record = this.#recent.find(id, crc);
       if (record === undefined) return undefined;
-      rows.push({ id, deliveryCount: 1, crc, record });
+      all.push({ id, deliveryCount: 1, crc, record });
     }
+    const rows = takeWithin(all, bounds);
     for (const { id } of rows) this.#recent.delete(id);
     return rows;
   }

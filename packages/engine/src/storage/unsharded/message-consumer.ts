@@ -9,6 +9,28 @@ export interface MessageConsumer {
   countsAttempts?: boolean;
 }
 
+/** How much one claim takes. */
+export interface ClaimBounds {
+  readonly max: number;
+  /** Bytes of records; the first is taken whatever its size. Undefined: no bound. */
+  readonly bytesMax?: number | undefined;
+}
+
+/** Rows from the first on, within the bounds. Further ones are not read. */
+export function takeWithin<Row extends { readonly record: Uint8Array }>(
+  rows: Iterable<Row>,
+  { max, bytesMax = Number.POSITIVE_INFINITY }: ClaimBounds,
+): Row[] {
+  const taken: Row[] = [];
+  let left = bytesMax;
+  for (const row of rows) {
+    left -= row.record.byteLength;
+    if (taken.length === max || (left < 0 && taken.length > 0)) break;
+    taken.push(row);
+  }
+  return taken;
+}
+
 /** Key of the recipient row of a topic's message. */
 export interface RecipientKey {
   subscriber: SubscriberId;

@@ -12,7 +12,13 @@ import { QueueError } from '../../api/errors.ts';
 import type { HolderId, QueueId, Seq, SubscriberId } from '../../model/ids.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
 import type { ClaimedRow } from './delivery-table.ts';
-import type { HeldMessage, MessageConsumer, RecipientKey } from './message-consumer.ts';
+import {
+  type ClaimBounds,
+  type HeldMessage,
+  type MessageConsumer,
+  type RecipientKey,
+  takeWithin,
+} from './message-consumer.ts';
 import { isMessageUndamaged } from './message-table.ts';
 
 /** Each column has a prime of its own, so no change of one column goes unnoticed. SQLite computes it with every write. */
@@ -157,9 +163,10 @@ export class RecipientTable {
     return this.#selectAnyReady.get(subscriber) === 1;
   }
 
-  /** Delivers up to `max` ready messages, the most urgent first, then the oldest. `holder` holds them from now on. */
-  claim({ queueId, subscriber }: MessageConsumer, max: number, holder: HolderId): ClaimedRow[] {
-    const stored = this.#selectReady.all(subscriber, max) as StoredRecipient[];
+  /** Delivers ready messages, the most urgent first, then the oldest. `holder` holds them from now on. */
+  claim({ queueId, subscriber }: MessageConsumer, bounds: ClaimBounds, holder: HolderId): ClaimedRow[] {
+    const ready = this.#selectReady.iterate(subscriber, bounds.max) as Iterable<StoredRecipient>;
+    const stored = takeWithin(ready, bounds);
     const damaged = stored.findIndex((row) => !isUndamaged(queueId, row));
     if (damaged === 0)
       throw this.#damagedError({ queueId, id: stored[0]!.id, recipient: { subscriber, rank: 0 } });

@@ -35,7 +35,7 @@ import {
   readEnqueueTime,
 } from './browse-rows.ts';
 import type { ClaimedRow } from './delivery-table.ts';
-import type { HeldMessage, MessageConsumer } from './message-consumer.ts';
+import type { ClaimBounds, HeldMessage, MessageConsumer } from './message-consumer.ts';
 import type { StoredSubscriber } from './topic-subscriber-table.ts';
 import type { SubscriberCounts } from './topic-tables.ts';
 import { assertNoUnshardedCommitsMissing, assertUnshardedCounted } from './unsharded-integrity.ts';
@@ -178,9 +178,9 @@ export class UnshardedFile {
   }
 
   /** Claims up to `max` ready messages in order. */
-  claim(consumer: MessageConsumer, max: number): ClaimedRow[] {
+  claim(consumer: MessageConsumer, bounds: ClaimBounds): ClaimedRow[] {
     const sync = consumer.countsAttempts === true ? 'FULL' : 'NORMAL';
-    return this.runTransaction(sync, () => this.tables.claim(consumer, max, this.holder));
+    return this.runTransaction(sync, () => this.tables.claim(consumer, bounds, this.holder));
   }
 
   /** Throws `STORAGE_CORRUPT` instead of false if messages that are counted cannot be found. */

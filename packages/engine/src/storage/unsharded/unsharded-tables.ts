@@ -6,7 +6,7 @@ import type { Clock } from '../../model/ports.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import { type ClaimedRow, DeliveryTable } from './delivery-table.ts';
 import { HolderTable } from './holder-table.ts';
-import type { HeldMessage, MessageConsumer, MessageKey } from './message-consumer.ts';
+import type { ClaimBounds, HeldMessage, MessageConsumer, MessageKey } from './message-consumer.ts';
 import { type EnqueuedRow, MessageTable } from './message-table.ts';
 import { type QueueTotal, QueueTotals, type TotalChange } from './queue-total-table.ts';
 import { RateBaselines } from './rate-baseline-table.ts';
@@ -124,11 +124,11 @@ export class UnshardedTables {
     return isDone;
   }
 
-  /** Claims up to `max` ready messages in order for `holder`. */
-  claim(consumer: MessageConsumer, max: number, holder: HolderId): ClaimedRow[] {
+  /** Claims ready messages in order for `holder`. */
+  claim(consumer: MessageConsumer, bounds: ClaimBounds, holder: HolderId): ClaimedRow[] {
     return consumer.subscriber === 0
-      ? this.deliveries.claim(consumer.queueId, max, holder)
-      : this.topics.recipients.claim(consumer, max, holder);
+      ? this.deliveries.claim(consumer.queueId, bounds, holder)
+      : this.topics.recipients.claim(consumer, bounds, holder);
   }
 
   /** A read: may be called outside of a transaction, like the three below. */

@@ -13,6 +13,7 @@ import type { StorageFailure } from '../../model/storage-failure.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import type { ClaimedRow } from './delivery-table.ts';
 import {
+  type ClaimBounds,
   consumerKey,
   type HeldMessage,
   heldKey,
@@ -26,7 +27,7 @@ import { type ConsumedMessages, idRunsOf, type UnshardedChange } from './unshard
 
 export type WriteOperation =
   | { kind: 'commit'; change: UnshardedChange }
-  | { kind: 'claim'; consumer: MessageConsumer; max: number }
+  | ({ kind: 'claim'; consumer: MessageConsumer } & ClaimBounds)
   /** `seen` false: no consumer has seen the messages, so they do not count as delivered. */
   | { kind: 'release'; messages: readonly HeldMessage[]; seen: boolean }
   | { kind: 'drop'; queueId: QueueId }
@@ -258,7 +259,10 @@ class GroupTransaction {
     return checksums;
   }
 
-  /** Claims of one consumer that follow each other in a batch are answered from one SELECT, in the order of the calls. */
+  /**
+   * Claims of one consumer that follow each other in a batch are answered from one SELECT, in the order of the calls; one with a
+   * bound of bytes has its own.
+   */
   #claim(answers: readonly DoneOperation[][]): void {
     for (const [at, { holder, operations }] of this.#batches.entries()) {
       for (let index = 0; index < operations.length; ) {
@@ -266,7 +270,8 @@ class GroupTransaction {
         const end = first.kind === 'claim' ? endOfClaims(operations, index) : index + 1;
         if (first.kind === 'claim') {
           const maxima = operations.slice(index, end).map((each) => (each as typeof first).max);
-          const rows = this.#claimRows(first.consumer, maxima, holder);
+          const max = maxima.reduce((sum, each) => sum + each, 0);
+          const rows = this.#claimRows(first.consumer, { max, bytesMax: first.bytesMax }, holder);
           let from = 0;
           for (const [offset, max] of maxima.entries()) {
             answers[at]![index + offset]!.rows = rows.slice(from, from + max);
@@ -278,20 +283,21 @@ class GroupTransaction {
     }
   }
 
-  #claimRows(consumer: MessageConsumer, maxima: readonly number[], holder: HolderId): ClaimedRow[] {
-    const max = maxima.reduce((sum, each) => sum + each, 0);
-    const rows = this.#file.tables.claim(consumer, max, holder);
+  #claimRows(consumer: MessageConsumer, bounds: ClaimBounds, holder: HolderId): ClaimedRow[] {
+    const rows = this.#file.tables.claim(consumer, bounds, holder);
     if (rows.length === 0) this.#file.assertAllHeld(consumer);
     return rows;
   }
 }
 
 function endOfClaims(operations: readonly WriteOperation[], from: number): number {
-  const key = consumerKey((operations[from] as { consumer: MessageConsumer }).consumer);
+  const first = operations[from] as { consumer: MessageConsumer } & ClaimBounds;
+  const key = consumerKey(first.consumer);
   let end = from + 1;
+  if (first.bytesMax !== undefined) return end;
   for (; end < operations.length; end += 1) {
     const next = operations[end]!;
-    if (next.kind !== 'claim' || consumerKey(next.consumer) !== key) break;
+    if (next.kind !== 'claim' || next.bytesMax !== undefined || consumerKey(next.consumer) !== key) break;
   }
   return end;
 }
