@@ -177,3 +177,27 @@ test('a run that other work disturbed says so above its figures, and an undistur
   await expect(statusOf(page)).toHaveText('Done');
   await expect(banner).toHaveCount(0);
 });
+
+test('a page that fails says so in its place, within the frame, and can be tried again', async ({
+  page,
+  request,
+}) => {
+  const id = await importOnce(request, 'listen-hot-copies');
+  const run = { ...JSON.parse(fixture('listen-hot-copies')), id, startedAtMs: 8.7e15, endedAtMs: 8.7e15 };
+  const frames = [{ type: 'snapshot', run, ticks: [] }, { type: 'end' }].map(
+    (event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+  );
+  const events = `**/api/runs/${id}/events`;
+  await page.route(events, (route) =>
+    route.fulfill({ contentType: 'text/event-stream', body: frames.join('') }),
+  );
+  await page.goto(`/runs/${id}`);
+  const failure = page.getByRole('alert').filter({ hasText: 'This page cannot be shown' });
+  await expect(failure).toContainText('RangeError: ');
+  await expect(failure.getByRole('link', { name: 'go to the lab' })).toBeVisible();
+  await expect(page.getByRole('navigation').first(), 'the frame').toBeVisible();
+  await expectReadable(page);
+  await page.unroute(events);
+  await failure.getByRole('button', { name: 'Try again' }).click();
+  await expect(statusOf(page)).toHaveText('Done');
+});

@@ -13,6 +13,7 @@ import { readApiSearch } from './pages/api-reference/api-search.ts';
 import { readCompareSearch } from './pages/compare/compare-search.ts';
 import { readEditorSearch } from './pages/editor/editor-search.ts';
 import { readExplainSearch } from './pages/explain/explain-search.ts';
+import { FailedPage } from './pages/failed/failed-page.tsx';
 import { LabPage } from './pages/lab/lab-page.tsx';
 import { readLabSearch } from './pages/lab/lab-search.ts';
 import { readLessonSearch } from './pages/learn/lesson-search.ts';
@@ -155,6 +156,8 @@ export const router = createRouter({
   ]),
   scrollRestoration: true,
   defaultPreload: 'intent',
+  // Whatever a page throws, in the browser's own words and no frame around them otherwise.
+  defaultErrorComponent: FailedPage,
 });
 
 declare module '@tanstack/react-router' {

@@ -1,7 +1,9 @@
+import { scenarioLimits } from '@shardlab/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toCsv } from '../src/model/data-table.ts';
 import { excerptAt, excerptOfLine } from '../src/model/json-excerpt.ts';
+import { looksLikeScenario, uploadRejection } from '../src/model/upload-rejection.ts';
 
 const text = `{
   "version": 1,
@@ -67,5 +69,19 @@ test('a CSV file is quoted where necessary, contains no formulas, and has its pr
       '\'=1+1,,"Shardlab, x: measured."\r\n',
       '"two\nlines",-3,"Shardlab, x: measured."\r\n',
     ].join(''),
+  );
+});
+
+test('what is pasted is sent only if it may be a scenario, and nothing is that is too large for one', () => {
+  expect(['{}', ' \n{"a": [1]}\n', '{\n  "version": 2\n}'].map(looksLikeScenario)).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  const others = ['my password', '', '[1]', 'see {"a":1}', '<p>{}</p>'];
+  expect(others.map(looksLikeScenario)).toEqual(others.map(() => false));
+  expect(uploadRejection('a.json', scenarioLimits.bytesMax)).toBeNull();
+  expect(uploadRejection('Pasted text', scenarioLimits.bytesMax + 1)).toMatch(
+    /^Pasted text is too large for a scenario: [\d,]+ KiB \(limit [\d,]+ KiB\)$/,
   );
 });

@@ -1,9 +1,9 @@
-import { scenarioLimits } from '@shardlab/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { ApiError } from '../../api/client.ts';
 import { uploadScenario } from '../../api/queries.ts';
+import { looksLikeScenario, uploadRejection } from '../../model/upload-rejection.ts';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 import { UploadFaults } from './upload-faults.tsx';
 
@@ -21,21 +21,17 @@ export function ScenarioUpload() {
     onSuccess: () => client.invalidateQueries({ queryKey: ['scenarios'] }),
   });
   const [rejection, setRejection] = useState<string | null>(null);
-  const uploadFile = async (file: File) => {
+  /** Rejects what the server would reject before it is read: a dropped video must not fill the memory of the page. */
+  const send = async (name: string, content: Blob) => {
     upload.reset();
-    // Reject what the server would reject before reading it: a dropped video must not fill the memory of the page.
-    const tooLarge = file.size > scenarioLimits.bytesMax;
-    setRejection(
-      tooLarge
-        ? `${file.name} is too large for a scenario: ${Math.ceil(file.size / 1024).toLocaleString('en-US')} KiB (limit ${scenarioLimits.bytesMax / 1024} KiB)`
-        : null,
-    );
-    if (!tooLarge) upload.mutate({ name: file.name, text: await file.text() });
+    const reason = uploadRejection(name, content.size);
+    setRejection(reason);
+    if (reason === null) upload.mutate({ name, text: await content.text() });
   };
+  const uploadFile = (file: File) => send(file.name, file);
   const dragging = usePageDrop((file) => void uploadFile(file));
   usePagePaste((text) => {
-    setRejection(null);
-    upload.mutate({ name: 'Pasted text', text });
+    if (looksLikeScenario(text)) void send('Pasted text', new Blob([text]));
   });
   return (
     <>
