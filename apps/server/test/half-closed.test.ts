@@ -4,9 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import type { QueueInfo } from '@shardlab/contract';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { listeningPort } from '../src/http/listening-port.ts';
-import { startApp, type TestApp, untilDequeuesUnderWay } from './start-app.ts';
+import { startApp, type TestApp, untilDequeuesUnderWay, waiting } from './start-app.ts';
 
 const fixture = (name: string) =>
   readFileSync(fileURLToPath(new URL(`fixtures/${name}`, import.meta.url)), 'utf8');
@@ -45,6 +45,9 @@ function half(
   });
 }
 
+/** Of the answer: interim responses may come before, on a busy machine. */
+const statusOf = (text: string) => Number([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].at(-1)?.[1]);
+
 const message = { messages: [{ payload: 'x' }] };
 
 const calls: [what: string, path: string, body: unknown, status: number][] = [
@@ -67,7 +70,7 @@ describe('a half-closed client gets the answer', () => {
         files === null
           ? connect(port, '127.0.0.1')
           : connectTls({ port, host: 'localhost', ca: files.cert, allowHalfOpen: true } as ConnectionOptions);
-      expect([what, (await half(socket, port, path, body)).split(' ')[1]]).toEqual([what, String(status)]);
+      expect([what, statusOf(await half(socket, port, path, body))]).toEqual([what, status]);
     }
   });
 
@@ -93,7 +96,7 @@ describe('a half-closed client gets the answer', () => {
     socket.write(
       `POST /api/queues HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n`,
     );
-    expect((await half(socket, port, '/', undefined)).split(' ')[1]).toBe('400');
+    expect(statusOf(await half(socket, port, '/', undefined))).toBe(400);
   });
 });
 
@@ -111,10 +114,10 @@ describe('with several instances', () => {
     const path = '/api/queues/q';
     const call = (to: string, body: unknown, ...headers: string[]) =>
       half(connect(port, '127.0.0.1'), port, `${path}/${to}`, body, { headers });
-    expect((await call('messages', message)).split(' ')[1]).toBe('201');
-    expect((await call('messages', message, 'Idempotency-Key: once')).split(' ')[1]).toBe('201');
+    expect(statusOf(await call('messages', message))).toBe(201);
+    expect(statusOf(await call('messages', message, 'Idempotency-Key: once'))).toBe(201);
     for (const by of [[], [`Origin: http://localhost:${port}`]]) {
-      expect((await call('dequeue', { mode: 'at-most-once' }, ...by)).split(' ')[1]).toBe('200');
+      expect(statusOf(await call('dequeue', { mode: 'at-most-once' }, ...by))).toBe(200);
     }
     // The server answers what comes from a page, by way of the process that has the connection.
     const socket = connect(port, '127.0.0.1');
@@ -124,8 +127,11 @@ describe('with several instances', () => {
     socket.destroy();
     await untilWaiting(test, port, 0);
     await call('messages', message);
-    const { body } = await test.get<QueueInfo>(path, hostOf(port));
-    expect(body).toMatchObject({ ready: 1, held: 0, consumed: 2 });
+    // Counts are of the instances that answer, which on a busy machine may be one of the two for a moment.
+    await vi.waitFor(async () => {
+      const { body } = await test.get<QueueInfo>(path, hostOf(port));
+      expect(body).toMatchObject({ ready: 1, held: 0, consumed: 2 });
+    }, waiting);
   });
 });
 

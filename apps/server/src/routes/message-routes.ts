@@ -159,7 +159,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
  */
 function goneSignal(reply: FastifyReply, waits = false): AbortSignal {
   const gone = new AbortController();
-  askWhenHalfClosed(reply, waits, () => askByInterim(reply));
+  askWhenHalfClosed(reply, waits, () => askByInterim(reply, waits));
   if (reply.raw.destroyed) gone.abort();
   let sent = false;
   reply.raw.once('finish', () => {

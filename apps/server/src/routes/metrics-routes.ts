@@ -23,6 +23,7 @@ export function metricsRoutes(app: App, sources: MetricsSources): void {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const update = registerMetrics(registry, sources);
+  let underWay: Promise<string> | undefined;
   app.get(
     '/metrics',
     {
@@ -40,7 +41,6 @@ export function metricsRoutes(app: App, sources: MetricsSources): void {
       return reply.type(registry.contentType).send(await underWay);
     },
   );
-  let underWay: Promise<string> | undefined;
   async function scrape(): Promise<string> {
     update(await collect(sources.cluster));
     return registry.metrics();

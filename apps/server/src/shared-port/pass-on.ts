@@ -1,5 +1,6 @@
 /** Lets the server answer a request that arrived at the process of an instance. */
 import { type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
+import { whenHalfClosed } from '../http/half-closed.ts';
 import { connectAs, introductionOf } from './introduction.ts';
 
 /** Asks for no connection to be closed: the server does that by its answer, if the client's must be. */
@@ -44,13 +45,12 @@ export function passOn(request: IncomingMessage, response: ServerResponse, path:
     if (server.writableFinished) server.socket?.end();
     else server.once('finish', () => server.socket?.end());
   };
-  if (socket.readableEnded) endSending();
-  else socket.once('end', endSending);
+  const stop = whenHalfClosed(socket, endSending);
   server.on('continue', () => {
     if (!response.headersSent) response.writeContinue();
   });
   response.once('close', () => {
-    socket.off('end', endSending);
+    stop();
     server.destroy();
   });
   request.pipe(server);
