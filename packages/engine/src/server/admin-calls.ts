@@ -6,6 +6,7 @@ import type { BrowsedMessage } from '../api/message.ts';
 import type { ChunkedPayload } from '../model/message-record.ts';
 import { chunkedPayloadKey } from '../queues/record-content.ts';
 import type { AdminArguments, AdminCall, AdminResult, WireBrowsedMessage } from '../wire/admin-call-types.ts';
+import { parseBoundedJson } from '../wire/bounded-json.ts';
 import { protocolError } from '../wire/protocol.ts';
 
 type AdminCallHandlers = {
@@ -85,12 +86,7 @@ function toWire(message: BrowsedMessage & { [chunkedPayloadKey]?: ChunkedPayload
 
 /** Returns the result as JSON. Throws `PROTOCOL_INVALID` for an unknown call, and what the call throws. */
 export async function answerAdminCall(instance: Instance, json: string): Promise<string> {
-  let call: { method: AdminCall; args: unknown[] };
-  try {
-    call = JSON.parse(json) as typeof call;
-  } catch {
-    throw protocolError('An administrative call is not JSON');
-  }
+  const call = parseBoundedJson<{ method: AdminCall; args: unknown[] }>(json, 'An administrative call');
   if (!Object.hasOwn(handlers, call.method) || !Array.isArray(call.args)) {
     throw protocolError(`Unknown administrative call: ${String(call.method)}`);
   }

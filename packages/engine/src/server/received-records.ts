@@ -1,14 +1,19 @@
 /** The records of messages that a client enqueues. */
 import { hasNoRoutingFields } from '../model/inspect-record.ts';
 import { type RecordContent, type RecordRun, readRecord, recordEnd } from '../model/message-record.ts';
+import { assertTransactionSize } from '../model/session-calls.ts';
 import { validateRecord } from '../model/validate-record.ts';
 import { protocolError } from '../wire/protocol.ts';
 
-/** `arePlain`: none has a group key, recipients or a priority. Throws `PROTOCOL_INVALID`, `MESSAGE_INVALID`. */
+/**
+ * `arePlain`: none has a group key, recipients or a priority. Stops at the first record beyond the expected number. Throws
+ * `PROTOCOL_INVALID`, `MESSAGE_INVALID`, `TX_TOO_LARGE`.
+ */
 export function validateRecords({ source, start, end, count: expected }: RecordRun): { arePlain: boolean } {
   let arePlain = true;
   let count = 0;
-  for (let at = start; at < end; count += 1) {
+  assertTransactionSize(expected, 0);
+  for (let at = start; at < end && count <= expected; count += 1) {
     const next = validateRecord(source, at, end);
     arePlain &&= hasNoRoutingFields(source, at);
     at = next;

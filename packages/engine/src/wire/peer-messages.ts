@@ -7,12 +7,14 @@
  *     u32 messages · records
  */
 
+import { limits } from '../api/limits.ts';
 import type { BatchSender, ForwardedBatch, ShardKey } from '../model/forwarded-batch.ts';
 import type { HomeCall } from '../model/home-calls.ts';
 import { idRunBytes, readIdRuns } from '../model/id-runs.ts';
 import type { InstanceId, QueueId } from '../model/ids.ts';
 import { recordEnd } from '../model/message-record.ts';
 import type { BodyReader } from './body-reader.ts';
+import { parseBoundedJson } from './bounded-json.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import { protocolError } from './protocol.ts';
 import { statementFromJson, statementToJson } from './sql-json.ts';
@@ -40,12 +42,7 @@ export function peerCallToJson(call: PeerCall): string {
 
 /** Throws `PROTOCOL_INVALID`, `SQL_INVALID`. */
 export function peerCallFromJson(json: string): PeerCall {
-  let call: PeerCall;
-  try {
-    call = JSON.parse(json) as PeerCall;
-  } catch {
-    throw protocolError('A call between instances is not JSON');
-  }
+  const call = parseBoundedJson<PeerCall>(json, 'A call between instances');
   if (call.call !== 'home' || call.ofHome.call !== 'ship') return call;
   const { work } = call.ofHome;
   const statements = (work.statements as unknown as string[]).map(statementFromJson);
@@ -90,6 +87,7 @@ export function readBatch(body: BodyReader): ReceivedBatch {
   const sourceRunsStart = body.skip(sourceRunsBytes);
   const sourceRuns = readIdRuns(body.source, sourceRunsStart, sourceRunsStart + sourceRunsBytes);
   const count = body.u32();
+  assertBatchCount(count);
   const records = { source: body.source, start: body.offset, end: body.end, count };
   let end = records.start;
   for (let i = 0; i < count; i += 1) {
@@ -99,9 +97,18 @@ export function readBatch(body: BodyReader): ReceivedBatch {
   return { sender, batch: { ...shardKey, batchNumber, priorAttempts, sourceRuns, records }, sentAtMs };
 }
 
-/** Reads the length of a list whose entries have `entryBytes` each. The frame must hold all of them. */
+/**
+ * Reads the length of a list whose entries have `entryBytes` each: at most one for each message that a batch can have. The frame must
+ * hold all of them.
+ */
 function readCount(body: BodyReader, entryBytes: number): number {
   const count = body.u32();
+  assertBatchCount(count);
   if (count * entryBytes > body.bytesLeft) throw protocolError('A batch ends within a list');
   return count;
+}
+
+function assertBatchCount(count: number): void {
+  if (count > limits.forwardBatchMessagesMax)
+    throw protocolError(`A batch announces ${count} items of one kind`);
 }

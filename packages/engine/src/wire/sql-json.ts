@@ -3,8 +3,10 @@
  * object with one key. A literal beyond 2^53 is refused, because JSON parsers may have rounded it.
  */
 import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
 import type { SqlResult, SqlValue } from '../api/sql.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
+import { parseBoundedJson } from './bounded-json.ts';
 import { protocolError } from './protocol.ts';
 
 /** `integer`: decimal digits; `real`: a number as text, or `Infinity`; `base64`: bytes. */
@@ -72,8 +74,11 @@ export function statementToJson({ sql, parameters }: SqlStatement): string {
   return JSON.stringify(json);
 }
 
+/** Statement, text, and for each parameter up to two values: an object and what is in it. */
+const statementValuesMax = 8 + 2 * limits.sqlParametersMax;
+
 export function statementFromJson(text: string): SqlStatement {
-  const { sql, parameters } = parseJson<StatementJson>(text);
+  const { sql, parameters } = parseBoundedJson<StatementJson>(text, 'A statement', statementValuesMax);
   if (typeof sql !== 'string' || typeof parameters !== 'object' || parameters === null) {
     throw protocolError('A statement has no sql or no parameters');
   }
@@ -109,6 +114,6 @@ function parseJson<T>(text: string): T {
   try {
     return JSON.parse(text) as T;
   } catch {
-    throw protocolError('A statement or a result is not JSON');
+    throw protocolError('A result is not JSON');
   }
 }

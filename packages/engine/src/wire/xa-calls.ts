@@ -1,6 +1,7 @@
 /** Calls about branches of distributed transactions. They travel as JSON, with the parts of an xid in hexadecimal. */
 import type { XaBranchPlace, XaCommitOptions, XaEnd, XaStartOptions, Xid } from '../api/xa.ts';
 import type { PassedOnCall } from '../model/passed-on-call.ts';
+import { parseBoundedJson } from './bounded-json.ts';
 import { protocolError } from './protocol.ts';
 
 /** A call of a session. With `flush` and `end` the client's staged operations of the branch follow. */
@@ -81,7 +82,7 @@ export const passedOnFromWire = (call: WirePassedOnCall): PassedOnCall => ({
 
 function parse(json: string): unknown {
   try {
-    const { xid, ...call } = JSON.parse(json) as { xid?: WireXid; call: string };
+    const { xid, ...call } = parseBoundedJson<{ xid?: WireXid; call: string }>(json, 'A call about a branch');
     if (xid === undefined && call.call === 'recover') return call;
     if (typeof xid?.gtrid === 'string' && typeof xid.bqual === 'string')
       return { ...call, xid: xidFromWire(xid) };
