@@ -55,6 +55,7 @@ import { transactionRoutes } from './routes/transaction-routes.ts';
 import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
 import { ClaimHistory } from './runs/claim-history.ts';
 import { RecordedRuns } from './runs/recorded-runs.ts';
+import { RunFiles } from './runs/run-files.ts';
 import { RunJournals } from './runs/run-journals.ts';
 import { RunService } from './runs/run-service.ts';
 import { ScenarioLibrary } from './scenarios/scenario-library.ts';
@@ -194,6 +195,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   const mover = new ConnectionMover({ server: app.server as Server, tls: tls !== null, cluster });
   const recorded = await RecordedRuns.open(options.recordedDir, onDamage);
   const history = new ClaimHistory({ dataDir, runs: store, recorded, studies, onDamage });
+  const files = new RunFiles({ studies });
   const scratchDir = join(dataDir, 'runs');
   // Gigabytes may be in it, which the start does not wait for.
   const swept = removeAbandonedScratch(scratchDir).catch((error) =>
@@ -202,6 +204,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   const runs = new RunService({
     store,
     recorded,
+    files,
     studies,
     history,
     scratchDir,
@@ -238,6 +241,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     streams.close();
   });
   app.addHook('onClose', async () => {
+    await files.close();
     file.close();
     await cluster.close();
   });
@@ -251,10 +255,10 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   scenarioRoutes(app, { library, studies, now });
   hardwareRoutes(app, { calibrations });
   calibrationRoutes(app, { calibrations });
-  measuredRoutes(app, { runs: store });
+  measuredRoutes(app, { runs: store, files });
   machineRoutes(app, { runs, loads, calibrations, cpu: options.cpu ?? readCpu });
   runRoutes(app, { runs, library, studies, streams });
-  runLabelRoutes(app, { runs, studies });
+  runLabelRoutes(app, { runs });
   claimRoutes(app, { history, studies });
   storeRoutes(app, { cluster });
   queueRoutes(app, { cluster });

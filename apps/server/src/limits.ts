@@ -8,7 +8,7 @@ export const limits = {
   scenarioBodyBytes: 1024 * 1024,
   /** An exported run; the largest, of 512 points with five repeats, has about 6 MiB, and 4 MiB of ticks. */
   runBodyBytes: 16 * 1024 * 1024,
-  /** Parsing and staging 1 MiB of JSON takes about 10 ms, in which no queue is served. Larger payloads are streamed. */
+  /** Reading and staging 1 MiB of JSON takes 4 to 50 ms, in which no queue is served. Larger payloads are streamed. */
   enqueueBodyBytes: 1024 * 1024,
   /** Bytes of bodies in memory, over all connections; parsed they take several times as much. */
   bodiesBytesMax: 32 * 1024 * 1024,

@@ -143,6 +143,21 @@ describe('a body', () => {
     }
   });
 
+  it('may begin with a byte order mark, and gives no field twice but in a payload', async () => {
+    const { postText } = sharedApp();
+    const url = '/api/queues/q/messages';
+    expect((await postText(url, '\ufeff{"messages":[{"payload":{"a":1,"a":2}}]}')).status).toBe(201);
+    expect((await postText(url, '\ufeff\ufeff{"messages":[{"payload":1}]}')).status).toBe(400);
+    const { status, body } = await postText(
+      url,
+      '{"messages":[{"payload":1,\n "groupKey":"a", "groupKey":"b"}]}',
+    );
+    expect([status, body.code]).toEqual([400, 'REQUEST_INVALID']);
+    expect(body.message).toBe(
+      'The body is not valid: /messages/0/groupKey: The field is given twice: at line 2, column 2, and again at line 2, column 18',
+    );
+  });
+
   it('of bytes that are not UTF-8 is refused, not changed', async () => {
     const { app } = sharedApp();
     const payload = Buffer.concat([

@@ -77,7 +77,8 @@ describe('the history', () => {
     const store = new RunStore(file, { runsKeptMax: 3, now: () => 5 });
     store.add({ ...done, id: 'active', status: 'running' });
     for (let count = 0; count < 5; count++) store.add({ ...done, id: `run-${count}` });
-    const ids = store.list({ limit: 10 }).runs.map(({ id }) => id);
+    const { runs } = await store.list({ limit: 10 });
+    const ids = runs.map(({ id }) => id);
     expect(ids).toEqual(['run-4', 'run-3', 'run-2', 'active']);
     expect(file.prepare('SELECT count(*) FROM point').pluck().get()).toBe(0);
     file.close();

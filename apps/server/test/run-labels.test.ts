@@ -116,6 +116,42 @@ describe('an imported run', () => {
   });
 });
 
+describe('the numbers and texts of an imported run', () => {
+  const change = (path: string, value: string) =>
+    JSON.stringify(exported(idOf(8))).replace(new RegExp(`"${path}":[^,}]*`), `"${path}":${value}`);
+
+  it('may follow a byte order mark', async () => {
+    const { status } = await app().postText('/api/runs/import', `\ufeff${JSON.stringify(exported(idOf(8)))}`);
+    expect(status).toBe(201);
+    expect((await show(idOf(8))).status).toBe('done');
+  });
+
+  it.each([
+    ['startedAtMs', '1795792502560000000', '/startedAtMs'],
+    ['endedAtMs', '-1', '/endedAtMs'],
+    ['createdAtMs', '8640000000000001', '/createdAtMs'],
+    ['total', '9007199254740993', '/progress/total'],
+    ['lost', '1e400', '/points/0/integrity/lost'],
+    ['value', '1.7e308', '/points/0/figures/'],
+  ])('are refused out of their bounds: %s', async (name, value, path) => {
+    const { status, body } = await app().postText('/api/runs/import', change(name, value));
+    expect([status, body.code]).toEqual([400, 'REQUEST_INVALID']);
+    expect((body as unknown as { errors: { path: string }[] }).errors[0]!.path).toContain(path);
+  });
+
+  it('are refused if a field is given twice, with both places', async () => {
+    const text = JSON.stringify(exported(idOf(9)), null, 2).replace(
+      '"status":',
+      '"scale": "full",\n  "status":',
+    );
+    const { status, body } = await app().postText('/api/runs/import', text);
+    expect([status, body.code]).toEqual([400, 'REQUEST_INVALID']);
+    expect(body.message).toMatch(
+      /^The body is not valid: \/scale: The field is given twice: at line \d+, column 3, and/,
+    );
+  });
+});
+
 describe('labels', () => {
   it('are kept with the run and found by a search, in upper or lower case', async () => {
     await add(exported(idOf(4)));

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { bundledStudies } from '@shardlab/lab';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { RecordedRuns } from '../src/runs/recorded-runs.ts';
+import type { RunFiles } from '../src/runs/run-files.ts';
 import type { RunJournals } from '../src/runs/run-journals.ts';
 import { RunService } from '../src/runs/run-service.ts';
 import type { RunStore } from '../src/store/run-store.ts';
@@ -19,6 +20,7 @@ function serviceWith(journals: Partial<RunJournals>) {
   const service = new RunService({
     store,
     recorded: {} as RecordedRuns,
+    files: {} as RunFiles,
     studies: bundledStudies,
     history: { keep: async () => undefined },
     scratchDir: '/nowhere',

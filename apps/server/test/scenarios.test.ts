@@ -120,6 +120,22 @@ describe('scenarios', () => {
     expect(body.details).toMatchObject({ line: 3, column: 8 });
   });
 
+  it('may begin with a byte order mark, and give no field twice', async () => {
+    const { postText } = await startApp();
+    const text = JSON.stringify(smallScenario());
+    for (const url of ['/api/scenarios', '/api/scenarios/validate'])
+      expect((await postText(url, `\ufeff${text}`)).status).toBeLessThan(300);
+    const twice = text.replace('"seed":', '"seed":1,"seed":');
+    const { status, body } = await postText<Refused>('/api/scenarios', twice);
+    expect([status, body.code, body.errors[0]!.path]).toEqual([422, 'SCENARIO_INVALID', '/seed']);
+    const started = await postText<Refused>('/api/runs', `{"scenario":${twice}}`);
+    expect([started.status, started.body.errors[0]!.path]).toEqual([400, '/scenario/seed']);
+    expect(started.body.details).toEqual({
+      errors: [{ path: '/scenario/seed', message: expect.stringContaining('given twice') }],
+      places: [expect.anything(), expect.anything()],
+    });
+  });
+
   it('over their limit are refused with the same error, by a little or by far', async () => {
     const { postText } = await startApp();
     const ofBytes = (bytes: number) => JSON.stringify({ ...smallScenario(), question: 'x'.repeat(bytes) });

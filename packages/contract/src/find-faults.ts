@@ -6,6 +6,7 @@
  */
 import { nearestName } from './nearest-name.ts';
 import { patternInWords } from './patterns.ts';
+import { visibleText } from './visible-text.ts';
 
 export interface SchemaFault {
   /** JSON pointer of the faulty value, or of the missing or unknown field; empty for the whole document. */
@@ -148,7 +149,7 @@ class FaultSearch {
       if (additionalProperties === false) {
         const message =
           patterns.length > 0
-            ? `The name ${quoted(truncate(field))} must match ${Object.keys(patternProperties).join(' or ')}`
+            ? `The name ${quoted(visibleText(truncate(field)))} must match ${Object.keys(patternProperties).join(' or ')}`
             : unknownFieldMessage(field, Object.keys(properties));
         add('additionalProperties', message, { path: fieldPath, value: undefined, field });
       } else if (typeof additionalProperties === 'object') {
@@ -233,14 +234,14 @@ const shapeOf = ({ const: value, type, required }: SchemaNode) =>
 function unknownFieldMessage(field: string, known: readonly string[]): string {
   const nearest = nearestName(field, known);
   const hint = nearest === null ? `the fields here are ${list(known)}` : `did you mean ${quoted(nearest)}?`;
-  return `Unknown field ${quoted(truncate(field))}; ${hint}`;
+  return `Unknown field ${quoted(visibleText(truncate(field)))}; ${hint}`;
 }
 
 function describeValue(value: unknown): string {
   if (value === null) return 'not null';
   if (Array.isArray(value)) return 'not an array';
   if (typeof value === 'object') return 'not an object';
-  return `not ${truncate(JSON.stringify(value) ?? typeof value)}`;
+  return `not ${visibleText(truncate(JSON.stringify(value) ?? typeof value))}`;
 }
 
 /** Code points, as JSON Schema counts the length of a string. */

@@ -65,10 +65,13 @@ export const TickEvent = Type.Object(
 );
 export type TickEvent = Static<typeof TickEvent>;
 
+/** A year: no run is longer. */
+export const runMsMax = 366 * 24 * 60 * 60_000;
+
 /** Streamed about four times a second while a trial runs. `atMs` counts from the start of the run. */
 export const Tick = Type.Object(
   {
-    atMs: Type.Integer(),
+    atMs: Type.Integer({ minimum: 0, maximum: runMsMax }),
     trial: Type.Integer(),
     ...Combination.properties,
     phase: Type.Union([Type.Literal('warmup'), Type.Literal('measure'), Type.Literal('drain')]),

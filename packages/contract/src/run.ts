@@ -24,6 +24,11 @@ export const Environment = Type.Object(
 );
 export type Environment = Static<typeof Environment>;
 
+/** The end of the year 9999, as milliseconds since 1970: later dates are not written with four digits. */
+export const epochMsMax = 253_402_300_799_999;
+
+const EpochMs = Type.Integer({ minimum: 0, maximum: epochMsMax });
+
 export const RunStatus = Type.Union([
   Type.Literal('queued'),
   Type.Literal('running'),
@@ -81,9 +86,9 @@ export const Run = Type.Object(
     scenario: Scenario,
     scale: Scale,
     status: RunStatus,
-    createdAtMs: Type.Integer(),
-    startedAtMs: Type.Union([Type.Integer(), Type.Null()]),
-    endedAtMs: Type.Union([Type.Integer(), Type.Null()]),
+    createdAtMs: EpochMs,
+    startedAtMs: Type.Union([EpochMs, Type.Null()]),
+    endedAtMs: Type.Union([EpochMs, Type.Null()]),
     progress: Progress,
     points: Type.Array(Point),
     claims: Type.Array(ClaimResult),
@@ -115,9 +120,9 @@ export const RunSummary = Type.Object(
     scenarioTitle: Type.String(),
     scale: Scale,
     status: RunStatus,
-    createdAtMs: Type.Integer(),
-    startedAtMs: Type.Union([Type.Integer(), Type.Null()]),
-    endedAtMs: Type.Union([Type.Integer(), Type.Null()]),
+    createdAtMs: EpochMs,
+    startedAtMs: Type.Union([EpochMs, Type.Null()]),
+    endedAtMs: Type.Union([EpochMs, Type.Null()]),
     progress: Progress,
     verdicts: Type.Array(
       Type.Object({ id: Type.String(), verdict: Verdict, provisional: Type.Boolean() }, closed),

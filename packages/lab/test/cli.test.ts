@@ -70,6 +70,11 @@ describe('the command line', () => {
     expect(await lab(args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(sentence) });
   });
 
+  test('reads files that begin with a byte order mark', async () => {
+    const file = await scenarioFile('marked.json', `\ufeff${JSON.stringify(smallScenario())}`);
+    expect(await lab(['validate', file])).toMatchObject({ code: 0, err: '' });
+  });
+
   test('reports every fault of a scenario with its path', async () => {
     const file = await scenarioFile('bad.json', { ...smallScenario(), seed: -1, repeats: 'x' });
     const { code, err } = await lab(['validate', file]);

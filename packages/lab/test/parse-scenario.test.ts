@@ -26,6 +26,46 @@ describe('a valid scenario', () => {
     expect(parseScenario(JSON.stringify(scenario))).toEqual({ ok: true, scenario });
     expect(parseScenario(scenario)).toEqual({ ok: true, scenario });
   });
+
+  test('may begin with a byte order mark', () => {
+    const scenario = smallScenario();
+    expect(parseScenario(`\ufeff${JSON.stringify(scenario)}`)).toEqual({ ok: true, scenario });
+  });
+});
+
+describe('a text', () => {
+  test('with a field that is given twice is refused with both places', () => {
+    const text = JSON.stringify(smallScenario(), null, 2).replace('"seed":', '"repeats": 7,\n  "seed":');
+    const parsed = parseScenario(text);
+    if (parsed.ok) throw new Error('accepted');
+    const { places } = parsed.error.details as { places: { line: number; column: number }[] };
+    const lines = text.split('\n');
+    expect(places).toHaveLength(2);
+    for (const { line, column } of places) expect(lines[line - 1]!.slice(column - 1)).toMatch(/^"repeats":/);
+    const [first, second] = places.map(({ line, column }) => `line ${line}, column ${column}`);
+    const message = `The field is given twice: at ${first}, and again at ${second}`;
+    expect(parsed.faults).toEqual([{ path: '/repeats', message }]);
+    expect(parsed.error.message).toBe(`The scenario has a fault: /repeats: ${message}`);
+  });
+
+  test('with invisible characters is refused in sentences without them', () => {
+    const scenario = smallScenario();
+    const invisible = '\ufeff\u200b\u202e\u0007';
+    for (const input of [
+      `${invisible}${JSON.stringify(scenario)}`,
+      JSON.stringify({ ...scenario, [`se${invisible}ed`]: 1, seed: invisible, program: invisible }),
+      JSON.stringify(scenario).replace(
+        '"seed":',
+        `"${invisible.slice(0, 3)}":1,"${invisible.slice(0, 3)}":2,"seed":`,
+      ),
+    ]) {
+      const parsed = parseScenario(input);
+      if (parsed.ok) throw new Error('accepted');
+      for (const text of [parsed.error.message, ...parsed.faults.map(({ message }) => message)])
+        expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+      expect(parsed.error.message).toContain('\\u200b');
+    }
+  });
 });
 
 describe('a single fault is reported at its path, in a sentence', () => {

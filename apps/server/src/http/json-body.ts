@@ -1,9 +1,33 @@
-/** Reads JSON bodies: UTF-8 only, and only strings that can be stored as they are. */
+/**
+ * Reads JSON bodies: UTF-8 only, only strings that can be stored as they are, and nothing beyond the limits: a body is scanned
+ * (`scanJson`) against its route's schema before anything is built of it.
+ */
 import { isUtf8 } from 'node:buffer';
-import { parseKeepingPayloads } from '@shardlab/contract';
+import { channel } from 'node:diagnostics_channel';
+import {
+  faultInWords,
+  type JsonCounts,
+  JsonRefused,
+  type ParseOptions,
+  parseKeepingPayloads,
+  shapeOf,
+  withoutByteOrderMark,
+} from '@shardlab/contract';
 import type { FastifyRequest } from 'fastify';
 import { ServerError } from '../errors.ts';
 import type { App } from './app-types.ts';
+
+/** What was read of a body, and what is built of it: published for each body while somebody listens. */
+export interface ScannedBody {
+  /** As in the API description: "POST /api/queues/:queue/messages". */
+  route: string;
+  units: number;
+  read: JsonCounts;
+  /** 0 if the body was refused before. */
+  valuesBuilt: number;
+}
+
+export const scannedBodies = channel('shardlab:scanned-body');
 
 /**
  * Parses the JSON bodies of all routes of this scope. Payloads of messages stay text (`JsonText`). Objects are copied property
@@ -14,17 +38,43 @@ export function readJsonBodies(app: App): void {
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async ({ headers }: FastifyRequest, body: Buffer) =>
-      parseJson(decodeJsonBody(body, headers['content-type'])),
+    async (request: FastifyRequest, body: Buffer) => {
+      const { method, url = '', schema } = request.routeOptions;
+      const text = decodeJsonBody(body, request.headers['content-type']);
+      const shape = shapeOf((schema?.body as object | undefined) ?? {});
+      if (!scannedBodies.hasSubscribers) return parseJson(text, { shape });
+      const publish = (read: JsonCounts, valuesBuilt: number) =>
+        scannedBodies.publish({
+          route: `${method} ${url}`,
+          units: text.length,
+          read,
+          valuesBuilt,
+        } satisfies ScannedBody);
+      return parseJson(text, { shape, onScanned: (read) => publish(read, read.values) }, (read) =>
+        publish(read, 0),
+      );
+    },
   );
 }
 
-function parseJson(text: string): unknown {
+/** Throws `REQUEST_INVALID` for a text that is no JSON, or has too much of something. `onRefused` is told what was read of it. */
+export function parseJson(
+  text: string,
+  options: ParseOptions,
+  onRefused?: (read: JsonCounts) => void,
+): unknown {
   if (text === '') throw invalidBody('The body is empty; JSON is required');
   try {
-    return parseKeepingPayloads(text);
+    return parseKeepingPayloads(text, options);
   } catch (error) {
-    throw invalidBody('The body is not JSON', error);
+    if (!(error instanceof JsonRefused)) throw invalidBody('The body is not JSON', error);
+    onRefused?.(error.counts);
+    const { path, message, details } = error;
+    throw new ServerError('REQUEST_INVALID', {
+      message: `The body is not valid: ${faultInWords(error)}`,
+      details: { errors: [{ path, message }], ...details },
+      cause: error,
+    });
   }
 }
 
@@ -38,7 +88,7 @@ export function decodeJsonBody(body: Buffer, contentType = ''): string {
   const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType) ?? [];
   if (!/^utf-?8$/i.test(charset) || isUtf16(body)) throw new ServerError('CONTENT_TYPE_UNSUPPORTED');
   if (!isUtf8(body)) throw invalidBody('The body is not UTF-8');
-  const text = body.toString('utf8');
+  const text = withoutByteOrderMark(body.toString('utf8'));
   const at = findLoneSurrogate(text);
   if (at === undefined) return text;
   throw invalidBody(

@@ -2,7 +2,13 @@
  * Validates requests against the contract's schemas. Ajv decides, and stops at the first fault of a body; the faults of
  * a refused request are then listed by `findFaults`, whose cost is bounded whatever the body is.
  */
-import { type FoundFaults, faultsListedMax, findFaults, type SchemaFault } from '@shardlab/contract';
+import {
+  type FoundFaults,
+  faultInWords,
+  faultsListedMax,
+  findFaults,
+  type SchemaFault,
+} from '@shardlab/contract';
 import type { QueueError } from '@shardlab/engine';
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
@@ -56,9 +62,9 @@ function toError({ faults, more }: FoundFaults, route: string, part: string): Se
     return unsupported(feature, { fields: [...new Set(faults.map(({ path }) => path))] });
   }
   const errors = faults.map(({ path, message }) => ({ path, message }));
-  const [first] = errors;
+  const [first = { path: '', message: 'It does not fit its description' }] = errors;
   const others = more ? `more than ${faultsListedMax - 1} more` : errors.length - 1;
-  const sentence = `The ${partNames[part] ?? part} is not valid: ${first?.path ? `${first.path}: ` : ''}${first?.message}`;
+  const sentence = `The ${partNames[part] ?? part} is not valid: ${faultInWords(first)}`;
   return new ServerError('REQUEST_INVALID', {
     message: errors.length > 1 ? `${sentence} (and ${others}${more ? '' : ' more'})` : sentence,
     details: { errors, ...(more && { more }) },

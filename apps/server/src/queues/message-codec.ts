@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import {
   type EnqueueStreamQuery,
+  isJsonText,
   JsonText,
   type MessageOut,
   stringifyWithTexts,
@@ -86,15 +87,6 @@ function decodePayload(payload: Buffer, isJson: boolean): Pick<MessageOut, 'payl
     if (isJsonText(text)) return { payload: new JsonText(text) };
   }
   return { payloadBase64: payload.toString('base64') };
-}
-
-function isJsonText(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The payload's text as the request body had it. Callers in this process pass values, which are serialized here. */

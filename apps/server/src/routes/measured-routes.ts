@@ -1,13 +1,21 @@
-import { type MeasuredWorkload, MeasuredWorkloadList, measuredWorkloadsMax } from '@shardlab/contract';
-import { measuredWorkloads, newestOfEach } from '@shardlab/lab';
+import { MeasuredWorkloadList } from '@shardlab/contract';
 import type { App } from '../http/app-types.ts';
 import { limits } from '../limits.ts';
+import type { RunFiles } from '../runs/run-files.ts';
 import type { RunStore } from '../store/run-store.ts';
 
-type Runs = Pick<RunStore, 'finishedHere' | 'readableHead' | 'points'>;
+export interface MeasuredRoutesOptions {
+  runs: Pick<RunStore, 'finishedHere' | 'readableHead' | 'pointsJson' | 'tellPoint'>;
+  files: Pick<RunFiles, 'measured'>;
+}
+
+const pointsOf = (runs: MeasuredRoutesOptions['runs'], id: string) => ({
+  pointsJson: () => runs.pointsJson(id),
+  onDamage: (number: number, damage: string) => runs.tellPoint(id, number, damage),
+});
 
 /** Measurements of this machine, for a comparison with the model's predictions. */
-export function measuredRoutes(app: App, { runs }: { runs: Runs }): void {
+export function measuredRoutes(app: App, { runs, files }: MeasuredRoutesOptions): void {
   app.get(
     '/api/measured-workloads',
     {
@@ -17,16 +25,14 @@ export function measuredRoutes(app: App, { runs }: { runs: Runs }): void {
         response: { 200: MeasuredWorkloadList },
       },
     },
-    async () => ({ workloads: newestOfEach(workloadsOf(runs), measuredWorkloadsMax) }),
+    async () => {
+      const finished = runs.finishedHere(limits.runsComparedMax).flatMap((id) => {
+        const head = runs.readableHead(id);
+        if (head === undefined) return [];
+        const endedAtMs = head.endedAtMs ?? head.createdAtMs;
+        return { head: { ...head, endedAtMs }, ...pointsOf(runs, id) };
+      });
+      return { workloads: finished.length === 0 ? [] : await files.measured(finished) };
+    },
   );
-}
-
-/** Runs are read one after the other, until there are enough workloads. */
-function* workloadsOf(runs: Runs): Generator<MeasuredWorkload> {
-  for (const id of runs.finishedHere(limits.runsComparedMax)) {
-    const head = runs.readableHead(id);
-    if (head === undefined) continue;
-    const endedAtMs = head.endedAtMs ?? head.createdAtMs;
-    yield* measuredWorkloads({ ...head, endedAtMs }, runs.points(id));
-  }
 }

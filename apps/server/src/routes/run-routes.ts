@@ -18,7 +18,6 @@ import type { EventStreams } from '../http/event-streams.ts';
 import { contentOf, eventStream, refusals } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import { endEventId } from '../runs/event-log.ts';
-import { runToCsv, runToJson } from '../runs/run-export.ts';
 import type { RunService } from '../runs/run-service.ts';
 import type { ScenarioLibrary } from '../scenarios/scenario-library.ts';
 import { idParams as params } from './params.ts';
@@ -84,7 +83,7 @@ export function runRoutes(app: App, { runs, library, studies, streams }: RunRout
     '/api/runs/:id',
     { schema: { summary: 'One run with its points', tags, params, response: { 200: Run } } },
     async (request, reply) => {
-      const json = await runs.json(request.params.id);
+      const json = Readable.from(runs.write(request.params.id, 'stored'));
       return reply.type('application/json; charset=utf-8').send(json as never); // it is stored as JSON
     },
   );
@@ -129,7 +128,7 @@ export function runRoutes(app: App, { runs, library, studies, streams }: RunRout
       },
     },
     async (request, reply) => {
-      const { id } = runs.resume(request.params.id);
+      const { id } = await runs.resume(request.params.id);
       return reply.code(202).send({ id });
     },
   );
@@ -147,10 +146,10 @@ export function runRoutes(app: App, { runs, library, studies, streams }: RunRout
     async (request, reply) => {
       const { id } = request.params;
       const { format = 'json' } = request.query;
-      const exported = runs.export(id);
-      const content = Readable.from(format === 'csv' ? runToCsv(exported) : runToJson(exported));
+      const head = runs.head(id);
+      const content = Readable.from(runs.write(id, format));
       const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8';
-      const name = `${exported.head.scenario.id}-${id.slice(0, 8)}.${format}`;
+      const name = `${head.scenario.id}-${id.slice(0, 8)}.${format}`;
       return reply
         .type(type)
         .header('content-disposition', `attachment; filename="${name}"`)

@@ -3,7 +3,7 @@
  * and exported as this server's runs can, and neither cancelled nor deleted. Their points stay in compressed files, and are
  * sent as they are stored.
  */
-import type { Point, RecordedRunSummary, Run } from '@shardlab/contract';
+import type { RecordedRunSummary, Run } from '@shardlab/contract';
 import {
   listRecorded,
   type RecordedHead,
@@ -69,9 +69,9 @@ export class RecordedRuns {
     return (await this.#text(id))?.ticksJson;
   }
 
-  /** The points of a run, each parsed when it is requested. */
-  async *points(id: string): AsyncGenerator<Point> {
-    for (const json of (await this.#text(id))?.pointsJson ?? []) yield JSON.parse(json) as Point;
+  /** The points of a run as JSON. */
+  async *pointsJson(id: string): AsyncGenerator<string> {
+    yield* (await this.#text(id))?.pointsJson ?? [];
   }
 
   async #text(id: string): Promise<RecordedText | undefined> {

@@ -1,7 +1,7 @@
 /** A waiting or active run with its state, ticks and events, and the clients that follow it. */
 import type { Run, RunEvent } from '@shardlab/contract';
 import { limits } from '../limits.ts';
-import { EventLog, endEventId, toFrame } from './event-log.ts';
+import { EventLog, endEventId, frameOf, toFrame } from './event-log.ts';
 import { TickHistory } from './tick-history.ts';
 
 /** The client of a stream. It disconnects itself if it cannot keep up. */
@@ -53,12 +53,11 @@ export class RunChannel {
   follow(follower: Follower, lastEventId: number | null): () => void {
     const missed = lastEventId === null ? undefined : this.#log.since(lastEventId);
     if (missed !== undefined) for (const frame of missed) follower.send(frame);
-    else follower.send(snapshotFrame(this.run, this.ticks.ticks, this.#log.lastId));
+    else
+      follower.send(
+        frameOf('snapshot', { run: JSON.stringify(this.run), ticks: this.ticks.json }, this.#log.lastId),
+      );
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
   }
-}
-
-export function snapshotFrame(run: Run, ticks: TickHistory['ticks'], id: number): string {
-  return toFrame({ type: 'snapshot', run, ticks }, id);
 }

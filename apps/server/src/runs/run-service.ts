@@ -5,9 +5,10 @@
  * point by point.
  */
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   ErrorBody,
-  ExportedRun,
+  Point,
   RecordedRunList,
   Run,
   RunEvent,
@@ -15,6 +16,7 @@ import type {
   RunList,
   Scale,
   Scenario,
+  Tick,
 } from '@shardlab/contract';
 import {
   assertSystemsAvailable,
@@ -32,15 +34,15 @@ import { interrupted, type RunStore } from '../store/run-store.ts';
 import type { ClaimHistory } from './claim-history.ts';
 import { endEventId, frameOf } from './event-log.ts';
 import type { RecordedRuns } from './recorded-runs.ts';
-import { type Follower, RunChannel, tickBounds } from './run-channel.ts';
-import type { Points, RunToExport } from './run-export.ts';
+import { type Follower, RunChannel } from './run-channel.ts';
+import type { RunFiles, RunFormat } from './run-files.ts';
 import type { RunJournals } from './run-journals.ts';
-import { TickHistory } from './tick-history.ts';
 
 export interface RunServiceOptions {
   hidePaths: HidePaths;
   store: RunStore;
   recorded: RecordedRuns;
+  files: RunFiles;
   /** Folder for the scratch folders of trials. */
   scratchDir: string;
   now: () => number;
@@ -97,19 +99,21 @@ export class RunService {
    * Queues a run again that was interrupted by the end of a server. Measured trials are not repeated, and its time continues
    * after its last tick. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`, `RUN_NOT_RESUMABLE`, `RUN_QUEUE_FULL`, `SERVER_CLOSING`, `SYSTEM_UNAVAILABLE`.
    */
-  resume(id: string): Run {
+  async resume(id: string): Promise<Run> {
+    const points: Point[] = [];
+    for (const point of this.#store.points(id)) {
+      points.push(point);
+      await nextTurn(); // a server shares its thread with its queues
+    }
     const { scenario, scale, createdAtMs, startedAtMs, claims, error } = this.head(id);
     if (this.#channels.has(id) || error?.code !== 'RUN_INTERRUPTED' || !this.#options.journals.has(id))
       throw new ServerError('RUN_NOT_RESUMABLE', { details: { id } });
     this.#assertRoom();
     const { studies } = this.#options;
     assertSystemsAvailable(scenario, scale, { studies, ignoreInstallable: true });
-    const points = [...this.#store.points(id)];
     const run = { ...newRun({ id, scenario, scale, createdAtMs, studies }), startedAtMs, points, claims };
     const channel = this.#channelOf(run);
-    channel.ticks.restore(
-      Array.from(this.#store.ticks(id), ({ number, tick, body }) => ({ number, tick, bytes: body.length })),
-    );
+    channel.ticks.restore(Array.from(this.#store.ticks(id), ({ number, body }) => ({ number, json: body })));
     this.#store.update(run);
     this.#channels.set(id, channel);
     this.#startNext();
@@ -131,47 +135,31 @@ export class RunService {
     }
   }
 
-  /** A run as JSON. Rejects with `RUN_NOT_FOUND`. */
-  async json(id: string): Promise<string> {
-    const run = this.#channels.get(id)?.run;
-    if (run !== undefined) return JSON.stringify(run);
-    return (await this.#recorded.json(id))?.run ?? this.#store.json(id);
-  }
-
   /** A run without its points. Throws `RUN_NOT_FOUND`. */
   head(id: string): Run {
     const run = this.#channels.get(id)?.run;
     return run === undefined ? (this.#recorded.head(id) ?? this.#store.head(id)) : { ...run, points: [] };
   }
 
-  /** A run for a file. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
-  export(id: string): RunToExport {
-    const damaged: string[] = [];
-    return {
-      head: this.head(id),
-      points: () => {
-        damaged.length = 0;
-        return this.#points(id, damaged);
-      },
-      damaged,
-      ticks: () => this.#ticksJson(id),
-    };
-  }
-
-  /** The points of a run, each read when it is requested. Those that cannot be read are named in `damaged`. */
-  #points(id: string, damaged: string[]): Points {
-    if (this.#recorded.has(id)) return this.#recorded.points(id);
-    return this.#channels.get(id)?.run.points ?? this.#store.points(id, damaged);
+  /** The text of a run, in pieces; `stored`: as JSON without white space or ticks. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
+  write(id: string, format: RunFormat): AsyncGenerator<string> {
+    const source = this.#recorded.has(id) ? this.#recorded : this.#store;
+    return this.#options.files.write(format, {
+      head: { ...this.head(id), points: [] },
+      pointsJson: () => source.pointsJson(id),
+      ticksJson: () => this.#ticksJson(id),
+      onDamage: (number, damage) => this.#store.tellPoint(id, number, damage),
+    });
   }
 
   /** The ticks that are kept of a run, as JSON. */
   async #ticksJson(id: string): Promise<string> {
     const channel = this.#channels.get(id);
-    if (channel !== undefined) return JSON.stringify(channel.ticks.ticks);
+    if (channel !== undefined) return channel.ticks.json;
     return (await this.#recorded.ticksJson(id)) ?? this.#store.ticksJson(id);
   }
 
-  list(options: RunListOptions): RunList {
+  list(options: RunListOptions): Promise<RunList> {
     return this.#store.list(options);
   }
 
@@ -217,18 +205,15 @@ export class RunService {
 
   /**
    * Adds a run that was exported elsewhere, under its id or, if that is taken, a new one. Its verdicts are kept with it and do
-   * not count as this machine's. As many of its ticks are kept as for a run of this server. Throws `RUN_ACTIVE` if it had not
-   * ended when it was exported.
+   * not count as this machine's. As many of its ticks are kept as for a run of this server. `body` is given away. Rejects with what
+   * `RunFiles.read` rejects with.
    */
-  import({ ticks = [], ...run }: ExportedRun): string {
-    if (!['done', 'failed', 'cancelled'].includes(run.status))
-      throw new ServerError('RUN_ACTIVE', { details: { id: run.id.slice(0, 64), status: run.status } });
-    const isFree = isId(run.id) && !this.#store.has(run.id) && !this.#recorded.has(run.id);
-    const id = isFree ? run.id : randomUUID();
-    const history = new TickHistory(tickBounds);
-    for (const tick of ticks.toSorted((a, b) => a.atMs - b.atMs))
-      history.add(tick, JSON.stringify(tick).length);
-    this.#store.import({ ...run, id }, history.ticks);
+  async import(body: Uint8Array, contentType: string): Promise<string> {
+    const read = await this.#options.files.read(body, contentType);
+    const { id: given } = read.head;
+    const isFree = isId(given) && !this.#store.has(given) && !this.#recorded.has(given);
+    const id = isFree ? given : randomUUID();
+    this.#store.import({ ...read, head: { ...read.head, id } });
     return id;
   }
 
@@ -284,7 +269,8 @@ export class RunService {
 
   async #execute(channel: RunChannel, signal: AbortSignal): Promise<void> {
     const { id, scenario, scale, createdAtMs } = channel.run;
-    const last = channel.ticks.ticks.at(-1);
+    const lastTick = channel.ticks.kept.at(-1);
+    const last = lastTick === undefined ? undefined : (JSON.parse(lastTick.json) as Tick);
     try {
       const run = await startRunInThread({
         id,
@@ -373,7 +359,7 @@ export class RunService {
 
   #recordTick(channel: RunChannel, { tick }: Extract<RunEvent, { type: 'tick' }>): void {
     const body = JSON.stringify(tick);
-    const { keepAs, thinTo } = channel.ticks.add(tick, body.length);
+    const { keepAs, thinTo } = channel.ticks.add(body);
     if (keepAs !== null) this.#store.saveTick(channel.run.id, keepAs, body);
     if (thinTo !== null) this.#store.thinTicks(channel.run.id, thinTo);
   }

@@ -6,16 +6,25 @@ import { readStored, type Stored } from './stored-json.ts';
 /** What is stored of a point or tick, with its value or why there is none. */
 export type StoredPart<T> = Stored<T> & { number: number; body: string };
 
-/** In their order. `number`: counted from 1. */
-export function* storedPoints(file: LabDatabase, runNumber: number): Generator<StoredPart<Point>> {
+/** As they are stored, in their order. */
+export function* storedPointTexts(file: LabDatabase, runNumber: number): Generator<string> {
   const keys = file
     .prepare('SELECT key FROM point WHERE run_number = ? ORDER BY position')
     .pluck()
     .all(runNumber) as string[];
   const read = file.prepare('SELECT body FROM point WHERE run_number = ? AND key = ?').pluck();
-  for (const [index, key] of keys.entries()) {
+  for (const key of keys) {
     const body = read.get(runNumber, key) as string | undefined;
-    if (body !== undefined) yield { ...readStored<Point>(body, Point), number: index + 1, body }; // else the run has been deleted
+    if (body !== undefined) yield body; // else the run has been deleted
+  }
+}
+
+/** In their order. `number`: counted from 1. */
+export function* storedPoints(file: LabDatabase, runNumber: number): Generator<StoredPart<Point>> {
+  let number = 0;
+  for (const body of storedPointTexts(file, runNumber)) {
+    number += 1;
+    yield { ...readStored<Point>(body, Point), number, body };
   }
 }
 

@@ -8,7 +8,7 @@ import { LabError, type StoredVerdict, verdictsOf } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import type { LabDatabase } from './lab-database.ts';
 import { listRuns, type RunListOptions } from './run-list.ts';
-import { storedPoints, storedTicks } from './run-parts.ts';
+import { storedPoints, storedPointTexts, storedTicks } from './run-parts.ts';
 import { type RunRow, readRun, toRow } from './run-rows.ts';
 
 export interface RunStoreOptions {
@@ -28,6 +28,22 @@ const ticksPerTurn = 50;
 
 /** Damaged rows that are remembered, so that a list that is asked for again and again does not fill the log. */
 const toldMax = 10_000;
+
+/** A run that was read from a file. Points and ticks are JSON, as they are stored. */
+export interface ReadRun {
+  /** Without its points. */
+  head: Run;
+  /** In their order; `key` is `pointKey`. */
+  points: { key: string; json: string }[];
+  /** As many as are kept of a run, in the order of their times. */
+  ticks: string[];
+}
+
+/** A tick with its number. */
+export interface KeptTick {
+  number: number;
+  json: string;
+}
 
 const runNumberQuery = '(SELECT run_number FROM run WHERE id = ?)';
 
@@ -133,12 +149,16 @@ export class RunStore {
 
   /** Inserts a point at its position in the run, or replaces it with a newer version. */
   savePoint(runId: string, point: Point, position: number): void {
+    this.#savePoint(runId, { key: pointKey(point), json: JSON.stringify(point) }, position);
+  }
+
+  #savePoint(runId: string, { key, json }: ReadRun['points'][number], position: number): void {
     this.#file
       .prepare(
         `INSERT INTO point (run_number, key, position, body) VALUES (${runNumberQuery}, ?, ?, ?)
          ON CONFLICT DO UPDATE SET body = excluded.body`,
       )
-      .run(runId, pointKey(point), position, JSON.stringify(point));
+      .run(runId, key, position, json);
   }
 
   saveTick(runId: string, tickNumber: number, body: string): void {
@@ -187,12 +207,21 @@ export class RunStore {
     for (const { value } of this.#points(id, damaged)) yield value;
   }
 
+  /** The points of a run as they are stored, in order, each read when it is requested. Whoever parses them tells of damage. */
+  pointsJson(id: string): Generator<string> {
+    return storedPointTexts(this.#file, this.#runNumber(id));
+  }
+
+  tellPoint(id: string, number: number, damage: string): void {
+    this.#tell(`Point ${number} of the run ${id} ${damage}`);
+  }
+
   *#points(id: string, damaged: string[]): Generator<{ value: Point; body: string }> {
     for (const { value, damage, number, body } of storedPoints(this.#file, this.#runNumber(id))) {
       if (damage === undefined) yield { value, body };
       else {
         damaged.push(`point ${number} ${damage}`);
-        this.#tell(`Point ${number} of the run ${id} ${damage}`);
+        this.tellPoint(id, number, damage);
       }
     }
   }
@@ -220,9 +249,9 @@ export class RunStore {
     return (this.#file.prepare('SELECT run_number FROM run WHERE id = ?').pluck().get(id) as number) ?? -1;
   }
 
-  list(options: RunListOptions): RunList {
+  async list(options: RunListOptions): Promise<RunList> {
     const { notices = [] } = this.#options;
-    const { damaged = [], ...list } = listRuns(this.#file, options);
+    const { damaged = [], ...list } = await listRuns(this.#file, options);
     for (const { id, damage } of damaged) this.#tell(`The run ${id} cannot be read: ${damage}`);
     return {
       ...list,
@@ -292,14 +321,14 @@ export class RunStore {
   }
 
   /** Adds a run that was measured elsewhere, with its points and ticks. */
-  import(run: Run, ticks: readonly Tick[]): void {
+  import({ head: run, points, ticks }: ReadRun): void {
     const file = this.#file;
     file
       .transaction(() => {
         this.add(run);
         file.prepare('UPDATE run SET imported = 1 WHERE id = ?').run(run.id);
-        for (const [index, point] of run.points.entries()) this.savePoint(run.id, point, index + 1);
-        for (const [index, tick] of ticks.entries()) this.saveTick(run.id, index, JSON.stringify(tick));
+        for (const [index, point] of points.entries()) this.#savePoint(run.id, point, index + 1);
+        for (const [index, tick] of ticks.entries()) this.saveTick(run.id, index, tick);
         if (run.labels !== undefined) this.label(run.id, { ...run.labels, baseline: false });
       })
       .immediate();

@@ -1,6 +1,6 @@
 /** Finds the scenario that an argument names, and prints its faults. */
 import { readFile } from 'node:fs/promises';
-import type { Scenario } from '@shardlab/contract';
+import { faultInWords, type Scenario } from '@shardlab/contract';
 import { LabError } from '../errors/errors.ts';
 import { readLessonFolder } from '../lessons/lesson-folder.ts';
 import { type ParsedScenario, parseScenario } from '../scenario/parse-scenario.ts';
@@ -44,8 +44,10 @@ export async function loadOrExplain(nameOrPath: string): Promise<Scenario | null
   process.stderr.write(
     `${nameOrPath} has ${parsed.faults.length === 1 ? 'a fault' : `${parsed.faults.length} faults`}:\n`,
   );
-  for (const { path, message } of parsed.faults)
-    process.stderr.write(`  ${path || '(document)'}: ${message}\n`);
+  for (const fault of parsed.faults) {
+    const path = fault.path === '' ? '(document)' : fault.path;
+    process.stderr.write(`  ${faultInWords({ ...fault, path })}\n`);
+  }
   const { translation } = parsed.error.details;
   if (translation !== undefined) process.stderr.write(`${JSON.stringify(translation, null, 2)}\n`);
   return null;

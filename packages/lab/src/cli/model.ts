@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import type { Run } from '@shardlab/contract';
+import { type Run, withoutByteOrderMark } from '@shardlab/contract';
 import {
   countSources,
   type Fit,
@@ -111,7 +111,7 @@ function drawWithProgress(hardware: HardwareFile): StructureCount[] {
 async function readRun(named: string): Promise<Run> {
   const path = fromCaller(named);
   if (existsSync(path)) {
-    const run = JSON.parse(await readFile(path, 'utf8')) as Run;
+    const run = JSON.parse(withoutByteOrderMark(await readFile(path, 'utf8'))) as Run;
     assertRunParams(run);
     return run;
   }

@@ -1,5 +1,5 @@
 /** The faults of a document, as they are listed in an error and in its sentence. */
-import { type FoundFaults, faultsListedMax } from '@shardlab/contract';
+import { type FoundFaults, faultInWords, faultsListedMax } from '@shardlab/contract';
 
 export interface ScenarioProblem {
   /** JSON pointer of the faulty value; an empty string means the whole document. */
@@ -16,10 +16,9 @@ export interface ScenarioProblems {
 
 /** "The scenario has 3 faults: /seed: Must be at least 0, not -1 (and 2 more)" */
 export function problemsInWords(document: string, { faults, more }: ScenarioProblems): string {
-  const { path, message } = faults[0]!;
   const found = more ? `more than ${faultsListedMax} faults` : `${faults.length} faults`;
   const others = faults.length > 1 ? ` (and ${more ? 'at least ' : ''}${faults.length - 1} more)` : '';
-  return `The ${document} has ${faults.length === 1 ? 'a fault' : found}: ${path === '' ? '' : `${path}: `}${message}${others}`;
+  return `The ${document} has ${faults.length === 1 ? 'a fault' : found}: ${faultInWords(faults[0]!)}${others}`;
 }
 
 /** Faults as the details of an error. `more` is set only where faults are not listed. */

@@ -2,6 +2,8 @@
  * Finds the position at which a text stops being JSON. `JSON.parse` reports a position only for some errors, so this
  * scanner runs after it refused a text. It has its own stack, so that deep nesting cannot overflow the call stack.
  */
+import { visibleText } from '@shardlab/contract';
+
 export interface JsonSyntaxError {
   /** Both count from 1. */
   line: number;
@@ -96,8 +98,9 @@ function syntaxErrorAt(text: string, at: number, expect: Expect): JsonSyntaxErro
   const before = text.slice(0, at);
   const line = before.split('\n').length;
   const column = at - before.lastIndexOf('\n');
-  const char = text[at];
-  const found = char === undefined ? 'the text ends' : `found ${JSON.stringify(char)}`;
+  const code = text.codePointAt(at);
+  const found =
+    code === undefined ? 'the text ends' : `found ${visibleText(JSON.stringify(String.fromCodePoint(code)))}`;
   return {
     line,
     column,

@@ -10,7 +10,7 @@ import {
 } from '../errors/scenario-problems.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import { crossCheckScenario } from './cross-checks.ts';
-import { locateJsonError } from './locate-json-error.ts';
+import { readJson } from './read-document.ts';
 import { scenarioSchemaOf, schemaOfAnyProgram } from './scenario-schema.ts';
 import { isVersion1, translateVersion1 } from './translate-version-1.ts';
 
@@ -30,14 +30,9 @@ export function parseScenario(input: unknown, studies: StudyRegistry = bundledSt
   if (typeof input === 'string') {
     const bytes = Buffer.byteLength(input);
     if (bytes > scenarioLimits.bytesMax) return tooLarge(bytes);
-    try {
-      value = JSON.parse(input);
-    } catch (cause) {
-      const fault = locateJsonError(input);
-      const message = fault?.message ?? `Not JSON: ${(cause as Error).message}`;
-      const place = fault ? { line: fault.line, column: fault.column } : {};
-      return invalid({ faults: [{ path: '', message }], more: false }, place);
-    }
+    const read = readJson(input);
+    if (!read.ok) return invalid({ faults: [read.fault], more: false }, read.place);
+    value = read.value;
   } else {
     const bytes = jsonBytes(input);
     if (bytes > scenarioLimits.bytesMax) return tooLarge(bytes);
