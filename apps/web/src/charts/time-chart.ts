@@ -152,7 +152,7 @@ const clockSteps = [
   0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200,
 ].map((seconds) => seconds * 1000);
 
-/** Round times within a range, about `count` of them, in steps from 0.2 s to 12 h. */
+/** Round times within a range, about `count` of them, in steps from 0.2 s to 12 h, or of as many times 12 h as it takes. */
 export function clockTicks(range: TimeRange, count: number): number[] {
   return multiplesIn(range, clockStep(range, count));
 }
@@ -168,12 +168,21 @@ export function timeOfDayTicks(range: TimeRange, count: number, startMs: number)
   };
 }
 
-const clockStep = ({ fromMs, toMs }: TimeRange, count: number): number =>
-  clockSteps.find((candidate) => (toMs - fromMs) / candidate <= count) ?? clockSteps.at(-1)!;
+function clockStep({ fromMs, toMs }: TimeRange, count: number): number {
+  const longest = clockSteps.at(-1)!;
+  const step = clockSteps.find((candidate) => (toMs - fromMs) / candidate <= count);
+  return step ?? longest * Math.ceil((toMs - fromMs) / longest / Math.max(1, count));
+}
+
+/** More than any axis has room for. */
+const multiplesMax = 1_000;
 
 function multiplesIn({ fromMs, toMs }: TimeRange, step: number): number[] {
   const multiples: number[] = [];
-  for (let at = Math.ceil(fromMs / step) * step; at <= toMs; at += step) multiples.push(at);
+  // By index: a sum would not grow any more where a step is less than the digits that a number has.
+  const first = Math.ceil(fromMs / step);
+  for (let index = 0; (first + index) * step <= toMs && index <= multiplesMax; index += 1)
+    multiples.push((first + index) * step);
   return multiples;
 }
 

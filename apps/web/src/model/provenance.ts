@@ -37,6 +37,9 @@ export function simulatedProvenance(
   ].join(' ');
 }
 
-/** "2026-02-03 04:05 UTC" */
-export const utcMinute = (atMs: number): string =>
-  `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+/** "2026-02-03 04:05 UTC"; of a number that is no date, as runs of earlier versions may have, "at an unknown time". */
+export function utcMinute(atMs: number): string {
+  const date = new Date(atMs);
+  if (Number.isNaN(date.getTime())) return 'at an unknown time';
+  return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}

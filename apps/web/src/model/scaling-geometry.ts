@@ -93,12 +93,19 @@ export function stepUp(value: number): number {
   return step * decade;
 }
 
-/** Ticks of a logarithmic axis: 1-2-5 steps over up to three decades, powers of ten over more. */
+/** Powers of ten that a number can be. */
+const powers = { least: -323, greatest: 308 } as const;
+
+/**
+ * Ticks of a logarithmic axis: 1-2-5 steps over up to three decades, powers of ten over more; none for bounds that are not positive.
+ */
 export function decadeTicks([low, high]: readonly [number, number]): number[] {
+  if (!(low > 0 && high >= low)) return [];
   const decades = Math.log10(high / low);
   const mantissas: readonly number[] = decades > 3 ? [1] : steps;
   const ticks: number[] = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
+  const last = Math.min(powers.greatest, Math.ceil(Math.log10(high)));
+  for (let power = Math.max(powers.least, Math.floor(Math.log10(low))); power <= last; power++)
     for (const step of mantissas) {
       const value = Number((step * 10 ** power).toPrecision(3));
       if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) ticks.push(value);

@@ -1,5 +1,5 @@
 /** Turns samples into the marks of a time chart: lines, bands and stacked layers over one time axis. */
-import { numberParam } from '@shardlab/contract';
+import { numberParam, scenarioLimits } from '@shardlab/contract';
 import type { TimeSample, TrialSamples } from './time-series.ts';
 import { waitClasses } from './time-series.ts';
 
@@ -107,12 +107,16 @@ export function backlogMarks(trials: readonly TrialSamples[]): TimeMarks {
   return withExtent({ lines, bands: [], layers: [] });
 }
 
+/** An imported run may have any number as a parameter that its program does not know. */
+const instancesOf = ({ params }: TrialSamples): number =>
+  Math.min(scenarioLimits.instancesMax, Math.max(1, Math.floor(numberParam(params, 'instances'))));
+
 /** Cores kept busy, one layer per instance. */
 export function cpuMarks(trials: readonly TrialSamples[]): TimeMarks {
   const layers = trials.flatMap((trial) =>
     stack(
       trial,
-      Array.from({ length: Math.max(1, numberParam(trial.params, 'instances')) }, (_, index) => ({
+      Array.from({ length: instancesOf(trial) }, (_, index) => ({
         kind: { system: trial.system, instance: index + 1 },
         read: (sample: TimeSample) => sample.cpu[index] ?? 0,
       })),
