@@ -6,7 +6,8 @@ import { importsOf, readEntries } from '../test-projects.ts';
 
 const sources = '{packages,apps}/*/{src,test}/**/*.ts';
 const tests = '{packages,apps}/*/test/**/*.ts';
-const storageThreads = 'packages/engine/src/storage/threads/{reader,scrub,watchdog,writer}-thread.ts';
+const storageThreads =
+  'packages/engine/src/storage/threads/{heartbeat,reader,scrub,watchdog,writer}-thread.ts';
 /** Matches a file that is named without being imported, as in `new URL('./worker.ts', import.meta.url)`. */
 const named = /(?<!\b(?:from|import)\s+|\bimport\()['`](\.{1,2}\/[\w./-]+)(?:\.ts|\$\{extension\})['`]/g;
 

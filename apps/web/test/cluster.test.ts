@@ -40,7 +40,7 @@ function instance(
     process: host === id ? { pid: 100 + id, state: 'running' } : null,
     restart: null,
     unready: null,
-    host: host === null ? null : { pid: 100 + host, instance: host },
+    host: host === null ? null : { pid: 100 + host, instance: host, unresponsiveMs: null },
     epoch: 1,
     lease: null,
     metrics: metrics(0, 0),
@@ -170,7 +170,7 @@ describe('the processes of instances', () => {
   it('list an instance without a host under its own process', () => {
     expect(hostedBy(instance(1), instance(2, null))).toEqual([[1], [2]]);
     // The catalog still names the killed process.
-    const orphan = instance(2, null, { host: { pid: 4711, instance: 2 } });
+    const orphan = instance(2, null, { host: { pid: 4711, instance: 2, unresponsiveMs: null } });
     expect(hostedBy(instance(1), orphan)).toEqual([[1], [2]]);
   });
 });
@@ -191,8 +191,25 @@ describe('a cluster event', () => {
       event('lease:acquired', { role: 'owner', pid: 102, epoch: 5, tookMs: 1_200 }),
     ],
     [
-      'Instance 2 taken over by the process of instance 1, which first killed the process of instance 2: available again 590 ms after the failure was detected.',
-      event('instance:taken-over', { fromPid: 102, killed: true, tookMs: 590 }),
+      'Instance 2 taken over by the process of instance 1 after a failure (its process had been stopped by a signal), which first killed the process of instance 2: available again 590 ms after it was detected.',
+      event('instance:taken-over', {
+        fromPid: 102,
+        killed: true,
+        tookMs: 590,
+        message: 'its process had been stopped by a signal',
+      }),
+    ],
+    [
+      'Instance 2 moved to the process of instance 1, because its own process was stopped: available again after 90 ms.',
+      event('instance:moved', { tookMs: 90 }),
+    ],
+    [
+      'Process 102 of instance 2 is slow: no turn of its event loop for 1.2 s.',
+      event('process:slow', { pid: 102, tookMs: 1_200 }),
+    ],
+    [
+      'Process 102 of instance 2 is responsive again; it was slow for up to 4.5 s.',
+      event('process:responsive', { pid: 102, tookMs: 4_500 }),
     ],
     [
       'Instance 2 returned to its own process 103: released after 25 ms.',
@@ -207,7 +224,7 @@ describe('a cluster event', () => {
       event('instance:failed', { code: 'STORAGE_FULL', message: 'The disk is full' }),
     ],
     [
-      'Instance 2 is unhealthy in the process of instance 1, which no longer renews its lease: It does not answer (WRITER_SILENT).',
+      'Instance 2 cannot be served by the process of instance 1 and will be taken over: It does not answer (WRITER_SILENT).',
       event('instance:unhealthy', { code: 'WRITER_SILENT', message: 'It does not answer' }),
     ],
     [
@@ -234,6 +251,7 @@ describe('a cluster event', () => {
     const types: ClusterEvent['type'][] = [
       'lease:acquired',
       'instance:taken-over',
+      'instance:moved',
       'instance:returned',
       'instance:released',
       'instance:fenced',
@@ -249,6 +267,8 @@ describe('a cluster event', () => {
       'instance:unhealthy',
       'process:restarting',
       'process:given-up',
+      'process:slow',
+      'process:responsive',
       'process:hung',
       'process:paused',
       'process:resumed',

@@ -144,18 +144,37 @@ export const ClusterInstance = Type.Object(
     ),
     host: nullable(
       Type.Object(
-        { pid: Type.Integer(), instance: nullable(Type.Integer()) },
+        {
+          pid: Type.Integer(),
+          instance: nullable(Type.Integer()),
+          unresponsiveMs: nullable(
+            Type.Number({
+              description:
+                'For how long its event loop has made no turn, if that is a second or more: it is slow, and not ready. Null while it is responsive',
+            }),
+          ),
+        },
         { ...closed, description: 'The process that serves it, and the instance which that process owns' },
       ),
     ),
     epoch: Type.Integer({
       description: 'Raised each time the instance is opened; 0 while it is being opened',
     }),
-    lease: nullable(Type.Object({ claim: Type.Integer(), expiresInMs: Type.Number() }, closed)),
+    lease: nullable(
+      Type.Object(
+        {
+          claim: Type.Integer(),
+          expiresInMs: Type.Number({
+            description: 'Until its process counts as silent, unless that gives another sign of life',
+          }),
+        },
+        closed,
+      ),
+    ),
     unready: nullable(
       Type.Object(
         { code: Type.String(), message: Type.String() },
-        { ...closed, description: 'Why its last probe commit failed, for 10 s after it' },
+        { ...closed, description: 'Why it was not ready at the last check of its health, for 10 s after it' },
       ),
     ),
     metrics: nullable(InstanceMetrics),
@@ -178,6 +197,7 @@ export type ClusterProcess = Static<typeof ClusterProcess>;
 const ClusterEventType = Type.Union([
   Type.Literal('lease:acquired'),
   Type.Literal('instance:taken-over'),
+  Type.Literal('instance:moved'),
   Type.Literal('instance:returned'),
   Type.Literal('instance:released'),
   Type.Literal('instance:fenced'),
@@ -193,6 +213,8 @@ const ClusterEventType = Type.Union([
   Type.Literal('process:ended'),
   Type.Literal('process:restarting'),
   Type.Literal('process:given-up'),
+  Type.Literal('process:slow'),
+  Type.Literal('process:responsive'),
   Type.Literal('process:hung'),
   Type.Literal('process:paused'),
   Type.Literal('process:resumed'),

@@ -3,7 +3,7 @@
  * child processes.
  */
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -34,15 +34,40 @@ const unknownStart = 'alive';
  */
 export function readProcessStart(pid: Pid): string | undefined {
   if (!mayBeAlive(pid)) return undefined;
-  if (!existsSync('/proc/self/stat')) return unknownStart;
+  if (!hasProc()) return unknownStart;
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const fields = readStat(pid);
     const dead = fields[0] === 'Z' && readdirSync(`/proc/${pid}/task`).length <= 1;
     return dead ? undefined : `${currentBootId()}/${fields[19]}`;
   } catch {
     return undefined;
   }
+}
+
+function hasProc(): boolean {
+  return existsSync('/proc/self/stat');
+}
+
+/** The fields of `/proc/<pid>/stat` after the name, which may have spaces: the state, the parent and so on. */
+function readStat(pid: Pid): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function isStopped(pid: Pid): boolean {
+  try {
+    return hasProc() ? readStat(pid)[0] === 'T' : askPs(pid).startsWith('T');
+  } catch {
+    return false;
+  }
+}
+
+/** The state of a process on a system without /proc. Costs some milliseconds. Throws if there is no such process. */
+export function askPs(pid: Pid): string {
+  return execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).trim();
 }
 
 let self: ProcessIdentity | undefined;
@@ -54,6 +79,7 @@ export const nodeProcesses: ProcessTable & ProcessStarter = {
   },
   isAlive: ({ pid, started }: ProcessIdentity) => readProcessStart(pid) === started,
   mayBeAlive,
+  isStopped,
   hasKnownStart: ({ started }: ProcessIdentity) => started !== unknownStart,
   start: startChild,
 };

@@ -15,7 +15,6 @@ import { Membership } from '../src/storage/catalog/membership.ts';
 import { WriterThread } from '../src/storage/threads/writer-thread-client.ts';
 import { UnshardedEngine } from '../src/unsharded/unsharded-engine.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
-import { waiting } from './waiting.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
 
@@ -93,15 +92,33 @@ async function enqueue(instance: LocalInstance, payload: string): Promise<void> 
 }
 
 describe('a lease', () => {
-  it('is visible to other processes from its start, and after each renewal', async () => {
+  it('tells other processes of the hosting from its start, and of the epoch once it is served', async () => {
+    const { lease, file } = await host();
+    const { claim } = lease;
+    const hosting = { instance: 1, claim, unhealthySinceMs: 0, failed: false };
+    expect(file.read().hostings).toEqual([{ ...hosting, epoch: 0 }]);
+    lease.announceServing(7);
+    expect(file.read().hostings).toEqual([{ ...hosting, epoch: 7 }]);
+  });
+
+  it('tells it again if a host that was replaced has overwritten it', async () => {
+    const { lease, file } = await host();
+    lease.announceServing(7);
+    const [hosting] = file.read().hostings;
+    file.writeHosting({ ...hosting!, claim: lease.claim - 1, epoch: 6 });
+    lease.renew();
+    expect(file.read().hostings).toEqual([hosting]);
+  });
+
+  it('is held for a second after its claim was verified, whatever the heartbeats of the process say', async () => {
     const { lease, file, setClock } = await host();
-    expect(file.read()).toMatchObject([{ instance: 1, claim: lease.claim, expiresAtMs: 1_001_000 }]);
-    setClock(250);
-    await lease.renew();
-    expect(file.read()).toMatchObject([{ epoch: 0, expiresAtMs: 1_001_250, pid: process.pid }]);
-    setClock(300);
-    await lease.announceServing(7);
-    expect(file.read()).toMatchObject([{ epoch: 7, expiresAtMs: 1_001_300 }]);
+    file.writeHeartbeat(1, { pid: process.pid, expiresAtMs: 1_061_000, turnlessMs: 0 });
+    setClock(999);
+    expect(lease.isHeld()).toBe(true);
+    setClock(1_000);
+    expect(lease.isHeld()).toBe(false);
+    lease.renew();
+    expect(lease.isHeld()).toBe(true);
   });
 
   it('that lapsed is renewed by the next delivery unless another process has taken the instance', async () => {
@@ -130,16 +147,20 @@ describe('a lease', () => {
 
   it('is not renewed while its instance is unhealthy, and reports that once', async () => {
     const { lease, file, setClock, setUnhealthy, unhealthy } = await host();
+    const unhealthySinceMs = () => file.read().hostings[0]!.unhealthySinceMs;
     setUnhealthy('the writer thread has not answered');
     for (const ms of [250, 500]) {
       setClock(ms);
-      await lease.renew();
+      lease.renew();
     }
-    expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_000 }]);
+    setClock(1_000);
+    expect(lease.isHeld()).toBe(false);
+    expect(unhealthySinceMs()).toBe(1_000_250);
     expect(unhealthy).toEqual(['the writer thread has not answered']);
     setUnhealthy(undefined);
-    await lease.renew();
-    expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_500 }]);
+    lease.renew();
+    expect(lease.isHeld()).toBe(true);
+    expect(unhealthySinceMs()).toBe(0);
   });
 
   it('that lapsed makes dequeues wait, and they are served once it is renewed', async () => {
@@ -148,7 +169,7 @@ describe('a lease', () => {
     setClock(60_000);
     await enqueue(instance, 'm'); // A commit needs the current epoch, not a valid lease.
     expect(instance.queue('q').held).toBe(0);
-    await lease.renew();
+    lease.renew();
     expect(text(await waiting)).toEqual(['m']);
   });
 
@@ -173,7 +194,7 @@ describe('a lease', () => {
     const other = new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
     other.releaseClaim(lease.claim);
     other.close();
-    await lease.renew();
+    lease.renew();
     expect(lease.isHeld()).toBe(false);
     expect(instance.endReason).toMatchObject({ code: 'INSTANCE_FENCED' });
     expect(membership.hosts()).toEqual([]);
@@ -230,7 +251,7 @@ describe('the lease of an instance that is being closed', () => {
     return { asked: asked.promise, allow: allowed.resolve };
   }
 
-  it('is renewed until its files are closed, and the claim then ends', async () => {
+  it('stays good until its files are closed, and the claim then ends', async () => {
     const { open, membership, file, setClock, unhealthy } = prepare();
     const hosted = await open();
     const writer = holdWriter();
@@ -239,16 +260,17 @@ describe('the lease of an instance that is being closed', () => {
     for (const ms of [900, 1_800, 2_700]) {
       setClock(ms);
       vi.advanceTimersByTime(limits.leaseRenewMs);
-      const renewed = () => expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_000 + ms }]);
-      await vi.waitFor(renewed, waiting);
+      expect(membership.hosts()).toHaveLength(1);
+      expect(file.read().hostings).toMatchObject([{ unhealthySinceMs: 0, failed: false }]);
     }
     writer.allow();
     await closed;
     expect(membership.hosts()).toEqual([]);
+    expect(file.read().hostings).toMatchObject([{ failed: false }]);
     expect(unhealthy).toEqual([]);
   });
 
-  it('is not renewed while the writer hangs, and reports that', async () => {
+  it('asks for another host while the writer hangs, and reports that', async () => {
     const { open, file, setClock, unhealthy } = prepare();
     const hosted = await open();
     const writer = holdWriter();
@@ -259,9 +281,18 @@ describe('the lease of an instance that is being closed', () => {
     setClock(900);
     vi.advanceTimersByTime(limits.leaseRenewMs);
     expect(unhealthy).toEqual(['WRITER_SILENT']);
+    expect(file.read().hostings).toMatchObject([{ unhealthySinceMs: 1_000_900 }]);
     writer.allow();
     await closed;
-    expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_000 }]);
+  });
+
+  it('says so if the instance had failed', async () => {
+    const { open, file, membership } = prepare();
+    const hosted = await open();
+    hosted.instance.fence(new QueueError('INSTANCE_FAILED'));
+    await hosted.close();
+    expect(membership.hosts()).toEqual([]);
+    expect(file.read().hostings).toMatchObject([{ failed: true }]);
   });
 
   it('ends with the claim if a file cannot be closed cleanly, and the other files are closed', async () => {

@@ -104,28 +104,34 @@ describe('members', () => {
   });
 });
 
-describe('the heartbeats', () => {
-  it('are read by other processes as written, each from its own slot', async () => {
+describe('the file of leases', () => {
+  const hosting = { instance: 1, claim: 3, epoch: 9, unhealthySinceMs: 0.5, failed: true };
+  const heartbeat = { pid: process.pid, expiresAtMs: 1_234.5, turnlessMs: 250 };
+
+  it('is read by other processes as written, each half of a slot by itself', () => {
     const dir = makeFolder();
     const [one, other] = [new LeaseFile(dir), new LeaseFile(dir)];
-    const sign = { claim: 3, expiresAtMs: 1_234.5, epoch: 9, pid: process.pid };
-    expect(other.read()).toEqual([]);
-    one.writeBlocking({ instance: 1, ...sign });
-    await other.write({ instance: 64, ...sign, claim: 4 });
-    expect(one.read()).toEqual([
-      { instance: 1, ...sign },
-      { instance: 64, ...sign, claim: 4 },
-    ]);
+    expect(other.read()).toEqual({ hostings: [], heartbeats: [] });
+    one.writeHosting(hosting);
+    expect(other.read()).toEqual({ hostings: [hosting], heartbeats: [] });
+    other.writeHeartbeat(1, heartbeat);
+    other.writeHeartbeat(64, { ...heartbeat, pid: 4 });
+    one.writeHosting({ ...hosting, instance: 64, claim: 4 });
+    expect(one.read()).toEqual({
+      hostings: [hosting, { ...hosting, instance: 64, claim: 4 }],
+      heartbeats: [heartbeat, { ...heartbeat, pid: 4 }],
+    });
     one.close();
     other.close();
   });
 
-  it('are ignored if they are torn or damaged', () => {
+  it('loses only the half that is torn or damaged', () => {
     const dir = makeFolder();
     const file = new LeaseFile(dir);
-    file.writeBlocking({ instance: 1, claim: 3, expiresAtMs: 1_000, epoch: 1, pid: 1 });
+    file.writeHosting(hosting);
+    file.writeHeartbeat(1, heartbeat);
     writeFileSync(join(dir, 'leases'), Buffer.from('torn'), { flag: 'r+' });
-    expect(file.read()).toEqual([]);
+    expect(file.read()).toEqual({ hostings: [], heartbeats: [heartbeat] });
     file.close();
   });
 });

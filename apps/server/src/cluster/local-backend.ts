@@ -44,7 +44,7 @@ export class LocalBackend implements Backend {
         leaving: false,
         process: { pid, state: 'running' },
         restart: null,
-        host: { pid, instance: instanceId },
+        host: { pid, instance: instanceId, unresponsiveMs: null },
         epoch: stats?.epoch ?? 0,
         lease: null, // its claim lasts as long as this process
       },

@@ -1,6 +1,6 @@
 /** Each instance runs in its own process; the server is their supervisor and a client of all of them. */
 import type { ClusterEvent, ClusterProcess } from '@shardlab/contract';
-import { type Cluster, type ClusterClient, connectCluster, startCluster } from '@shardlab/engine';
+import { type Cluster, type ClusterClient, connectCluster, QueueError, startCluster } from '@shardlab/engine';
 import {
   type Backend,
   type BackendOptions,
@@ -69,11 +69,14 @@ export class ProcessBackend implements Backend {
 
   async probe(): Promise<ProbeResult[]> {
     const probes = await this.queues.probe();
-    const restartOf = new Map(this.topology().map(({ instance, restart }) => [instance, restart]));
+    const stateOf = new Map(this.topology().map((state) => [state.instance, state]));
     return probes.map(({ instance, failure }) => {
+      const { restart = null, host = null } = stateOf.get(instance) ?? {};
+      if (host !== null && host.unresponsiveMs !== null)
+        return { instance, failure: slowFailure(instance, host.pid, host.unresponsiveMs) };
       // If no process answers, the reason why there is none says more than the failed call.
-      const restart = failure?.code === 'INSTANCE_UNREACHABLE' ? restartOf.get(instance) : undefined;
-      if (restart) return { instance, failure: { code: restart.code, message: restart.message } };
+      if (restart !== null && failure?.code === 'INSTANCE_UNREACHABLE')
+        return { instance, failure: { code: restart.code, message: restart.message } };
       return { instance, failure: failure === undefined ? null : failureOf(failure) };
     });
   }
@@ -109,4 +112,13 @@ export class ProcessBackend implements Backend {
     await this.queues.close();
     await this.#cluster.close();
   }
+}
+
+function slowFailure(instance: number, pid: number, unresponsiveMs: number): ProbeResult['failure'] {
+  const { code } = new QueueError('PROCESS_SLOW');
+  const seconds = (unresponsiveMs / 1_000).toFixed(1);
+  return {
+    code,
+    message: `Process ${pid}, which hosts instance ${instance}, has made no turn of its event loop for ${seconds} s`,
+  };
 }

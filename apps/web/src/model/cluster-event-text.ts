@@ -28,8 +28,11 @@ export function eventSentence(event: ClusterEvent, names: ProcessNames): string 
         : `Lease on instance ${instance} acquired by its own process ${pid}: epoch ${epoch}, open after ${duration}.`;
     case 'instance:taken-over': {
       const kill = event.killed ? `, which first killed ${nameOf(fromPid)}` : '';
-      return `Instance ${instance} taken over by ${nameOf(pid)}${kill}: available again ${duration} after the failure was detected.`;
+      const why = event.message === undefined ? '' : ` (${event.message})`;
+      return `Instance ${instance} taken over by ${nameOf(pid)} after a failure${why}${kill}: available again ${duration} after it was detected.`;
     }
+    case 'instance:moved':
+      return `Instance ${instance} moved to ${nameOf(pid)}, because its own process was stopped: available again after ${duration}.`;
     case 'instance:returned':
       return `Instance ${instance} returned to its own process ${toPid}: released after ${duration}.`;
     case 'instance:released':
@@ -39,7 +42,7 @@ export function eventSentence(event: ClusterEvent, names: ProcessNames): string 
     case 'instance:failed':
       return `Instance ${instance} failed in ${nameOf(pid)}: ${reasonOf(event)}.`;
     case 'instance:unhealthy':
-      return `Instance ${instance} is unhealthy in ${nameOf(pid)}, which no longer renews its lease: ${reasonOf(event)}.`;
+      return `Instance ${instance} cannot be served by ${nameOf(pid)} and will be taken over: ${reasonOf(event)}.`;
     case 'instance:damaged':
       return `Stored data of instance ${instance} is damaged: ${event.message ?? 'no details given'}.`;
     case 'messages:lost':
@@ -62,8 +65,12 @@ export function eventSentence(event: ClusterEvent, names: ProcessNames): string 
       return `The process of instance ${instance} exited unexpectedly and restarts ${event.inMs ? `in ${formatMs(event.inMs)}` : 'now'}: ${reasonOf(event)}.`;
     case 'process:given-up':
       return `The process of instance ${instance} is given up after ${event.attempts} attempts: ${reasonOf(event)}.`;
+    case 'process:slow':
+      return `Process ${pid} of instance ${instance} is slow: no turn of its event loop for ${duration}.`;
+    case 'process:responsive':
+      return `Process ${pid} of instance ${instance} is responsive again; it was slow for up to ${duration}.`;
     case 'process:hung':
-      return `Process ${pid} of instance ${instance} hangs and is killed: ${reasonOf(event)}.`;
+      return `Process ${pid} of instance ${instance} has failed and is killed: ${reasonOf(event)}.`;
     case 'process:paused':
       return `Process ${pid} of instance ${instance} paused (SIGSTOP).`;
     case 'process:resumed':
@@ -74,6 +81,7 @@ export function eventSentence(event: ClusterEvent, names: ProcessNames): string 
 const tones: Readonly<Partial<Record<ClusterEvent['type'], Tone>>> = {
   'lease:acquired': 'live',
   'instance:taken-over': 'good',
+  'instance:moved': 'live',
   'instance:returned': 'good',
   'instance:fenced': 'bad',
   'instance:failed': 'bad',
@@ -83,6 +91,8 @@ const tones: Readonly<Partial<Record<ClusterEvent['type'], Tone>>> = {
   'takeover:blocked': 'bad',
   'process:restarting': 'live',
   'process:given-up': 'bad',
+  'process:slow': 'bad',
+  'process:responsive': 'good',
   'process:hung': 'bad',
   'process:paused': 'bad',
 };
@@ -106,6 +116,10 @@ export function eventLabel(event: ClusterEvent): string | null {
       return `${instance} restarted`;
     case 'instance:taken-over':
       return `${instance} taken over`;
+    case 'instance:moved':
+      return `${instance} moved`;
+    case 'process:slow':
+      return `${instance} slow`;
     case 'instance:returned':
       return `${instance} returned`;
     case 'instance:added':

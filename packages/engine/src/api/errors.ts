@@ -265,6 +265,10 @@ const definitions = {
   ),
   PROCESS_NOT_RUNNING: final('conflict', "The instance's process is not running"),
   PROCESS_RUNNING: final('conflict', "The instance's process is already running"),
+  PROCESS_SLOW: retryable(
+    'unavailable',
+    "The event loop of the instance's process has made no turn for over a second",
+  ),
   PROCESS_RESTARTS_EXHAUSTED: final(
     'failed',
     'The processes of the instance keep ending, and no other process can host it',

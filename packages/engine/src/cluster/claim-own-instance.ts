@@ -3,12 +3,12 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { ClaimNumber, InstanceId } from '../model/ids.ts';
-import type { LeaseMonitor } from '../model/lease-monitor.ts';
 import { pause } from '../model/pause.ts';
 import type { Timers } from '../model/ports.ts';
 import type { LeaseFile } from '../storage/catalog/lease-file.ts';
 import type { Membership } from '../storage/catalog/membership.ts';
 import { changeMembership } from './change-membership.ts';
+import type { HostWatch } from './host-watch.ts';
 import { killProcess } from './kill-process.ts';
 import type { ClusterPorts } from './processes.ts';
 
@@ -16,41 +16,40 @@ export interface ClaimOwnInstanceOptions {
   instance: InstanceId;
   membership: Membership;
   leaseFile: LeaseFile;
-  leaseMonitor: LeaseMonitor;
+  hostWatch: HostWatch;
   ports: ClusterPorts;
 }
 
 /**
- * Resolves with the claim. A failover host is asked to return the instance; a host whose lease has lapsed is killed; a host
+ * Resolves with the claim. A failover host is asked to return the instance; a host that has failed is killed; a host
  * that is ending is waited for. Throws `INSTANCE_IN_USE` if the instance is still hosted after `failbackMsMax`.
  */
 export async function claimOwnInstance({
   instance,
   membership,
   leaseFile,
-  leaseMonitor,
+  hostWatch,
   ports,
 }: ClaimOwnInstanceOptions): Promise<ClaimNumber> {
   const { machineClock, timers, processes } = ports;
   const untilMs = machineClock.nowMs() + limits.failbackMsMax;
   let recalled: ClaimNumber | undefined;
   for (;;) {
-    const nowMs = machineClock.nowMs(); // must be read before the heartbeats
     const host = membership.host(instance);
-    leaseMonitor.observe(nowMs, host === undefined ? [] : [host], leaseFile.read());
+    hostWatch.observe(host === undefined ? [] : [host], leaseFile.read());
     if (host?.pid === processes.self.pid && processes.isAlive(host)) return host.claim; // it was returned
     if (host === undefined || !processes.isAlive(host)) {
       const claim = await tryClaim(membership, timers, instance);
       if (claim !== undefined) return claim;
       continue;
     }
-    if (host.role === 'embedded' || nowMs > untilMs) {
+    if (host.role === 'embedded' || machineClock.nowMs() > untilMs) {
       throw new QueueError('INSTANCE_IN_USE', {
         message: `Instance ${instance} is hosted by process ${host.pid}`,
         details: { instance, pid: host.pid },
       });
     }
-    if (leaseMonitor.hasLapsed(instance)) await killProcess(host, ports);
+    if (hostWatch.lossOf(host) !== undefined) await killProcess(host, ports);
     else if (host.role === 'failover' && recalled !== host.claim) {
       await changeMembership(timers, () => membership.requestReturn(host.claim));
       recalled = host.claim;

@@ -4,8 +4,13 @@ import type { ClaimNumber, Epoch, InstanceId, Pid } from '../model/ids.ts';
 export type ClusterEventType =
   /** A process now hosts the instance: `role`, `claim`, `epoch`; `tookMs` from the claim until clients are served. */
   | 'lease:acquired'
-  /** Another process took the instance over: `fromPid` is the host before, `killed` whether it still ran; `tookMs` since the loss was noticed. */
+  /**
+   * Another process took the instance over after a failure: `fromPid` is the host before, `killed` whether it still ran, `message` how it
+   * had failed; neither if the instance itself failed. `tookMs` since that was noticed.
+   */
   | 'instance:taken-over'
+  /** Another process hosts the instance because its own was stopped, or is being removed, in order; `tookMs` since that was noticed. */
+  | 'instance:moved'
   /** The failover host returned the instance to its owner: `toPid`; `tookMs` for closing it. */
   | 'instance:returned'
   /** The host closed the instance in order; no process hosts it yet. */
@@ -14,7 +19,7 @@ export type ClusterEventType =
   | 'instance:fenced'
   /** The instance failed, or could not be opened: `code`, `message`. */
   | 'instance:failed'
-  /** The instance does not renew its lease, so it will be taken over: `code`, `message`. */
+  /** The instance cannot be served, so another process will take it over: `code`, `message`. */
   | 'instance:unhealthy'
   /** A scrub found damage of stored data: `message`. */
   | 'instance:damaged'
@@ -33,7 +38,11 @@ export type ClusterEventType =
   | 'process:restarting'
   /** The processes of the instance keep exiting, and no other process hosts it: `code`, `message`, `attempts`. */
   | 'process:given-up'
-  /** The process did not renew its lease, or claimed no instance, and is killed by its supervisor: `code`, `message`. */
+  /** The event loop of the process has made no turn for over a second: `tookMs` so far. It is not ready, and is not killed for that. */
+  | 'process:slow'
+  /** It makes turns again; `tookMs`: the longest time without one. */
+  | 'process:responsive'
+  /** The process is stopped by a signal, has made no turn for 30 s or cannot serve, and is killed by its supervisor: `code`, `message`. */
   | 'process:hung'
   | 'process:paused'
   | 'process:resumed';

@@ -1,6 +1,6 @@
 /**
  * A process of a cluster. It hosts its own instance and, by failover, instances whose own processes are gone. Every
- * process observes all leases; there is no leader. A transaction of the catalog (`membership.ts`) decides which process
+ * process observes all others; there is no leader. A transaction of the catalog (`membership.ts`) decides which process
  * claims an instance, and a claim is made only after the process that hosted it before is certainly dead.
  *
  * At most one transition of an instance is in progress in this process: opening, closing or taking it over.
@@ -10,13 +10,13 @@ import { QueueError } from '../api/errors.ts';
 import type { Instance, InstanceOptions } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type { ClaimNumber, InstanceId, Pid } from '../model/ids.ts';
-import { LeaseMonitor } from '../model/lease-monitor.ts';
 import type { Timer } from '../model/ports.ts';
 import { LeaseFile } from '../storage/catalog/lease-file.ts';
 import { type Host, type Member, Membership } from '../storage/catalog/membership.ts';
 import { changeMembership } from './change-membership.ts';
 import { claimOwnInstance } from './claim-own-instance.ts';
 import type { ClusterEvent } from './cluster-events.ts';
+import { type HostLoss, HostWatch, lossTexts } from './host-watch.ts';
 import { HostedInstance, type ServingHandle } from './hosted-instance.ts';
 import { killProcess } from './kill-process.ts';
 import type { ClusterPorts } from './processes.ts';
@@ -24,8 +24,14 @@ import type { ClusterPorts } from './processes.ts';
 export interface ClusterMemberOptions extends Omit<InstanceOptions, 'instance'> {
   /** The instance whose own process this is. */
   instance: InstanceId;
-  /** An instance whose writer has not answered for this long stops renewing its lease, milliseconds. */
+  /** A new instance, or one that is leaving: it becomes a member once this process has claimed it. */
+  joins?: boolean;
+  /** An instance whose writer has not answered for this long asks to be hosted by another process, milliseconds. */
   writerSilentMsMax?: number;
+  /** Another process that has made no turn for this long is killed, milliseconds; default 30,000. */
+  turnlessMsMax?: number;
+  /** The heartbeat of this process, which has begun already. Ended with this member. */
+  heartbeat: { close(): void };
   ports: ClusterPorts;
   serve(instance: Instance): Promise<ServingHandle>;
   onEvent(event: ClusterEvent): void;
@@ -37,12 +43,7 @@ export class ClusterMember {
   readonly #options: ClusterMemberOptions;
   readonly #membership: Membership;
   readonly #leaseFile: LeaseFile;
-  readonly #leaseMonitor = new LeaseMonitor({
-    leaseMs: limits.leaseMs,
-    openingMs: limits.openingLeaseMs,
-    scanLateMs: limits.leaseRenewMs,
-    graceMs: limits.leaseGraceMs,
-  });
+  readonly #hostWatch: HostWatch;
   readonly #hostings = new Map<InstanceId, HostedInstance>();
   readonly #transitions = new Map<InstanceId, Promise<void>>();
   /** When this process noticed that no process serves an instance, monotonic ms. */
@@ -63,9 +64,12 @@ export class ClusterMember {
         instance: options.instance,
         membership: member.#membership,
         leaseFile: member.#leaseFile,
-        leaseMonitor: member.#leaseMonitor,
+        hostWatch: member.#hostWatch,
         ports: options.ports,
       });
+      // Not before: a member that nobody hosts would be taken over.
+      if (options.joins)
+        await member.#changeMembership((membership) => membership.addMember(options.instance));
       await member.#openHosting(options.instance, claim, 'owner');
     } catch (error) {
       member.#closeFiles();
@@ -78,6 +82,12 @@ export class ClusterMember {
     this.#options = options;
     this.#membership = new Membership(options.dir, { busyMs: 0, processes: options.ports.processes });
     this.#leaseFile = new LeaseFile(options.dir);
+    const { ports, turnlessMsMax } = options;
+    this.#hostWatch = new HostWatch(ports, { checkMs: limits.leaseCheckMs, turnlessMsMax });
+  }
+
+  #changeMembership<T>(change: (membership: Membership) => T): Promise<T> {
+    return changeMembership(this.#options.ports.timers, () => change(this.#membership));
   }
 
   get #processes(): ClusterPorts['processes'] {
@@ -114,10 +124,9 @@ export class ClusterMember {
     let hosts: Map<InstanceId, Host>;
     let members: Member[];
     try {
-      const nowMs = this.#machineMs(); // must be read before the heartbeats
       hosts = new Map(this.#membership.hosts().map((host) => [host.instance, host]));
       members = this.#membership.members();
-      this.#leaseMonitor.observe(nowMs, hosts.values(), this.#leaseFile.read());
+      this.#hostWatch.observe(hosts.values(), this.#leaseFile.read());
     } catch {
       return; // the next scan tries again
     }
@@ -148,7 +157,8 @@ export class ClusterMember {
 
   /** Takes over an instance that no process serves. Processes that host more instances wait longer, so the load spreads. */
   #considerTakeover(instance: InstanceId, host: Host | undefined): void {
-    if (host !== undefined && this.#isServing(host)) {
+    const loss = host && this.#hostWatch.lossOf(host);
+    if (host !== undefined && loss === undefined) {
       this.#unhostedSinceMs.delete(instance);
       return;
     }
@@ -161,28 +171,27 @@ export class ClusterMember {
     const patienceMs =
       hostedCount * limits.takeoverDelayPerHostedInstanceMs + (returning ? limits.leaseMs : 0);
     if (nowMs < since + patienceMs || nowMs < (this.#retryNotBefore.get(instance)?.atMs ?? 0)) return;
-    this.#runTransition(instance, () => this.#takeOver(instance, host, since));
+    this.#runTransition(instance, () => this.#takeOver(instance, host && { host, loss: loss! }, since));
   }
 
-  #isServing(host: Host): boolean {
-    if (host.role === 'embedded') return this.#processes.isAlive(host);
-    return this.#processes.mayBeAlive(host.pid) && !this.#leaseMonitor.hasLapsed(host.instance);
-  }
-
-  async #takeOver(instance: InstanceId, host: Host | undefined, missingSince: number): Promise<void> {
-    const killed = host !== undefined && this.#processes.isAlive(host);
-    const from = host === undefined ? {} : { fromPid: host.pid, killed };
-    if (killed && !(await killProcess(host, this.#options.ports))) {
+  /** `lost`: its host; undefined if it has none, because that ended its claim, in order or after a failure of the instance. */
+  async #takeOver(
+    instance: InstanceId,
+    lost: { host: Host; loss: HostLoss } | undefined,
+    missingSince: number,
+  ): Promise<void> {
+    const killed = lost !== undefined && this.#processes.isAlive(lost.host);
+    const from = lost === undefined ? {} : { fromPid: lost.host.pid, killed, message: lossTexts[lost.loss] };
+    if (killed && !(await killProcess(lost.host, this.#options.ports))) {
       this.#emit({ type: 'takeover:blocked', instance, ...from });
-      throw new QueueError('INSTANCE_IN_USE', { details: { instance, pid: host.pid } });
+      throw new QueueError('INSTANCE_IN_USE', { details: { instance, pid: lost.host.pid } });
     }
-    const claim = await changeMembership(this.#options.ports.timers, () =>
-      this.#membership.claim(instance, 'failover'),
-    );
+    const failed = lost !== undefined || this.#hostWatch.lastHosting(instance)?.failed === true;
+    const claim = await this.#changeMembership((membership) => membership.claim(instance, 'failover'));
     await this.#openHosting(instance, claim, 'failover');
     this.#unhostedSinceMs.delete(instance);
     const tookMs = this.#machineMs() - missingSince;
-    this.#emit({ type: 'instance:taken-over', instance, ...from, tookMs });
+    this.#emit({ type: failed ? 'instance:taken-over' : 'instance:moved', instance, ...from, tookMs });
   }
 
   async #openHosting(id: InstanceId, claim: ClaimNumber, role: 'owner' | 'failover'): Promise<void> {
@@ -232,9 +241,7 @@ export class ClusterMember {
 
   async #deregister(hosting: HostedInstance): Promise<void> {
     await this.#closeHosting(hosting);
-    await changeMembership(this.#options.ports.timers, () =>
-      this.#membership.deleteLeavingMember(hosting.instanceId),
-    );
+    await this.#changeMembership((membership) => membership.deleteLeavingMember(hosting.instanceId));
     this.#emit({ type: 'instance:deregistered', instance: hosting.instanceId });
   }
 
@@ -296,6 +303,7 @@ export class ClusterMember {
   }
 
   #closeFiles(): void {
+    this.#options.heartbeat.close();
     this.#leaseFile.close();
     this.#membership.close();
   }

@@ -14,7 +14,7 @@ export interface ClusterOptions extends Omit<InstanceOptions, 'instance'> {
    * `remove` does.
    */
   instances?: number;
-  /** An instance whose writer has not answered for this long stops renewing its lease, ms, 100 to 60,000; default 5,000. */
+  /** An instance whose writer has not answered for this long is hosted by another process, ms, 100 to 60,000; default 30,000. */
   writerSilentMsMax?: number;
   /** Node's flags for the processes of the instances; default none. */
   execArgv?: string[];
@@ -52,7 +52,7 @@ export type CreateProcessExtension = (
 ) => ProcessExtension | Promise<ProcessExtension>;
 
 export interface ProcessExtension {
-  /** Called before the process closes its instances, not if it is killed. Counts towards the 10 s that closing may take. */
+  /** Called before the process closes its instances, not if it is killed. Counts towards the 30 s that closing may take. */
   close(): Promise<void>;
 }
 
@@ -76,10 +76,14 @@ export interface InstanceTopology {
   process: { pid: Pid; state: 'starting' | 'running' | 'paused' | 'ending' } | null;
   /** Set from an unrequested exit of the process until the next one serves. */
   restart: ProcessRestart | null;
-  /** The process that hosts it, and the instance that the process belongs to; null for a process outside this cluster. */
-  host: { pid: Pid; instance: InstanceId | null } | null;
+  /**
+   * The process that hosts it, and the instance that the process belongs to; null for a process outside this cluster.
+   * `unresponsiveMs`: for how long its event loop has made no turn, if that is a second or more; null while it is responsive.
+   */
+  host: { pid: Pid; instance: InstanceId | null; unresponsiveMs: number | null } | null;
   /** Raised with every opening of the instance; 0 while it is being opened. */
   epoch: Epoch;
+  /** `expiresInMs`: until the process counts as silent, unless it gives another sign of life. */
   lease: { claim: ClaimNumber; expiresInMs: number } | null;
 }
 
@@ -117,7 +121,7 @@ export interface Cluster {
    */
   kill(instance: InstanceId): void;
   /**
-   * Stops the process as it is (SIGSTOP): its lease lapses, then another process kills it and takes over. If that happens it
+   * Stops the process as it is (SIGSTOP): about a second later another process kills it and takes over. If that happens it
    * counts as killed by `kill`. Throws as `kill`, also while the process is starting.
    */
   pause(instance: InstanceId): void;

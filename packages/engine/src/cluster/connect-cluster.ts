@@ -77,15 +77,16 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     });
   }
 
+  /** Those whose process is slow only if there are no others. */
   #servedInstances(): InstanceId[] {
     this.#assertOpen();
-    return readTopology({
+    const served = readTopology({
       membership: this.#membership,
       leaseFile: this.#leaseFile,
       ports: this.ports,
-    })
-      .filter(({ state }) => state !== 'down')
-      .map(({ instance }) => instance);
+    }).filter(({ state }) => state !== 'down');
+    const responsive = served.filter(({ host }) => host?.unresponsiveMs === null);
+    return (responsive.length > 0 ? responsive : served).map(({ instance }) => instance);
   }
 
   servedInstances(): InstanceId[] {

@@ -38,7 +38,7 @@ export interface HostedInstanceOptions {
   serve(instance: Instance): Promise<ServingHandle>;
   /** The instance failed or was fenced. */
   onEnded(error: QueueError): void;
-  /** The instance has stopped renewing its lease. */
+  /** The instance asks to be hosted by another process. */
   onUnhealthy(reason: QueueError): void;
   onDamageFound(finding: DamageFinding): void;
 }
@@ -87,10 +87,11 @@ export class HostedInstance {
       instance.acceptsMessages = !options.leaving;
       opened.instance = instance;
       opened.serving = await options.serve(instance);
-      await lease.announceServing(instance.epoch);
+      lease.announceServing(instance.epoch);
       instance.startServices();
       return new HostedInstance(options, { instance, lease, serving: opened.serving });
     } catch (error) {
+      lease.announceFailure();
       // The error that counts is the one that made the opening fail.
       await opened.serving?.close().catch(() => undefined);
       await opened.instance?.close().catch(() => undefined);
@@ -119,6 +120,7 @@ export class HostedInstance {
    * claim ends also if this rejects: a claim without a lease would get this process killed.
    */
   async close(): Promise<void> {
+    if (this.instance.endReason !== undefined) this.#lease.announceFailure();
     await this.instance.stopServices(); // answers to their calls still reach the callers
     try {
       await this.#servingHandle.close();

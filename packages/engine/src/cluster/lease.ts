@@ -1,9 +1,10 @@
 /**
- * The lease under which this process hosts an instance: renewed while the instance is healthy, checked before each
- * delivery. Commits need no lease, because the epoch in the instance's file is checked in each of them.
+ * The lease under which this process hosts an instance: the claim is verified while the instance is healthy, and the lease is checked
+ * before each delivery. Commits need no lease, because the epoch in the instance's file is checked in each of them.
  *
  * A lapsed lease can be held again: the process may have been stopped for a while without any other process claiming the
- * instance. The catalog decides: if the claim is still valid the lease is renewed, if not this process is fenced.
+ * instance. The catalog decides: if the claim is still valid the lease is renewed, if not this process is fenced. Only this thread
+ * renews it, on its own clock; the heartbeats of the process come from another thread and say nothing about the claim.
  */
 
 import { QueueError } from '../api/errors.ts';
@@ -11,7 +12,7 @@ import { limits } from '../api/limits.ts';
 import type { ClaimNumber, Epoch, InstanceId } from '../model/ids.ts';
 import type { MachineClock, Timer } from '../model/ports.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
-import type { LeaseFile } from '../storage/catalog/lease-file.ts';
+import type { Hosting, LeaseFile } from '../storage/catalog/lease-file.ts';
 import type { Membership } from '../storage/catalog/membership.ts';
 import type { ClusterPorts } from './processes.ts';
 
@@ -23,7 +24,7 @@ export interface LeaseOptions {
   ports: ClusterPorts;
   /** Why the instance is too unhealthy to keep its lease; undefined if it is healthy. */
   unhealthyReason(): QueueError | undefined;
-  /** The instance became unhealthy: the lease is no longer renewed and will lapse. */
+  /** The instance became unhealthy: the lease is no longer renewed, and another process will replace this one. */
   onUnhealthy(reason: QueueError): void;
   /** Another process has claimed the instance. */
   onFenced(error: QueueError): void;
@@ -40,10 +41,10 @@ export class Lease implements DeliveryLease {
   /** Epoch of the instance's file; 0 until it is open. */
   #epoch: Epoch = 0;
   #catalogVersion: number;
-  /** Set while a renewal is being written. */
-  #pendingWrite: Promise<void> | undefined;
   #fenced: QueueError | undefined;
-  #isUnhealthy = false;
+  /** Since when the instance has been unhealthy, monotonic ms; 0 while it is healthy. */
+  #unhealthySinceMs = 0;
+  #failed = false;
   #released = false;
 
   /** The claim must have just been won. Throws the storage errors. */
@@ -52,8 +53,9 @@ export class Lease implements DeliveryLease {
     this.claim = options.claim;
     this.#clock = options.ports.machineClock;
     this.#catalogVersion = options.membership.dataVersion();
-    this.#renewSync();
-    this.#renewTimer = options.ports.timers.every(limits.leaseRenewMs, () => void this.renew());
+    this.#announce();
+    this.#extend();
+    this.#renewTimer = options.ports.timers.every(limits.leaseRenewMs, () => this.renew());
   }
 
   isHeld(): boolean {
@@ -66,65 +68,72 @@ export class Lease implements DeliveryLease {
     const { instance, unhealthyReason } = this.#options;
     const reason = unhealthyReason()?.message;
     if (reason === undefined && this.#verifyClaim()) {
-      this.#renewSync();
+      this.#extend();
       return;
     }
     if (this.#fenced !== undefined) throw this.#fenced;
     throw new QueueError('LEASE_LAPSED', { details: { instance, ...(reason && { reason }) } });
   }
 
-  /** Writes the epoch of the opened instance; resolves when other processes can read it. */
-  async announceServing(epoch: Epoch): Promise<void> {
+  /** Other processes can read the epoch of the opened instance when it returns. Throws the storage errors. */
+  announceServing(epoch: Epoch): void {
     this.#epoch = epoch;
-    await this.#pendingWrite?.catch(() => undefined); // it would overwrite this heartbeat
-    if (!this.#ended && (this.isHeld() || this.#verifyClaim())) this.#renewSync();
+    this.#announce();
   }
 
-  /** Called by the timer. Resolves when other processes can read the renewal, or when the lease was not renewed. */
-  async renew(): Promise<void> {
-    if (this.#pendingWrite !== undefined || this.#ended || !this.#checkHealth()) return;
-    const lapsed = !this.isHeld();
-    if (!this.#verifyClaim({ unlessUnchanged: !lapsed })) return;
-    const expiresAtMs = this.#clock.nowMs() + limits.leaseMs;
-    this.#pendingWrite = this.#options.leaseFile.write(this.#heartbeat(expiresAtMs));
-    try {
-      await this.#pendingWrite;
-    } catch {
-      return; // the next renewal tries again; the lease lapses if none succeeds
-    } finally {
-      this.#pendingWrite = undefined;
-    }
+  /** The instance failed, so the end of its claim is to count as a failure for the process that claims it next. */
+  announceFailure(): void {
     if (this.#ended) return;
-    this.#expiresAtMs = Math.max(this.#expiresAtMs, expiresAtMs);
+    this.#failed = true;
+    try {
+      this.#announce();
+    } catch {} // it then looks like an orderly end
+  }
+
+  /** Called by the timer. */
+  renew(): void {
+    if (this.#ended) return;
+    const isHealthy = this.#checkHealth();
+    const lapsed = !this.isHeld();
+    if (isHealthy && !this.#verifyClaim({ unlessUnchanged: !lapsed })) return;
+    try {
+      this.#announce();
+    } catch {} // the next renewal tries again
+    if (!isHealthy) return;
+    this.#extend();
     if (lapsed) this.#options.onReacquired();
   }
 
   #checkHealth(): boolean {
     const reason = this.#options.unhealthyReason();
-    if (reason !== undefined && !this.#isUnhealthy) this.#options.onUnhealthy(reason);
-    this.#isUnhealthy = reason !== undefined;
-    return !this.#isUnhealthy;
+    if (reason === undefined) this.#unhealthySinceMs = 0;
+    else if (this.#unhealthySinceMs === 0) {
+      this.#unhealthySinceMs = this.#clock.nowMs();
+      this.#options.onUnhealthy(reason);
+    }
+    return reason === undefined;
   }
 
   get #ended(): boolean {
     return this.#released || this.#fenced !== undefined;
   }
 
-  #renewSync(): void {
-    const expiresAtMs = this.#clock.nowMs() + limits.leaseMs;
-    this.#options.leaseFile.writeBlocking(this.#heartbeat(expiresAtMs));
-    this.#expiresAtMs = expiresAtMs;
+  #extend(): void {
+    this.#expiresAtMs = this.#clock.nowMs() + limits.leaseMs;
   }
 
-  #heartbeat(expiresAtMs: number) {
-    const { instance } = this.#options;
-    return {
+  /** Writes what others may know of the hosting, unless they can read that already: a fenced host may have overwritten it. */
+  #announce(): void {
+    const { instance, leaseFile } = this.#options;
+    const hosting = {
       instance,
       claim: this.claim,
       epoch: this.#epoch,
-      pid: this.#options.ports.processes.self.pid,
-      expiresAtMs,
+      unhealthySinceMs: this.#unhealthySinceMs,
+      failed: this.#failed,
     };
+    const written = leaseFile.read().hostings.find((each) => each.instance === instance);
+    if (written === undefined || !isSameHosting(written, hosting)) leaseFile.writeHosting(hosting);
   }
 
   /** Whether the catalog confirms the claim. Ends the lease if another process has claimed the instance. */
@@ -151,4 +160,13 @@ export class Lease implements DeliveryLease {
     this.#released = true;
     this.#renewTimer.cancel();
   }
+}
+
+function isSameHosting(a: Hosting, b: Hosting): boolean {
+  return (
+    a.claim === b.claim &&
+    a.epoch === b.epoch &&
+    a.unhealthySinceMs === b.unhealthySinceMs &&
+    a.failed === b.failed
+  );
 }

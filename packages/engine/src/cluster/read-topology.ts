@@ -1,5 +1,7 @@
 /** The hosts of all instances at this moment, read from the catalog and the leases without asking any process. */
-import type { InstanceId } from '../model/ids.ts';
+import { limits } from '../api/limits.ts';
+import type { Heartbeat } from '../model/failure-detector.ts';
+import type { Epoch, InstanceId } from '../model/ids.ts';
 import type { LeaseFile } from '../storage/catalog/lease-file.ts';
 import type { Host, Membership } from '../storage/catalog/membership.ts';
 import type { InstanceTopology } from './cluster.ts';
@@ -25,28 +27,50 @@ export function readTopology({
   processes = noProcesses,
 }: TopologySources): Omit<InstanceTopology, 'restart'>[] {
   const hosts = new Map(membership.hosts().map((host) => [host.instance, host]));
-  const heartbeats = new Map(leaseFile.read().map((heartbeat) => [heartbeat.claim, heartbeat]));
+  const leases = leaseFile.read();
+  const hostings = new Map(leases.hostings.map((hosting) => [hosting.claim, hosting]));
+  const heartbeats = new Map(leases.heartbeats.map((heartbeat) => [heartbeat.pid, heartbeat]));
   const nowMs = ports.machineClock.nowMs();
   const instanceOfPid = new Map([...processes].map(([instance, { pid }]) => [pid, instance]));
   return membership.members().map(({ instance, leaving }) => {
     const host = hosts.get(instance);
-    const heartbeat = host && heartbeats.get(host.claim);
+    const epoch = (host && hostings.get(host.claim)?.epoch) ?? 0;
+    const heartbeat = host && heartbeats.get(host.pid);
     const expiresInMs = heartbeat === undefined ? 0 : Math.max(0, heartbeat.expiresAtMs - nowMs);
-    const isAlive = host !== undefined && ports.processes.mayBeAlive(host.pid);
     return {
       instance,
       leaving,
-      state: isAlive ? instanceState(host, heartbeat?.epoch ? expiresInMs : 0) : 'down',
+      state: host === undefined ? 'down' : stateOf(host, epoch, ports),
       process: processes.get(instance) ?? null,
-      host: host === undefined ? null : { pid: host.pid, instance: instanceOfPid.get(host.pid) ?? null },
-      epoch: heartbeat?.epoch ?? 0,
+      host:
+        host === undefined
+          ? null
+          : {
+              pid: host.pid,
+              instance: instanceOfPid.get(host.pid) ?? null,
+              unresponsiveMs: host.role === 'embedded' ? null : unresponsiveMsOf(heartbeat, nowMs),
+            },
+      epoch,
       lease: host === undefined ? null : { claim: host.claim, expiresInMs },
     };
   });
 }
 
-function instanceState(host: Host, expiresInMs: number): InstanceTopology['state'] {
+function stateOf(
+  host: Host,
+  epoch: Epoch,
+  { processes }: TopologySources['ports'],
+): InstanceTopology['state'] {
+  if (!processes.mayBeAlive(host.pid)) return 'down';
   if (host.role === 'embedded') return 'up';
-  if (expiresInMs === 0) return 'down';
+  if (epoch === 0) return 'down';
   return host.role === 'owner' ? 'up' : 'failed-over';
+}
+
+/** Null if a turn of the event loop is known within a lease. */
+function unresponsiveMsOf(heartbeat: Heartbeat | undefined, nowMs: number): number | null {
+  if (heartbeat === undefined) return null; // it has begun a moment ago
+  const silentMs = Math.max(0, nowMs - (heartbeat.expiresAtMs - limits.leaseMs));
+  const unresponsiveMs = silentMs + heartbeat.turnlessMs;
+  return unresponsiveMs < limits.leaseMs ? null : unresponsiveMs;
 }

@@ -84,6 +84,8 @@ export interface ProcessTable {
   isAlive(target: ProcessIdentity): boolean;
   /** Cheaper than `isAlive`: false is certain, true may be about a later process with the same pid. */
   mayBeAlive(pid: Pid): boolean;
+  /** Whether a signal has stopped it (SIGSTOP), as the system reports. False if there is no such process. */
+  isStopped(pid: Pid): boolean;
   /** Whether `isAlive` can distinguish this process from a later one with the same pid. */
   hasKnownStart(target: ProcessIdentity): boolean;
 }

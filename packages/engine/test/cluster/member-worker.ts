@@ -9,12 +9,14 @@ import type { ClusterEvent } from '../../src/cluster/cluster-events.ts';
 import { ClusterMember } from '../../src/cluster/cluster-member.ts';
 import { nodeClusterPorts } from '../../src/cluster/node-cluster-ports.ts';
 import { type Instance, QueueError } from '../../src/index.ts';
+import { HeartbeatThread } from '../../src/storage/threads/heartbeat.ts';
 
 export interface MemberWorkerOptions {
   dir: string;
   log: string;
   instance: number;
   writerSilentMsMax?: number;
+  turnlessMsMax?: number;
 }
 
 export type FromMember =
@@ -118,8 +120,10 @@ class Load {
   }
 }
 
+const { dir, instance } = options;
 const member = await ClusterMember.join({
   ...options,
+  heartbeat: new HeartbeatThread({ dir, instance, pid: process.pid }, nodeClusterPorts.timers),
   ports: nodeClusterPorts,
   partitionMessagesMax: 64,
   serve: async (instance) => new Load(instance),

@@ -12,13 +12,9 @@ const seeds = (count: number, first: number) => Array.from({ length: count }, (_
 
 /** Bound from the last kill until all instances are served: a start, a takeover, and the longest pause after short runs. */
 const backAfterKillsMs = 3_000;
-/** The same bound if processes were suspended, whose leases must lapse before they are killed. */
+/** The same bound if processes were suspended, which is noticed a lease later. */
 const backAfterSuspensionMs =
-  backAfterKillsMs +
-  limits.openingLeaseMs +
-  limits.leaseGraceMs +
-  limits.processHungMsMax +
-  limits.supervisorCheckMs;
+  backAfterKillsMs + limits.leaseMs + limits.processHungMsMax + 2 * limits.supervisorCheckMs;
 
 async function start(seed: number): Promise<VirtualCluster> {
   const cluster = new VirtualCluster({ seed, instances: 1 + (seed % 4) });
@@ -164,10 +160,34 @@ describe('a supervised cluster in simulated time', () => {
     cluster.find(supervisor.find(2)!.pid!)!.end(null, 'SIGKILL');
     await cluster.runUntil(() => supervisor.find(2)!.state === 'starting');
     cluster.find(supervisor.find(2)!.pid!)!.kill('SIGSTOP');
-    const boundMs = limits.processSilentMsMax + backAfterKillsMs;
-    expect(await cluster.runUntil(() => supervisor.find(2)!.state === 'running', boundMs)).toBe(true);
+    expect(await cluster.runUntil(() => supervisor.find(2)!.state === 'running', backAfterSuspensionMs)).toBe(
+      true,
+    );
     expect(cluster.events).toContainEqual(
-      expect.objectContaining({ type: 'process:hung', instance: 2, code: 'PROCESS_NOT_RUNNING' }),
+      expect.objectContaining({ type: 'process:hung', instance: 2, code: 'LEASE_LAPSED' }),
+    );
+  });
+
+  it('reports a process whose event loop makes no turn, and kills it only after 30 s of that', async () => {
+    const cluster = await start(2);
+    const process = cluster.find(cluster.supervisor.find(2)!.pid!)!;
+    const slowEvents = () =>
+      cluster.events.filter(({ instance, type }) => instance === 2 && /slow|resp/.test(type));
+    process.turnlessSinceMs = cluster.nowMs;
+    await cluster.run(limits.turnlessMsMax - 2_000);
+    process.turnlessSinceMs = undefined;
+    await cluster.run(1_000);
+    expect(slowEvents()).toMatchObject([
+      { type: 'process:slow', code: 'PROCESS_SLOW' },
+      { type: 'process:responsive' },
+    ]);
+    expect(slowEvents()[1]!.tookMs).toBeGreaterThan(limits.turnlessMsMax - 4_000);
+    expect(process.isAlive).toBe(true);
+    process.turnlessSinceMs = cluster.nowMs;
+    await cluster.run(limits.turnlessMsMax + 2_000);
+    expect(process.isAlive).toBe(false);
+    expect(cluster.events).toContainEqual(
+      expect.objectContaining({ type: 'process:hung', instance: 2, code: 'LEASE_LAPSED' }),
     );
   });
 
@@ -177,7 +197,7 @@ describe('a supervised cluster in simulated time', () => {
     cluster.find(pid)!.end(null, 'SIGKILL');
     await cluster.runUntil(() => cluster.hosts.get(2)?.pid === cluster.supervisor.find(1)!.pid);
     cluster.keepsRecalled = true;
-    await cluster.run(2 * limits.processSilentMsMax);
+    await cluster.run(2 * limits.turnlessMsMax);
     expect(cluster.supervisor.find(2)!.state).toBe('starting');
     cluster.keepsRecalled = false;
     await cluster.runUntil(() => cluster.supervisor.find(2)!.state === 'running', 3_000);

@@ -86,7 +86,7 @@ describe('a cluster', () => {
     const pids = topology.map((each) => each.process!.pid);
     expect(new Set([...pids, process.pid]).size).toBe(3);
     expect(topology.map((each) => each.host)).toEqual(
-      pids.map((pid, index) => ({ pid, instance: index + 1 })),
+      pids.map((pid, index) => ({ pid, instance: index + 1, unresponsiveMs: null })),
     );
     const stats = await cluster.stats();
     expect(stats).toMatchObject(pids.map((pid, index) => ({ instance: index + 1, pid })));

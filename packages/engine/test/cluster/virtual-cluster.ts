@@ -12,7 +12,6 @@ import type {
   SupervisorMessage,
 } from '../../src/cluster/supervisor/process-messages.ts';
 import { ProcessSupervisor } from '../../src/cluster/supervisor/process-supervisor.ts';
-import type { Timer, Timers } from '../../src/model/ports.ts';
 import type { ProcessCommand, ProcessState } from '../../src/model/process-life.ts';
 import { nodeClocks } from '../../src/node-clocks.ts';
 import { Chance, drainPromises, Scheduler, SimulatedPorts } from '../simulator/scheduler.ts';
@@ -32,8 +31,11 @@ export class VirtualProcess implements ForkedProcess {
   instance = 0;
   connected = true;
   isFrozen = false;
+  /** Its event loop makes no turn, though the process and its heartbeat run; a simulated process works on in its own events. */
+  turnlessSinceMs: number | undefined;
+  /** Of the last heartbeat. */
+  expiresAtMs = 0;
   #failover = false;
-  #signs: Timer | undefined;
   readonly #listeners = new Map<string, (...args: never[]) => void>();
 
   constructor(machine: VirtualCluster, pid: number) {
@@ -63,13 +65,7 @@ export class VirtualProcess implements ForkedProcess {
       if (!this.works) return;
       if (message.type === 'open') {
         this.instance = message.options.instance;
-        machine.later(20, 400, () => {
-          this.#signs = machine.every(
-            limits.leaseRenewMs,
-            () => this.works && this.sendToSupervisor({ type: 'alive' }),
-          );
-          this.#open();
-        }); // The time in which a process loads its modules.
+        machine.later(20, 400, () => this.#open()); // The time in which a process loads its modules.
       } else if (message.type === 'start-failover') {
         this.#failover = true;
         this.#scan();
@@ -95,7 +91,6 @@ export class VirtualProcess implements ForkedProcess {
   end(exitCode: number | null, signal: string | null): void {
     if (!this.connected) return;
     this.connected = false;
-    this.#signs?.cancel();
     this.#listeners.get('exit')?.(exitCode as never, signal as never);
   }
 
@@ -109,10 +104,7 @@ export class VirtualProcess implements ForkedProcess {
       return;
     }
     if (host?.pid !== this.pid) this.#machine.claim(this.instance, this.pid);
-    this.#openClaimed(this.instance, () => {
-      this.#signs?.cancel();
-      this.sendToSupervisor({ type: 'opened' });
-    });
+    this.#openClaimed(this.instance, () => this.sendToSupervisor({ type: 'opened' }));
   }
 
   #openClaimed(instance: number, onOpen: () => void): void {
@@ -166,16 +158,13 @@ export class VirtualCluster {
   /** While set, busy failover hosts do not return instances that their owners recall. */
   keepsRecalled = false;
   readonly #scheduler = new Scheduler();
-  readonly #timers: Timers;
   readonly #processes: VirtualProcess[] = [];
-  readonly #renewedAtMs = new Map<number, number>();
   #lastClaim = 0;
 
   constructor({ seed, instances, restarts = true }: { seed: number; instances: number; restarts?: boolean }) {
     this.chance = new Chance(seed);
     this.instances = Array.from({ length: instances }, (_, index) => index + 1);
     const simulated = new SimulatedPorts(this.#scheduler, this.chance);
-    this.#timers = simulated.timers;
     const ports: ClusterPorts = {
       clock: simulated.clock,
       machineClock: { nowMs: () => this.nowMs },
@@ -187,6 +176,7 @@ export class VirtualCluster {
         self: { pid: 1, started: 'boot' },
         isAlive: ({ pid }) => this.isAlive(pid),
         mayBeAlive: (pid) => this.isAlive(pid),
+        isStopped: (pid) => this.find(pid)?.isFrozen ?? false,
         hasKnownStart: () => true,
         kill: () => true,
         start: () => {
@@ -210,7 +200,7 @@ export class VirtualCluster {
       },
     });
     ports.timers.every(limits.supervisorCheckMs, () => this.#check());
-    ports.timers.every(limits.leaseRenewMs / 2, () => this.#renew());
+    ports.timers.every(limits.leaseRenewMs, () => this.#beat());
   }
 
   get nowMs(): number {
@@ -223,10 +213,6 @@ export class VirtualCluster {
 
   get timersLeft(): number {
     return this.#scheduler.size;
-  }
-
-  every(ms: number, callback: () => void): Timer {
-    return this.#timers.every(ms, callback);
   }
 
   later(minMs: number, maxMs: number, callback: () => void): void {
@@ -244,15 +230,14 @@ export class VirtualCluster {
   claim(instance: number, pid: number): void {
     this.#lastClaim += 1;
     this.hosts.set(instance, { pid, claim: this.#lastClaim, isOpen: false, recalledBy: undefined });
-    this.#renewedAtMs.set(this.#lastClaim, this.nowMs);
   }
 
-  /** Whether the host of the instance is alive and has renewed its lease in time. */
+  /** Whether the host of the instance is alive, and not stopped for a lease. */
   isLeased(instance: number): boolean {
     const host = this.hosts.get(instance);
-    if (host === undefined || !this.isAlive(host.pid)) return false;
-    const leaseMs = host.isOpen ? limits.leaseMs : limits.openingLeaseMs;
-    return this.nowMs - (this.#renewedAtMs.get(host.claim) ?? 0) < leaseMs;
+    const process = host && this.find(host.pid);
+    if (!process?.isAlive) return false;
+    return !process.isFrozen || this.nowMs < process.expiresAtMs;
   }
 
   isServed(instance: number): boolean {
@@ -264,21 +249,22 @@ export class VirtualCluster {
     return this.instances.every((instance) => this.isServed(instance));
   }
 
-  #renew(): void {
-    for (const { pid, claim } of this.hosts.values()) {
-      if (this.find(pid)?.works) this.#renewedAtMs.set(claim, this.nowMs);
-    }
+  #beat(): void {
+    for (const process of this.living) if (process.works) process.expiresAtMs = this.nowMs + limits.leaseMs;
   }
 
   #check(): void {
     const hosts = [...this.hosts].map(([instance, { pid, claim }]) => {
       return { instance, pid, claim, started: 'boot', role: 'owner' as const, recalledBy: null };
     });
-    const heartbeats = [...this.hosts].map(([instance, { claim, pid, isOpen }]) => {
-      const expiresAtMs = (this.#renewedAtMs.get(claim) ?? 0) + limits.leaseMs;
-      return { instance, claim, pid, epoch: isOpen ? 1 : 0, expiresAtMs };
+    const hostings = [...this.hosts].map(([instance, { claim, isOpen }]) => {
+      return { instance, claim, epoch: isOpen ? 1 : 0, unhealthySinceMs: 0, failed: false };
     });
-    this.supervisor.killHung(this.nowMs, hosts, heartbeats);
+    const heartbeats = this.living.flatMap(({ pid, expiresAtMs, turnlessSinceMs }) => {
+      const turnlessMs = turnlessSinceMs === undefined ? 0 : this.nowMs - turnlessSinceMs;
+      return expiresAtMs === 0 ? [] : [{ pid, expiresAtMs, turnlessMs }];
+    });
+    this.supervisor.check(this.nowMs, hosts, { hostings, heartbeats });
   }
 
   async start(): Promise<void> {

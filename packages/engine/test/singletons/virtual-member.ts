@@ -3,12 +3,15 @@
  * knows of other processes: a killed one only counts as dead and keeps running, which gives the worst case of a replaced holder that
  * continues to write. Its time runs faster than the machine's, and the clock of each member can be set.
  */
+
+import { limits } from '../../src/api/limits.ts';
 import type { ClusterEvent } from '../../src/cluster/cluster-events.ts';
 import { ClusterMember } from '../../src/cluster/cluster-member.ts';
 import { nodeClusterPorts } from '../../src/cluster/node-cluster-ports.ts';
 import type { ClusterPorts } from '../../src/cluster/processes.ts';
 import type { ServiceInfo, ServiceSpec } from '../../src/index.ts';
 import type { Timer } from '../../src/model/ports.ts';
+import { LeaseFile } from '../../src/storage/catalog/lease-file.ts';
 
 const timesFaster = 4;
 let lastPid = 1_000;
@@ -16,6 +19,7 @@ let lastPid = 1_000;
 /** The processes of one machine, as its members see them. */
 export class VirtualMachine {
   readonly #alive = new Set<number>();
+  readonly stopped = new Set<number>();
 
   newPid(): number {
     lastPid += 1;
@@ -40,6 +44,7 @@ export class VirtualMember {
   /** By how much its clocks are wrong, ms. */
   machineClockOffMs = 0;
   wallClockOffMs = 0;
+  readonly #machine: VirtualMachine;
   #frozen: (() => void)[] | undefined;
   #member: ClusterMember | undefined;
   #leaving: Promise<void> | undefined;
@@ -49,9 +54,11 @@ export class VirtualMember {
     options: { dir: string; instance: number; services: ServiceSpec[] },
   ): Promise<VirtualMember> {
     const member = new VirtualMember(machine, options.instance);
+    const ports = member.#ports(machine);
     member.#member = await ClusterMember.join({
       ...options,
-      ports: member.#ports(machine),
+      ports,
+      heartbeat: member.#startHeartbeat(options.dir, ports),
       serve: async () => ({ close: async () => undefined }),
       onEvent: (event) => void member.events.push(event),
     });
@@ -60,8 +67,27 @@ export class VirtualMember {
   }
 
   private constructor(machine: VirtualMachine, instance: number) {
+    this.#machine = machine;
     this.instance = instance;
     this.pid = machine.newPid();
+  }
+
+  /** The real one is a thread, which this module cannot stop. */
+  #startHeartbeat(dir: string, { timers, machineClock }: ClusterPorts): { close(): void } {
+    const file = new LeaseFile(dir);
+    const timer = timers.every(limits.leaseRenewMs, () =>
+      file.writeHeartbeat(this.instance, {
+        pid: this.pid,
+        expiresAtMs: machineClock.nowMs() + limits.leaseMs,
+        turnlessMs: 0,
+      }),
+    );
+    return {
+      close: () => {
+        timer.cancel();
+        file.close();
+      },
+    };
   }
 
   #ports(machine: VirtualMachine): ClusterPorts {
@@ -88,6 +114,7 @@ export class VirtualMember {
         self: { pid: this.pid, started: `virtual ${this.pid}` },
         isAlive: ({ pid }) => machine.isAlive(pid),
         mayBeAlive: (pid) => machine.isAlive(pid),
+        isStopped: (pid) => machine.stopped.has(pid),
         hasKnownStart: () => true,
         kill: (pid) => {
           machine.declareDead(pid);
@@ -97,12 +124,14 @@ export class VirtualMember {
     };
   }
 
-  /** Stops its timers, and with them the renewal of its lease and its checks of others, like a stopped process that can resume. */
+  /** Stops its timers, and with them its heartbeat and its checks of others, like a stopped process that can resume. */
   freeze(): void {
+    this.#machine.stopped.add(this.pid);
     this.#frozen ??= [];
   }
 
   thaw(): void {
+    this.#machine.stopped.delete(this.pid);
     const due = this.#frozen ?? [];
     this.#frozen = undefined;
     for (const callback of due) callback();

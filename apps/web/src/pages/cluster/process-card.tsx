@@ -90,7 +90,7 @@ function HostedInstance(props: {
   isFailover: boolean;
 }) {
   const { instance, rates, isFailover } = props;
-  const { state, leaving, epoch, lease, unready } = instance;
+  const { state, leaving, epoch, lease, unready, host } = instance;
   return (
     <section className="hosted" aria-label={`Instance ${instance.instance}`} data-state={state}>
       <div className="process-head">
@@ -100,7 +100,12 @@ function HostedInstance(props: {
         </h4>
         <InstanceBadge instance={instance} isFailover={isFailover} />
       </div>
-      {unready === null || state === 'down' ? null : (
+      {host == null || host.unresponsiveMs === null ? null : (
+        <p className="small" role="status">
+          Its process is slow: no turn of its event loop for {formatMs(Math.round(host.unresponsiveMs))}.
+        </p>
+      )}
+      {unready === null || state === 'down' || host?.unresponsiveMs != null ? null : (
         <p className="small" role="status">
           It cannot commit: {unready.message} ({unready.code}).
         </p>
@@ -118,11 +123,12 @@ function HostedInstance(props: {
 
 function InstanceBadge(props: { instance: ClusterInstance; isFailover: boolean }) {
   const { instance, isFailover } = props;
-  const { state, unready } = instance;
+  const { state, unready, host } = instance;
   const healthy = isFailover ? 'finding' : 'good';
+  const isSlow = state !== 'down' && host?.unresponsiveMs != null;
   return (
-    <span className="badge" data-tone={state === 'down' || unready !== null ? 'bad' : healthy}>
-      {state === 'down' ? 'Down' : isFailover ? 'Hosted here' : 'Up'}
+    <span className="badge" data-tone={state === 'down' || isSlow || unready !== null ? 'bad' : healthy}>
+      {state === 'down' ? 'Down' : isSlow ? 'Slow' : isFailover ? 'Hosted here' : 'Up'}
     </span>
   );
 }
@@ -148,7 +154,7 @@ const actions: Readonly<
   },
   pause: {
     label: 'Pause',
-    hint: 'SIGSTOP: freezes the process, which loses its lease within a second',
+    hint: 'SIGSTOP: freezes the process; after about a second another one kills it and hosts its instance',
     call: (instance) => signalInstance(instance, 'SIGSTOP'),
   },
   resume: {

@@ -19,8 +19,6 @@ export interface InstanceChildOptions {
   execArgv: string[];
   ports: ClusterPorts;
   onEvent(event: ClusterEvent): void;
-  /** The process works, though it has not opened its instance yet. */
-  onAlive(): void;
   onOpened(): void;
   onEnded(end: ProcessEnd): void;
 }
@@ -47,7 +45,7 @@ export class InstanceChild {
   readonly #pendingStats = new Map<RequestNumber, (stats: ProcessStats) => void>();
   readonly #failoverStopped = Promise.withResolvers<void>();
 
-  constructor({ options, execArgv, ports, onEvent, onAlive, onOpened, onEnded }: InstanceChildOptions) {
+  constructor({ options, execArgv, ports, onEvent, onOpened, onEnded }: InstanceChildOptions) {
     this.instance = options.instance;
     this.#process = ports.processes.fork(programFile('instance-process'), { execArgv });
     this.#timers = ports.timers;
@@ -58,7 +56,6 @@ export class InstanceChild {
     this.opened.catch(() => undefined); // there may be no caller left that handles the rejection
     this.#process.on('message', (message: InstanceProcessMessage) => {
       if (message.type === 'event') onEvent(message.event);
-      else if (message.type === 'alive') onAlive();
       else if (message.type === 'opened') {
         this.#isOpen = true;
         onOpened();

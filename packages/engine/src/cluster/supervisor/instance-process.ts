@@ -3,7 +3,7 @@
  * it ends with its supervisor. If its own instance fails or is fenced, the process ends, and another one recovers it.
  */
 import { QueueError } from '../../api/errors.ts';
-import { limits } from '../../api/limits.ts';
+import { HeartbeatThread } from '../../storage/threads/heartbeat.ts';
 import type { ProcessExtension, ProcessStats } from '../cluster.ts';
 import { ClusterMember } from '../cluster-member.ts';
 import { importExtension } from '../import-extension.ts';
@@ -28,12 +28,15 @@ function send(message: InstanceProcessMessage): void {
 }
 
 async function open({ extension: spec, ...options }: InstanceProcessOptions): Promise<void> {
-  const signsOfLife = nodeClusterPorts.timers.every(limits.leaseRenewMs, () => send({ type: 'alive' }));
-  // Before there is a lease to renew: while modules are loaded, no timer runs.
+  const { dir, instance } = options;
+  // Before all else: what follows may keep this thread busy for long.
+  const { timers, processes } = nodeClusterPorts;
+  const heartbeat = new HeartbeatThread({ dir, instance, pid: processes.self.pid }, timers);
   const createExtension = spec && (await importExtension(spec));
   const joined = await ClusterMember.join({
     servesOnly: true,
     ...options,
+    heartbeat,
     ports: nodeClusterPorts,
     serve: (instance) => serveInstance(instance),
     onEvent: (event) => {
@@ -43,10 +46,8 @@ async function open({ extension: spec, ...options }: InstanceProcessOptions): Pr
     },
   });
   member = joined;
-  const { dir, instance } = options;
   extension = createExtension?.({ dir, instance, hosted: () => joined.acceptingInstances });
   await extension;
-  signsOfLife.cancel();
   send({ type: 'opened' });
 }
 

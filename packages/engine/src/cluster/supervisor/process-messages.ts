@@ -8,6 +8,8 @@ import type { ClusterEvent } from '../cluster-events.ts';
 
 export interface InstanceProcessOptions extends Omit<InstanceOptions, 'instance'> {
   instance: InstanceId;
+  /** The instance is new or was leaving: it becomes a member with this process. */
+  joins: boolean;
   writerSilentMsMax: number;
   extension?: ProcessExtensionSpec;
 }
@@ -23,8 +25,6 @@ export type SupervisorMessage =
   | { type: 'stats'; request: RequestNumber };
 
 export type InstanceProcessMessage =
-  /** A sign of life while the process opens its instance. */
-  | { type: 'alive' }
   | { type: 'opened' }
   | { type: 'failed'; code: QueueErrorCode; message: string; details: Record<string, unknown> }
   | { type: 'failover-stopped' }

@@ -5,9 +5,10 @@
 
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import { FailureDetector, type Life } from '../../model/failure-detector.ts';
 import type { InstanceId, Pid } from '../../model/ids.ts';
-import { type LeaseHeartbeat, LeaseMonitor } from '../../model/lease-monitor.ts';
 import { canHost } from '../../model/process-life.ts';
+import type { Leases } from '../../storage/catalog/lease-file.ts';
 import type { Host } from '../../storage/catalog/membership.ts';
 import { SupervisedProcess, type SupervisedProcessOptions } from './supervised-process.ts';
 
@@ -16,14 +17,9 @@ export type ProcessSupervisorOptions = Omit<SupervisedProcessOptions, 'options' 
 export class ProcessSupervisor {
   readonly #options: ProcessSupervisorOptions;
   readonly #processes = new Map<InstanceId, SupervisedProcess>();
-  readonly #leaseMonitor = new LeaseMonitor({
-    leaseMs: limits.leaseMs,
-    openingMs: limits.openingLeaseMs,
-    scanLateMs: limits.supervisorCheckMs * 2,
-    graceMs: limits.leaseGraceMs,
-  });
-  /** Since when the lease of a process has been lapsed, by pid, monotonic ms. */
-  #withoutLeaseSinceMs = new Map<Pid, number>();
+  readonly #detector = new FailureDetector({ checkMs: limits.supervisorCheckMs });
+  /** Since when a process has counted as failed, by pid, monotonic ms. */
+  #failedSinceMs = new Map<Pid, number>();
   #failoverStarted = false;
   #ending = false;
 
@@ -39,8 +35,11 @@ export class ProcessSupervisor {
     return this.#processes.get(instance);
   }
 
-  /** Starts the process of the instance. Resolves when it serves. Throws `PROCESS_RUNNING`, and what opening throws. */
-  async start(options: SupervisedProcessOptions['options']): Promise<void> {
+  /**
+   * Starts the process of the instance, with which the instance becomes a member of the cluster if it `joins`. Resolves when it serves.
+   * Throws `PROCESS_RUNNING`, and what opening throws.
+   */
+  async start(options: SupervisedProcessOptions['options'], { joins = false } = {}): Promise<void> {
     const { instance } = options;
     let supervised = this.#processes.get(instance);
     if (supervised === undefined) {
@@ -54,7 +53,7 @@ export class ProcessSupervisor {
       });
       this.#processes.set(instance, supervised);
     }
-    await supervised.start();
+    await supervised.start({ joins });
   }
 
   /** Lets processes take over instances that no process serves. Call it only when all processes of a new cluster are up. */
@@ -85,33 +84,37 @@ export class ProcessSupervisor {
   }
 
   /**
-   * Kills processes that hang, for the case that no other process of the cluster is left to do that. `nowMs` must be read
-   * before the heartbeats.
+   * Reports processes that are slow, and kills those that failed, for the case that no other process of the cluster is left to do that.
+   * A process that starts is judged as one that serves. Call it every `supervisorCheckMs`.
    */
-  killHung(nowMs: number, hosts: readonly Host[], heartbeats: readonly LeaseHeartbeat[]): void {
-    this.#leaseMonitor.observe(nowMs, hosts, heartbeats);
-    const pidOf = new Map(hosts.map(({ instance, pid }) => [instance, pid]));
-    const withoutLease = new Map<Pid, number>();
-    for (const supervised of this.all) {
-      const { instance, pid, state } = supervised;
-      if (pid === undefined || (state !== 'starting' && state !== 'running')) continue;
-      if (pidOf.get(instance) !== pid) {
-        if (supervised.countSilentCheck() >= limits.processSilentMsMax) supervised.killHung(silentError());
-        continue;
-      }
-      if (!this.#leaseMonitor.hasLapsed(instance)) continue;
-      const sinceMs = this.#withoutLeaseSinceMs.get(pid) ?? nowMs;
-      withoutLease.set(pid, sinceMs);
-      if (nowMs - sinceMs < limits.processHungMsMax) continue;
-      withoutLease.delete(pid);
-      supervised.killHung(new QueueError('LEASE_LAPSED', { message: 'The process did not renew its lease' }));
+  check(nowMs: number, hosts: readonly Host[], { hostings, heartbeats }: Leases): void {
+    const { processes } = this.#options.ports;
+    const checked = [...this.all].flatMap((supervised) => {
+      const { pid, state } = supervised;
+      return pid !== undefined && (state === 'starting' || state === 'running') ? [{ supervised, pid }] : [];
+    });
+    const pids = checked.map(({ pid }) => pid);
+    this.#detector.observe(nowMs, pids, heartbeats, (pid) => processes.isStopped(pid));
+    const failedSinceMs = new Map<Pid, number>();
+    for (const { supervised, pid } of checked) {
+      const life = this.#detector.lifeOf(pid);
+      supervised.noteUnresponsive(life === 'responsive' ? 0 : this.#detector.unresponsiveMsOf(pid));
+      const claim = hosts.find((host) => host.instance === supervised.instance && host.pid === pid)?.claim;
+      const unhealthySinceMs = hostings.find((hosting) => hosting.claim === claim)?.unhealthySinceMs ?? 0;
+      const failure = failures[life] ?? (unhealthySinceMs > 0 ? unhealthyText : undefined);
+      if (failure === undefined) continue;
+      const sinceMs = this.#failedSinceMs.get(pid) ?? Math.max(nowMs, unhealthySinceMs + limits.leaseMs);
+      failedSinceMs.set(pid, sinceMs);
+      if (nowMs - sinceMs >= limits.processHungMsMax)
+        supervised.killHung(new QueueError('LEASE_LAPSED', { message: failure }));
     }
-    this.#withoutLeaseSinceMs = withoutLease;
+    this.#failedSinceMs = failedSinceMs;
   }
 }
 
-function silentError(): QueueError {
-  return new QueueError('PROCESS_NOT_RUNNING', {
-    message: `The process gave no sign of life for ${limits.processSilentMsMax / 1_000} s while it opened its instance`,
-  });
-}
+/** Why a process is killed. None for one that is slow. */
+const failures: Readonly<Partial<Record<Life, string>>> = {
+  stopped: 'The process is stopped by a signal',
+  hung: `The event loop of the process made no turn for ${limits.turnlessMsMax / 1_000} s`,
+};
+const unhealthyText = 'The process cannot serve its instance any more';

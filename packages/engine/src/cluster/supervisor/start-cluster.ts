@@ -83,7 +83,7 @@ class SupervisedCluster implements Cluster {
     this.#checkTimer = this.#ports.timers.every(limits.supervisorCheckMs, () => this.#check());
   }
 
-  #startProcess(instance: InstanceId): Promise<void> {
+  #startProcess(instance: InstanceId, how?: { joins: boolean }): Promise<void> {
     const {
       instances: _count,
       execArgv: _flags,
@@ -93,18 +93,18 @@ class SupervisedCluster implements Cluster {
       ...options
     } = this.#options;
     const { writerSilentMsMax = limits.writerSilentMsDefault } = options;
-    return this.#supervisor.start({ ...options, instance, writerSilentMsMax });
+    return this.#supervisor.start({ ...options, instance, writerSilentMsMax }, how);
   }
 
-  /** Looks for processes that hang, and for another process that runs this cluster. */
+  /** Looks for processes that are slow or failed, and for another process that runs this cluster. */
   #check(): void {
     try {
       if (!this.#membership.holdsSingleton(supervisorSingleton)) {
         this.#onDeposed();
         return;
       }
-      const nowMs = this.#ports.machineClock.nowMs(); // must be read before the heartbeats
-      this.#supervisor.killHung(nowMs, this.#membership.hosts(), this.#leaseFile.read());
+      const nowMs = this.#ports.machineClock.nowMs();
+      this.#supervisor.check(nowMs, this.#membership.hosts(), this.#leaseFile.read());
     } catch (error) {
       if (!(error instanceof QueueError)) throw error; // files that cannot be read now: the next check tries again
     }
@@ -181,28 +181,28 @@ class SupervisedCluster implements Cluster {
 
   async add(): Promise<InstanceId> {
     this.#assertOpen();
-    const instance = await this.#addMember();
-    this.#emit(this.#newEvent('instance:added', instance));
+    const activeMembers = this.#activeMembers();
+    const isFree = (each: InstanceId) =>
+      !activeMembers.includes(each) && this.#supervisor.find(each) === undefined;
+    const instance = instanceNumbers.find(isFree);
+    if (instance === undefined) throw tooManyError();
     try {
-      await this.start(instance);
+      await this.#startProcess(instance, { joins: true });
     } catch (error) {
       await this.#supervisor.remove(instance);
       await this.#changeMembership(() => this.#membership.markMemberLeaving(instance));
       throw error;
     }
+    this.#emit(this.#newEvent('instance:added', instance));
     return instance;
   }
 
   async #addMember(): Promise<InstanceId> {
     const activeMembers = this.#activeMembers();
-    for (let instance = 1; instance <= limits.instancesMax; instance += 1) {
-      if (activeMembers.includes(instance)) continue;
-      await this.#changeMembership(() => this.#membership.addMember(instance));
-      return instance;
-    }
-    throw new QueueError('OPTIONS_INVALID', {
-      message: `A cluster has at most ${limits.instancesMax} instances`,
-    });
+    const instance = instanceNumbers.find((each) => !activeMembers.includes(each));
+    if (instance === undefined) throw tooManyError();
+    await this.#changeMembership(() => this.#membership.addMember(instance));
+    return instance;
   }
 
   async remove(instance: InstanceId): Promise<void> {
@@ -287,4 +287,12 @@ function validateOptions({ instances, writerSilentMsMax, services = [] }: Cluste
 function validateInstanceCount(instances: number): void {
   if (Number.isInteger(instances) && instances >= 1 && instances <= limits.instancesMax) return;
   throw new QueueError('OPTIONS_INVALID', { message: `instances must be 1 to ${limits.instancesMax}` });
+}
+
+const instanceNumbers = Array.from({ length: limits.instancesMax }, (_, index): InstanceId => index + 1);
+
+function tooManyError(): QueueError {
+  return new QueueError('OPTIONS_INVALID', {
+    message: `A cluster has at most ${limits.instancesMax} instances`,
+  });
 }

@@ -16,7 +16,7 @@ import { InstanceChild, type ProcessEnd } from './instance-child.ts';
 import type { InstanceProcessOptions } from './process-messages.ts';
 
 export interface SupervisedProcessOptions {
-  options: InstanceProcessOptions;
+  options: Omit<InstanceProcessOptions, 'joins'>;
   execArgv: string[];
   ports: ClusterPorts;
   /** Whether processes that end unasked are started again. */
@@ -57,8 +57,8 @@ export class SupervisedProcess {
   #failure: QueueError | undefined;
   /** The error with which the process itself reported the end of its instance. */
   #reported: QueueError | undefined;
-  /** Checks of the supervisor since the process has given a sign of life. */
-  #silentChecks = 0;
+  /** The longest time without a known turn of the event loop since it has been slow; 0 while it is responsive, ms. */
+  #unresponsiveMs = 0;
   #restartTimer: Timer | undefined;
   #restartAtMs = 0;
 
@@ -102,12 +102,12 @@ export class SupervisedProcess {
   }
 
   /** Resolves when the process serves; rejects with the reason why it does not. Throws `PROCESS_RUNNING`. */
-  start(): Promise<void> {
+  start({ joins }: { joins: boolean }): Promise<void> {
     const { instance } = this;
     if (!this.#isLegal('start')) throw new QueueError('PROCESS_RUNNING', { details: { instance } });
     this.#policy.reset();
     this.#restartTimer?.cancel();
-    return this.#launch('start');
+    return this.#launch('start', joins);
   }
 
   /** Starts a process that was killed as asked, since no other one is left to host its instance. */
@@ -115,22 +115,19 @@ export class SupervisedProcess {
     this.#launch('restart').catch(() => undefined); // its end is handled like any other
   }
 
-  #launch(command: 'start' | 'restart'): Promise<void> {
+  #launch(command: 'start' | 'restart', joins = false): Promise<void> {
     this.#apply(command);
     this.#openedAtMs = undefined;
     this.#reported = undefined;
-    this.#silentChecks = 0;
+    this.#unresponsiveMs = 0;
     const { options, execArgv, ports, onEvent, onOpened } = this.#options;
     const child = new InstanceChild({
-      options,
+      options: { ...options, joins },
       execArgv,
       ports,
       onEvent: (event) => {
         this.#noteFailure(event);
         onEvent(event);
-      },
-      onAlive: () => {
-        this.#silentChecks = 0;
       },
       onOpened: () => {
         if (this.#state !== 'starting') return; // asked to end meanwhile
@@ -220,13 +217,15 @@ export class SupervisedProcess {
     this.#child.signal(signal);
   }
 
-  /**
-   * Returns for how long the process has given no sign of life, milliseconds, as counted by this call, which must be made
-   * every `supervisorCheckMs`: time in which the supervisor itself did not run is not held against it.
-   */
-  countSilentCheck(): number {
-    this.#silentChecks += 1;
-    return this.#silentChecks * limits.supervisorCheckMs;
+  /** Reports the beginning and the end of a time in which the process is slow. `unresponsiveMs`: 0 if it is responsive. */
+  noteUnresponsive(unresponsiveMs: number): void {
+    if (this.#state !== 'running') return; // one that starts serves nobody yet
+    const before = this.#unresponsiveMs;
+    this.#unresponsiveMs = unresponsiveMs === 0 ? 0 : Math.max(before, unresponsiveMs);
+    if (before === 0 && unresponsiveMs > 0) {
+      const { code, message } = new QueueError('PROCESS_SLOW');
+      this.#emit('process:slow', { tookMs: unresponsiveMs, code, message });
+    } else if (before > 0 && unresponsiveMs === 0) this.#emit('process:responsive', { tookMs: before });
   }
 
   /** Kills a process that hangs. This counts as an unrequested exit, so the process is restarted. */

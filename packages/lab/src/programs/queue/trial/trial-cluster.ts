@@ -241,6 +241,6 @@ export async function startRemote(
 }
 
 function movedBy({ type, role }: ClusterEvent): 'taken over' | 'returned' | null {
-  if (type === 'instance:taken-over') return 'taken over';
+  if (type === 'instance:taken-over' || type === 'instance:moved') return 'taken over';
   return type === 'lease:acquired' && role === 'owner' ? 'returned' : null;
 }
