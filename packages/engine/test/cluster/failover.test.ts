@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/api/limits.ts';
 import { openInstance } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import { LeaseFile } from '../../src/storage/catalog/lease-file.ts';
@@ -23,7 +24,11 @@ interface TestCluster {
 }
 
 /** Starts processes under load, each on its own instance. The first one may have a planted fault. */
-async function startMembers(count: number, fault: { hangFlag?: string } = {}): Promise<TestCluster> {
+async function startMembers(
+  count: number,
+  fault: { hangFlag?: string } = {},
+  options: { turnlessMsMax?: number } = {},
+): Promise<TestCluster> {
   const folder = makeFolder();
   const [dir, log] = [join(folder, 'data'), join(folder, 'acknowledged.log')];
   const first = await openInstance({ dir });
@@ -35,7 +40,10 @@ async function startMembers(count: number, fault: { hangFlag?: string } = {}): P
   membership.close();
   const members = instances.map(
     (instance) =>
-      new MemberProcess({ dir, log, instance, writerSilentMsMax: 600 }, instance === 1 ? fault : {}),
+      new MemberProcess(
+        { dir, log, instance, writerSilentMsMax: 600, ...options },
+        instance === 1 ? fault : {},
+      ),
   );
   await Promise.all(members.map((member, index) => member.untilInService(index + 1)));
   await Promise.all(members.map((member) => member.startFailover()));
@@ -78,7 +86,7 @@ describe('a cluster under load', () => {
     const host = await survivor(others, 1);
     report('kill -9', killedAt, await host.untilInService(1));
     expect(host.events('instance:taken-over')).toMatchObject([
-      { instance: 1, fromPid: first.pid, killed: false },
+      { instance: 1, fromPid: first.pid, killed: false, message: 'its process had ended' },
     ]);
     expect(others.flatMap((member) => member.events('instance:taken-over'))).toHaveLength(1);
 
@@ -102,7 +110,7 @@ describe('a cluster under load', () => {
     await other.event('instance:taken-over', 1);
     report('SIGSTOP', stoppedAt, await other.untilInService(1));
     expect(other.events('instance:taken-over')).toMatchObject([
-      { instance: 1, fromPid: first.pid, killed: true },
+      { instance: 1, fromPid: first.pid, killed: true, message: 'its process had been stopped by a signal' },
     ]);
     expect(await first.untilEnded()).toEqual({ exitCode: null, signal: 'SIGKILL' });
     await endAndCheck(cluster);
@@ -116,6 +124,25 @@ describe('a cluster under load', () => {
     writeFileSync(hangFlag, '');
     await other.event('instance:taken-over', 1);
     report('hung writer', hungAt, await other.untilInService(1));
+    expect(await first.untilEnded()).toEqual({ exitCode: null, signal: 'SIGKILL' });
+    await endAndCheck(cluster);
+  });
+
+  it('kills a process whose event loop makes no turn for too long, although its heartbeat goes on', {
+    timeout: 60_000,
+  }, async () => {
+    const cluster = await startMembers(2, {}, { turnlessMsMax: 3_000 });
+    const [first, other] = cluster.members as [MemberProcess, MemberProcess];
+    const blockedAt = Date.now();
+    first.child.send('block');
+    const taken = await other.event('instance:taken-over', 1);
+    report('blocked event loop', blockedAt, await other.untilInService(1));
+    expect(taken).toMatchObject({
+      fromPid: first.pid,
+      killed: true,
+      message: 'the event loop of its process made no turn any more',
+    });
+    expect(taken.atMs - blockedAt).toBeGreaterThan(limits.leaseMs); // which would be slow only
     expect(await first.untilEnded()).toEqual({ exitCode: null, signal: 'SIGKILL' });
     await endAndCheck(cluster);
   });

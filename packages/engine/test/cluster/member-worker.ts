@@ -129,8 +129,11 @@ const member = await ClusterMember.join({
   serve: async (instance) => new Load(instance),
   onEvent: (event) => send({ type: 'event', event }),
 });
-process.on('message', async (command: 'start-failover' | 'quiesce' | 'work' | 'stop-failover' | 'leave') => {
+type Command = 'start-failover' | 'block' | 'quiesce' | 'work' | 'stop-failover' | 'leave';
+process.on('message', async (command: Command) => {
   if (command === 'start-failover') return member.startFailover();
+  // For good, without taking a core: the event loop makes no turn any more.
+  if (command === 'block') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   if (command === 'stop-failover') return member.stopFailover();
   if (command === 'quiesce') {
     quiesce = Promise.withResolvers();

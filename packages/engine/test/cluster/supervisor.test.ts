@@ -228,6 +228,17 @@ describe('clients of a cluster', () => {
     // The epoch of the instance continues from where it was.
     expect(await cluster.add()).toBe(3);
     expect(find(cluster, 3)!.epoch).toBeGreaterThan(2);
+    // Nothing has failed: the instance was not taken over while its process started, and moved when that was ended.
+    const ofThree = cluster.events().filter(({ instance }) => instance === 3);
+    const changes = ofThree.flatMap(({ type }) => (type.startsWith('instance:') ? [type] : []));
+    expect(changes).toEqual([
+      'instance:added',
+      'instance:removed',
+      'instance:released',
+      'instance:moved',
+      'instance:deregistered',
+      'instance:added',
+    ]);
     await endAndCheck({ cluster, load });
   });
 
