@@ -22,6 +22,11 @@ export function ignoreViolation(error: unknown): void {
   if (!(error instanceof InvariantViolation)) throw error;
 }
 
+/** Lets work go on that no caller waits for. An unhandled rejection would end the process, in which other instances may be served. */
+export function inBackground(work: Promise<unknown>): void {
+  work.catch(ignoreViolation);
+}
+
 /**
  * Stops the instance, and only then throws: a `catch` on the way of the error cannot let the instance go on. Without a
  * listener there is no instance yet to be stopped, and the caller ends with the error.

@@ -7,6 +7,7 @@
 import { limits } from '../api/limits.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Epoch } from '../model/ids.ts';
+import { inBackground } from '../model/invariant.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { InstanceSample, Sample } from '../model/sample.ts';
 import type { ShardedQueue } from '../queues/sharded-queues.ts';
@@ -50,10 +51,12 @@ export class MetricsSampler {
   #scheduleNext(delayMs: number): void {
     if (this.#closed) return;
     this.#timer = this.#options.ports.timers.after(delayMs, () => {
-      this.#sampling = this.#takeSample().then((tookMs) => {
+      const sampling = this.#takeSample().then((tookMs) => {
         this.#sampling = undefined;
         this.#scheduleNext(Math.max(this.#options.sampleMs, tookMs * limits.sampleRestFactor));
       });
+      this.#sampling = sampling;
+      inBackground(sampling);
     });
   }
 

@@ -1,5 +1,6 @@
 /** Opens the sharded queues of an instance over its file. */
 
+import { stopReason } from '../commit/instance-failure.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { AdaptiveWriter } from '../storage/threads/adaptive-writer.ts';
@@ -32,14 +33,18 @@ export async function openSharded(options: FileOptions): Promise<ShardedParts> {
           placement,
           waits,
         });
+  let parts: ShardedParts | undefined;
   try {
     assertCatalogKnows(options, recovered);
-    const parts = assembleParts(options, { writer, reader: new ReaderThread(path), recovered });
+    parts = assembleParts(options, { writer, reader: new ReaderThread(path), recovered });
     writer.attach(parts.groupCommit);
     recoverSharded(parts, options, recovered);
     return parts;
   } catch (error) {
-    await writer.close();
+    // Nothing more may be written, in particular no orderly end. The timers and the reader are those of the parts.
+    parts?.groupCommit.fail(stopReason(error));
+    if (parts === undefined) await writer.close();
+    else await parts.close().catch(() => writer.close());
     throw error;
   }
 }

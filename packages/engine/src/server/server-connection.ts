@@ -9,6 +9,7 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
 import type { RemoteSessionNumber, RequestNumber } from '../model/ids.ts';
+import { inBackground } from '../model/invariant.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
 import { sessionIdBytes } from '../model/session-outcome.ts';
@@ -78,7 +79,7 @@ export class ServerConnection {
     socket.on('error', () => undefined); // 'close' follows
     socket.on('close', () => {
       greetingTimeout.cancel();
-      void this.end();
+      inBackground(this.end());
     });
   }
 
@@ -100,7 +101,7 @@ export class ServerConnection {
   /** Tells the client the reason, if it still reads, and ends the connection. */
   #failConnection(error: unknown): void {
     this.#sendFailure(0, error);
-    void this.end();
+    inBackground(this.end());
   }
 
   #onFrame(source: Buffer, start: number, end: number): void {

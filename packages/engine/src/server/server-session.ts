@@ -8,6 +8,7 @@ import type { Message } from '../api/message.ts';
 import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { CommitOutcomes, OutcomeEntry, SessionConnection } from '../commit/commit-outcomes.ts';
 import type { AttachmentNumber, RequestNumber, TransactionNumber, UploadNumber } from '../model/ids.ts';
+import { inBackground } from '../model/invariant.ts';
 import { type RecordRun, readRecord } from '../model/message-record.ts';
 import type { Ports } from '../model/ports.ts';
 import { LazyCommitResult, validateIdempotencyKey } from '../model/session-calls.ts';
@@ -61,7 +62,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
           this.#previousEnded = undefined;
         });
     } catch (error) {
-      void this.#session.close();
+      inBackground(this.#session.close());
       throw error;
     }
   }

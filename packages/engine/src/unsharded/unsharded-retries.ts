@@ -4,7 +4,7 @@
  * delivery in the file. While a message is delayed, or on its way to the exception queue, this process holds it; if the process
  * dies, the message is ready at once, with its count.
  */
-import { ignoreViolation, type ViolationListener } from '../model/invariant.ts';
+import { ignoreViolation, inBackground, type ViolationListener } from '../model/invariant.ts';
 import { readRecord, recordByteLength, writeRecord } from '../model/message-record.ts';
 import type { Timer, Timers } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -111,7 +111,7 @@ export class UnshardedRetries {
     const timer = this.#options.timers.after(ms, () => {
       this.#timers.delete(timer);
       this.#apply(retry, 'resume');
-      void this.#options.release(retry.deliveries).then(() => this.#notify('returned', retry));
+      inBackground(this.#options.release(retry.deliveries).then(() => this.#notify('returned', retry)));
     });
     this.#timers.add(timer);
   }

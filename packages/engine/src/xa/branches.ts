@@ -10,6 +10,7 @@ import type { RowLockWaits } from '../commit/row-lock-waits.ts';
 import { isDeliveryOf } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { Seq, SessionNumber } from '../model/ids.ts';
+import { inBackground } from '../model/invariant.ts';
 import type { PassedOnAnswer, PassedOnCall } from '../model/passed-on-call.ts';
 import type { Ports } from '../model/ports.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
@@ -140,7 +141,7 @@ export class Branches implements XaResource {
       branch.apply('expire');
       branch.rollbackCode = 'XA_RBTIMEOUT';
       const { work } = branch;
-      if (work !== undefined) void this.undo(branch, work, 'XA_RBTIMEOUT');
+      if (work !== undefined) inBackground(this.undo(branch, work, 'XA_RBTIMEOUT'));
     }
   }
 

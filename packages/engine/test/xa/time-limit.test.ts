@@ -1,6 +1,9 @@
 /** The time limit of an unprepared branch, in simulated time. */
-import { describe, expect, it } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Session } from '../../src/api/session.ts';
+import { InvariantViolation } from '../../src/model/invariant.ts';
+import { ShardedTransaction } from '../../src/queues/sharded-transaction.ts';
 import { text } from '../folder.ts';
 import { code, xaOf } from './support.ts';
 import { openTwoSimulated, type TwoSimulated } from './two-simulated.ts';
@@ -36,6 +39,23 @@ describe('a branch whose time is over', () => {
     const other = simulated.home.openSession();
     expect(await simulated.finish(other.dequeue('orders'))).toHaveLength(1);
     await expect(xaOf(session).prepare(xid)).rejects.toEqual(code('XA_RBTIMEOUT'));
+  });
+
+  it('ends no process if its rollback finds a broken invariant, which has stopped the instance', async () => {
+    const simulated = openTwoSimulated();
+    const session = await holdOne(simulated);
+    await xaOf(session).end(xid);
+    const violation = new InvariantViolation('it was broken for this test');
+    const rollback = vi.spyOn(ShardedTransaction.prototype, 'rollback').mockRejectedValueOnce(violation);
+    onTestFinished(() => rollback.mockRestore());
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    await simulated.advance(5_000);
+    await nextTurn(); // when Node reports it
+    process.off('unhandledRejection', note);
+    expect(rollback).toHaveBeenCalledOnce();
+    expect(unhandled).toEqual([]);
   });
 
   it('is forgotten if no call asks for it for as long again', async () => {
