@@ -14,8 +14,11 @@ import { listeningPort } from './http/listening-port.ts';
 // Only the owner may access files that the lab and the processes of the instances create, like those of the engine.
 process.umask(0o077);
 
-/** Sessions, streams and the active run end within moments, so a server that takes longer than this hangs. */
-const closeMsMax = 20_000;
+/**
+ * Sessions, streams and the active run end within moments, and a process of an instance is killed if it takes over 30 s: a server that
+ * takes longer than this hangs.
+ */
+const closeMsMax = 40_000;
 
 let app: App | undefined;
 let ending = false;

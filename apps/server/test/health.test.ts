@@ -132,7 +132,9 @@ describe('the health of a server', () => {
     },
   );
 
-  it('fails while its writer is stuck, and the server ends with an exit code even though the thread cannot be ended', async () => {
+  it('fails while its writer is stuck, and the server ends with an exit code even though the thread cannot be ended', {
+    timeout: 150_000, // it waits for the writer for 30 s
+  }, async () => {
     const dir = makeDataDir();
     const [flag, fifo] = [join(dir, 'flag'), join(dir, 'fifo')];
     expect(spawnSync('mkfifo', [fifo]).status).toBe(0);

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ServiceList } from '@shardlab/contract';
+import type { Cluster, Health, ServiceList } from '@shardlab/contract';
 import { describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { makeDataDir, startApp, type TestApp } from './start-app.ts';
@@ -28,7 +28,7 @@ describe('singleton services', () => {
       preferred: 1,
       module: 'module',
       holder: { pid: process.pid, instance: 1 },
-      calls: ['get', 'add', 'fail'],
+      calls: ['get', 'add', 'fail', 'block'],
       failure: null,
       history: [{ number: 1, host: 1, deactivatedAtMs: null }],
     });
@@ -37,6 +37,36 @@ describe('singleton services', () => {
       body: { result: 13 },
     });
     expect(await call(test, { call: 'get' })).toMatchObject({ status: 200, body: { result: 13 } });
+  });
+
+  it('that block their process make its instance slow, which is not ready, and not killed for that', {
+    timeout: 60_000,
+  }, async () => {
+    const test = await startApp({ services: [counter] });
+    expect((await test.put('/api/cluster/topology', { instances: 2 })).status).toBe(200);
+    await activeService(test);
+    const blocked = call(test, { call: 'block', argument: 5_000 });
+    await vi.waitFor(async () => {
+      const { body } = await test.get<Health>('/api/health/ready');
+      expect(body).toMatchObject({
+        status: 'degraded',
+        instances: [{ instance: 1, state: 'failed', reason: { code: 'PROCESS_SLOW' } }, { state: 'serving' }],
+      });
+    }, generous);
+    const { instances } = (await test.get<Cluster>('/api/cluster')).body;
+    expect(instances[0]).toMatchObject({ state: 'up', unready: { code: 'PROCESS_SLOW' } });
+    expect((await test.get('/api/health/live')).status).toBe(200);
+    expect((await blocked).status).toBe(200);
+    await vi.waitFor(
+      async () => expect((await test.get<Health>('/api/health/ready')).body.status).toBe('ok'),
+      generous,
+    );
+    await vi.waitFor(async () => {
+      const { events } = (await test.get<Cluster>('/api/cluster')).body;
+      const ofOne = events.flatMap(({ instance, type }) => (instance === 1 ? [type] : []));
+      expect(ofOne).toEqual(expect.arrayContaining(['process:slow', 'process:responsive']));
+      expect(ofOne).not.toContain('process:ended');
+    }, generous);
   });
 
   it('move with their instance when its process is killed', { timeout: 120_000 }, async () => {

@@ -82,12 +82,16 @@ export class ClusterService {
     return this.#backend?.placement === 'processes';
   }
 
-  /** The instances whose own process runs. None where the only instance is in the server, or there is no instance. */
-  processes(): number[] {
+  /**
+   * The instances whose own process runs; with `responsive` without those whose process is slow. None where the only instance is in the
+   * server, or there is no instance.
+   */
+  processes({ responsive = false } = {}): number[] {
     if (!this.hasProcesses) return [];
-    return this.topology().flatMap(({ instance, process }) =>
-      process?.state === 'running' ? [instance] : [],
-    );
+    return this.topology().flatMap(({ instance, process, host }) => {
+      const isSlow = host !== null && host.unresponsiveMs !== null;
+      return process?.state === 'running' && !(responsive && isSlow) ? [instance] : [];
+    });
   }
 
   /** The singleton services that the server is configured with. */

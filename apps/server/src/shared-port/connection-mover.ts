@@ -54,9 +54,9 @@ export class ConnectionMover {
   }
 
   /** None while the files of the cluster cannot be read. */
-  #processes(): number[] {
+  #processes(which?: { responsive: boolean }): number[] {
     try {
-      return this.#options.cluster.processes();
+      return this.#options.cluster.processes(which);
     } catch {
       return [];
     }
@@ -120,7 +120,7 @@ export class ConnectionMover {
     } catch {
       return undefined;
     }
-    const processes = this.#processes();
+    const processes = this.#processes({ responsive: true });
     this.#turn += 1;
     for (let at = 0; at < processes.length; at += 1) {
       const instance = processes[(this.#turn + at) % processes.length]!;

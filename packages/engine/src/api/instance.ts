@@ -135,7 +135,7 @@ export interface Instance {
   probe(): Promise<void>;
   /**
    * Why the instance cannot be relied on, without a commit: the error that ended it, or `WRITER_SILENT` if its writer
-   * thread owes an answer for longer than `writerSilentMsMax`, by default 5,000 ms. Undefined while it is healthy.
+   * thread owes an answer for longer than `writerSilentMsMax`, by default 30,000 ms. Undefined while it is healthy.
    */
   unhealthyReason(writerSilentMsMax?: number): QueueError | undefined;
   /** The singleton services whose preferred instance this is. */
