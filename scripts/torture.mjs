@@ -1,7 +1,8 @@
 /**
  * `npm run torture`: the randomized tests of `npm test`, longer and with new seeds. First the torture of `packages/lab`, which
  * takes the arguments; then the engine's own kills and damage, from the same seed, and more runs of its property tests. With
- * `--damage` only rounds of damage: flips, cuts, torn sectors and deletions, 5,000 unless `--count` says otherwise.
+ * `--damage` only rounds of damage: flips, cuts, torn sectors and deletions, 5,000 unless `--count` says otherwise. With `--slow` only the
+ * last part: a cluster is resized under load for five minutes beside 20 busy processes, which must kill nothing.
  */
 import { useBundles } from './bundles/use-bundles.mjs';
 import { ensureInstalled } from './install.mjs';
@@ -17,6 +18,10 @@ if (args.includes('--damage')) {
   const program = inRoot('packages/engine/test/faults/damage/run-damage.ts');
   process.exit(run(pinnedNode, [program, ...withSeed], { env: useBundles() }) ? 0 : 1);
 }
+/** Alone, since its busy processes would slow down every other test. */
+const testSlow = () =>
+  run('vitest', ['run', '--project=system', 'cluster/slow'], { env: { SHARDLAB_SEED: seed } });
+if (args.includes('--slow')) process.exit(testSlow() ? 0 : 1);
 const all = given === -1 ? [...args, '--seed', seed] : args;
 const tortured = run(pinnedNode, [inRoot('packages/lab/src/torture/main.ts'), ...all]);
 say(`kills and damage of the engine's tests, seed ${seed}`);
@@ -52,4 +57,5 @@ const files = [
 const tested = run('vitest', ['run', '--project=fast', '--project=engine', '--project=system', ...files], {
   env: { SHARDLAB_SEED: seed },
 });
-process.exitCode = tortured && tested ? 0 : 1;
+const slowSurvived = testSlow();
+process.exitCode = tortured && tested && slowSurvived ? 0 : 1;

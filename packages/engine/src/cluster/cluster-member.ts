@@ -82,8 +82,7 @@ export class ClusterMember {
     this.#options = options;
     this.#membership = new Membership(options.dir, { busyMs: 0, processes: options.ports.processes });
     this.#leaseFile = new LeaseFile(options.dir);
-    const { ports, turnlessMsMax } = options;
-    this.#hostWatch = new HostWatch(ports, { checkMs: limits.leaseCheckMs, turnlessMsMax });
+    this.#hostWatch = new HostWatch(options.ports, options.turnlessMsMax);
   }
 
   #changeMembership<T>(change: (membership: Membership) => T): Promise<T> {

@@ -3,7 +3,7 @@
  * rule for a process is `failure-detector.ts`; a host can also ask to be replaced, because its instance cannot be served any more.
  */
 import { limits } from '../api/limits.ts';
-import { FailureDetector, type FailureDetectorOptions } from '../model/failure-detector.ts';
+import { FailureDetector } from '../model/failure-detector.ts';
 import type { ClaimNumber, InstanceId, Pid } from '../model/ids.ts';
 import type { Hosting, Leases } from '../storage/catalog/lease-file.ts';
 import type { Host } from '../storage/catalog/membership.ts';
@@ -26,12 +26,13 @@ export class HostWatch {
   #hostings = new Map<ClaimNumber, Hosting>();
   #checkedAtMs = 0;
 
-  constructor(ports: Pick<ClusterPorts, 'machineClock' | 'processes'>, options: FailureDetectorOptions) {
+  /** `turnlessMsMax`: default 30,000. */
+  constructor(ports: Pick<ClusterPorts, 'machineClock' | 'processes'>, turnlessMsMax?: number) {
     this.#ports = ports;
-    this.#detector = new FailureDetector(options);
+    this.#detector = new FailureDetector(turnlessMsMax);
   }
 
-  /** Records a check. Call it every `checkMs`. */
+  /** Records a check. Call it every `leaseCheckMs`. */
   observe(hosts: Iterable<Host>, { hostings, heartbeats }: Leases): void {
     const { machineClock, processes } = this.#ports;
     this.#checkedAtMs = machineClock.nowMs();

@@ -54,13 +54,6 @@ const stoppedMsMin = limits.leaseMs - suspectMs;
 
 const newProcess: Signs = { silentMs: 0, turnlessMs: 0, stoppedMs: 0 };
 
-export interface FailureDetectorOptions {
-  /** How often it observes. */
-  checkMs: number;
-  /** Default: the limit of that name. A test has no 30 s. */
-  turnlessMsMax?: number | undefined;
-}
-
 interface Observed {
   signs: Signs;
   /** Of its last heartbeat; undefined before the first. */
@@ -70,17 +63,18 @@ interface Observed {
 }
 
 export class FailureDetector {
-  readonly #checkMs: number;
   readonly #turnlessMsMax: number;
   #known = new Map<Pid, Observed>();
   #lastCheckMs: number | undefined;
 
-  constructor({ checkMs, turnlessMsMax = limits.turnlessMsMax }: FailureDetectorOptions) {
-    this.#checkMs = checkMs;
+  constructor(turnlessMsMax: number = limits.turnlessMsMax) {
     this.#turnlessMsMax = turnlessMsMax;
   }
 
-  /** Records a check at `nowMs`. A process that is seen for the first time begins without a blemish. `isStopped` asks the system. */
+  /**
+   * Records a check at `nowMs`; call it at least every `leaseRenewMs`, since no more is counted at a time. A process that is seen for
+   * the first time begins without a blemish. `isStopped` asks the system.
+   */
   observe(
     nowMs: number,
     pids: Iterable<Pid>,
@@ -88,7 +82,7 @@ export class FailureDetector {
     isStopped: (pid: Pid) => boolean,
   ): void {
     const sinceMs = nowMs - (this.#lastCheckMs ?? nowMs);
-    const ranMs = Math.max(0, Math.min(sinceMs, this.#checkMs * 2));
+    const ranMs = Math.max(0, Math.min(sinceMs, limits.leaseRenewMs));
     this.#lastCheckMs = nowMs;
     const heartbeatOf = new Map(heartbeats.map((heartbeat) => [heartbeat.pid, heartbeat]));
     const known = new Map<Pid, Observed>();

@@ -17,7 +17,7 @@ export type ProcessSupervisorOptions = Omit<SupervisedProcessOptions, 'options' 
 export class ProcessSupervisor {
   readonly #options: ProcessSupervisorOptions;
   readonly #processes = new Map<InstanceId, SupervisedProcess>();
-  readonly #detector = new FailureDetector({ checkMs: limits.supervisorCheckMs });
+  readonly #detector = new FailureDetector();
   /** Since when a process has counted as failed, by pid, monotonic ms. */
   #failedSinceMs = new Map<Pid, number>();
   #failoverStarted = false;
