@@ -34,37 +34,32 @@ export function readTopology({
   const instanceOfPid = new Map([...processes].map(([instance, { pid }]) => [pid, instance]));
   return membership.members().map(({ instance, leaving }) => {
     const host = hosts.get(instance);
-    const epoch = (host && hostings.get(host.claim)?.epoch) ?? 0;
-    const heartbeat = host && heartbeats.get(host.pid);
-    const expiresInMs = heartbeat === undefined ? 0 : Math.max(0, heartbeat.expiresAtMs - nowMs);
+    const process = processes.get(instance) ?? null;
+    if (host === undefined) {
+      return { instance, leaving, state: 'down', process, host: null, epoch: 0, lease: null };
+    }
+    const { pid, claim } = host;
+    const epoch = hostings.get(claim)?.epoch ?? 0;
+    const heartbeat = heartbeats.get(pid);
+    const unresponsiveMs = host.role === 'embedded' ? null : unresponsiveMsOf(heartbeat, nowMs);
+    // Of a process that has just given a sign of life the cheaper question is enough.
+    const isAlive = unresponsiveMs === null ? ports.processes.mayBeAlive(pid) : ports.processes.isAlive(host);
     return {
       instance,
       leaving,
-      state: host === undefined ? 'down' : stateOf(host, epoch, ports),
-      process: processes.get(instance) ?? null,
-      host:
-        host === undefined
-          ? null
-          : {
-              pid: host.pid,
-              instance: instanceOfPid.get(host.pid) ?? null,
-              unresponsiveMs: host.role === 'embedded' ? null : unresponsiveMsOf(heartbeat, nowMs),
-            },
+      state: isAlive ? stateOf(host, epoch) : 'down',
+      process,
+      host: { pid, instance: instanceOfPid.get(pid) ?? null, unresponsiveMs },
       epoch,
-      lease: host === undefined ? null : { claim: host.claim, expiresInMs },
+      lease: { claim, expiresInMs: Math.max(0, (heartbeat?.expiresAtMs ?? nowMs) - nowMs) },
     };
   });
 }
 
-function stateOf(
-  host: Host,
-  epoch: Epoch,
-  { processes }: TopologySources['ports'],
-): InstanceTopology['state'] {
-  if (!processes.mayBeAlive(host.pid)) return 'down';
-  if (host.role === 'embedded') return 'up';
+function stateOf({ role }: Host, epoch: Epoch): InstanceTopology['state'] {
+  if (role === 'embedded') return 'up';
   if (epoch === 0) return 'down';
-  return host.role === 'owner' ? 'up' : 'failed-over';
+  return role === 'owner' ? 'up' : 'failed-over';
 }
 
 /** Null if a turn of the event loop is known within a lease. */
