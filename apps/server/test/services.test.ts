@@ -45,7 +45,8 @@ describe('singleton services', () => {
     const test = await startApp({ services: [counter] });
     expect((await test.put('/api/cluster/topology', { instances: 2 })).status).toBe(200);
     await activeService(test);
-    const blocked = call(test, { call: 'block', argument: 5_000 });
+    const released = join(makeDataDir(), 'released');
+    const blocked = call(test, { call: 'block', argument: released });
     await vi.waitFor(async () => {
       const { body } = await test.get<Health>('/api/health/ready');
       expect(body).toMatchObject({
@@ -56,6 +57,7 @@ describe('singleton services', () => {
     const { instances } = (await test.get<Cluster>('/api/cluster')).body;
     expect(instances[0]).toMatchObject({ state: 'up', unready: { code: 'PROCESS_SLOW' } });
     expect((await test.get('/api/health/live')).status).toBe(200);
+    writeFileSync(released, '');
     expect((await blocked).status).toBe(200);
     await vi.waitFor(
       async () => expect((await test.get<Health>('/api/health/ready')).body.status).toBe('ok'),

@@ -2,15 +2,16 @@
  * Code of an application that keeps the event loop of a cluster's process from turning, without taking a core: an extension that does
  * so while it starts, and a service that does so in a call.
  */
+import { existsSync } from 'node:fs';
 import type { Json, ProcessExtension, ProcessHost, SingletonService } from '../../src/index.ts';
 
-function block(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
+const word = new Int32Array(new SharedArrayBuffer(4));
+const blockMsMax = 25_000;
+const pollMs = 20;
 
 /** `options`: for how many milliseconds. */
 export function createExtension(_host: ProcessHost, options: Json): ProcessExtension {
-  block(Number(options));
+  Atomics.wait(word, 0, 0, Number(options));
   return { close: async () => undefined };
 }
 
@@ -19,8 +20,10 @@ export function createService(): SingletonService {
     activate: () => undefined,
     deactivate: () => undefined,
     calls: {
-      block: (ms: Json): Json => {
-        block(Number(ms));
+      /** Until the file exists. */
+      block: (file: Json): Json => {
+        for (let ms = 0; ms < blockMsMax && !existsSync(String(file)); ms += pollMs)
+          Atomics.wait(word, 0, 0, pollMs);
         return process.pid;
       },
     },
