@@ -12,11 +12,13 @@ import { makeFolder } from './folder.ts';
 function setUp() {
   const dir = makeFolder();
   const open = () => {
+    const queues = [
+      { queueId: 1, name: 'one' },
+      { queueId: 2, name: 'two' },
+    ];
     const file = new UnshardedFile(dir, {
-      queues: () => [
-        { queueId: 1, name: 'one' },
-        { queueId: 2, name: 'two' },
-      ],
+      queues: () => queues,
+      queueById: (queueId) => queues.find((queue) => queue.queueId === queueId),
       onFailed: (error) => {
         throw error;
       },

@@ -226,8 +226,8 @@ export function applyGroup(
       continue;
     }
     for (const run of content.runs) appendRun(run, inGroup);
-    if (content.kind === 'system write') content.onDurable?.();
-    else content.payloads?.onDurable();
+    if (content.kind === 'transaction') content.payloads?.onDurable();
+    content.onDurable?.();
     if (content.sql !== undefined) allConsumed.push(sql.get(content)!.consumed);
   }
   const changedLogs = new Set(numberedRanges.keys());

@@ -61,6 +61,8 @@ export interface StagedTransaction {
   /** The session's statements have run already, in the writer's open transaction. */
   reservation: WriterReservation | undefined;
   payloads: PayloadHooks | undefined;
+  /** Called when the group is durable, before any caller is resumed. */
+  onDurable: (() => void) | undefined;
   /** Writes its idempotency key with it. Called once the messages have numbers. */
   keyWrite: (() => TableWrite) | undefined;
   /** New state of a singleton service. */
@@ -98,6 +100,7 @@ export function newStagedTransaction(): StagedTransaction {
     sql: undefined,
     reservation: undefined,
     payloads: undefined,
+    onDurable: undefined,
     keyWrite: undefined,
     serviceState: undefined,
     bytes: 0,

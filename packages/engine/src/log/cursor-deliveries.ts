@@ -6,6 +6,7 @@
  * deliveries cost nothing here. Each change of state is looked up in `message-life.ts`, once a run.
  */
 import type { BrowsedMessage } from '../api/message.ts';
+import { Heap } from '../model/heap.ts';
 import type { GroupNumber, HoldNumber, Seq, SessionNumber, SubscriberId } from '../model/ids.ts';
 import { InvariantViolation } from '../model/invariant.ts';
 import { type MessageCommand, type MessageState, messageLife } from '../model/message-life.ts';
@@ -28,8 +29,8 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   paused = 0;
   readonly #log: CursorLog;
   readonly #subscriber: SubscriberId;
-  /** Returned runs, the lowest number last. */
-  readonly #returned: Run[] = [];
+  /** Returned runs, the lowest number first. */
+  readonly #returned = new Heap<Run>((a, b) => a.firstSeq < b.firstSeq);
   /** Paused runs, each with the time when its retry delay ends, epoch ms. */
   readonly #paused = new Map<Run, number>();
   /** Held runs that were delivered before. */
@@ -48,7 +49,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
 
   /** The returned run that is delivered next. */
   get nextReturned(): Run | undefined {
-    return this.#returned.at(-1);
+    return this.#returned.first;
   }
 
   /** Every change of a delivery's state goes through here. `detail` is for the trace: see `LogTrace.apply`. */
@@ -85,11 +86,11 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   redeliver({ max, session, nextHoldNumber, out }: DeliverRunOptions<Run>): number {
     let taken = 0;
     while (taken < max) {
-      let returned = this.#returned.pop();
+      let returned = this.#returned.removeFirst();
       if (returned === undefined) break;
       if (returned.count > max - taken) {
         const [first, rest] = splitDelivery(returned, max - taken);
-        this.#returned.push(rest);
+        this.#returned.add(rest);
         returned = first;
       }
       const delivery: Run = {
@@ -132,8 +133,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   }
 
   #addReturned(deliveries: readonly Run[]): void {
-    this.#returned.push(...deliveries);
-    this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
+    for (const delivery of deliveries) this.#returned.add(delivery);
   }
 
   /** Adds evacuated messages that the file holds. They were delivered before the instance opened. */
@@ -167,10 +167,8 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   holdUnread(delivery: Run): void {
     this.#apply(delivery, 'holdUnread');
     const end = delivery.firstSeq + delivery.count;
-    for (let i = this.#returned.length - 1; i >= 0; i -= 1) {
-      const { firstSeq } = this.#returned[i]!;
-      if (delivery.firstSeq <= firstSeq && firstSeq < end) this.#returned.splice(i, 1);
-    }
+    const isOutside = ({ firstSeq }: Run) => firstSeq < delivery.firstSeq || end <= firstSeq;
+    this.#addReturned(this.#returned.removeAll().filter(isOutside));
     this.#heldUnread.add(delivery);
     this.held += delivery.count;
   }
@@ -180,7 +178,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
    * `recover`, before anything is delivered.
    */
   holdReturned(seqs: ReadonlySet<Seq>): Run[] {
-    const singles = this.#returned.splice(0).flatMap((returned) => [...singleDeliveries(returned)]);
+    const singles = this.#returned.removeAll().flatMap((returned) => [...singleDeliveries(returned)]);
     const held = singles.filter(({ firstSeq }) => seqs.has(firstSeq));
     for (const delivery of held) this.hold(delivery);
     this.#addReturned(singles.filter(({ firstSeq }) => !seqs.has(firstSeq)));
@@ -230,13 +228,13 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   /** State of a message below the cursor's position that is not terminal. O(unsettled deliveries). */
   stateOf(seq: Seq): 'held' | 'returned' | 'paused' {
     const contains = containsSeq(seq);
-    if (this.#returned.some(contains)) return 'returned';
+    if (this.#returned.items.some(contains)) return 'returned';
     return [...this.#paused.keys()].some(contains) ? 'paused' : 'held';
   }
 
   /** The states of a range of messages below the cursor's position, none of them terminal. O(unsettled deliveries). */
   statesBetween(start: Seq, end: Seq): Set<MessageState> {
-    const returned = countBetween(this.#returned, start, end);
+    const returned = countBetween(this.#returned.items, start, end);
     const paused = countBetween(this.#paused.keys(), start, end);
     const states = new Set<MessageState>();
     if (returned > 0) states.add('returned');
@@ -248,7 +246,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   /** State of such a message as `browse` shows it. */
   statusOf(seq: Seq): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
     const contains = containsSeq(seq);
-    const returned = this.#returned.find(contains);
+    const returned = this.#returned.items.find(contains);
     if (returned !== undefined) return { state: 'ready', deliveryCount: returned.deliveryCount };
     for (const [delivery, untilMs] of this.#paused) {
       if (contains(delivery)) return { state: 'delayed', deliveryCount: delivery.deliveryCount, untilMs };
@@ -258,17 +256,17 @@ export class CursorDeliveries<Run extends DeliveryRun> {
 
   /** Returned messages with lower numbers. */
   returnedBefore(seq: Seq): number {
-    return countBetween(this.#returned, 0, seq);
+    return countBetween(this.#returned.items, 0, seq);
   }
 
   /** Unsettled runs of a nonpersistent log, paused ones included; none of a persistent log. */
   get memoryOnly(): Run[] {
-    return this.#log.persistent ? [] : [...this.#heldMemoryOnly, ...this.#returned];
+    return this.#log.persistent ? [] : [...this.#heldMemoryOnly, ...this.#returned.items];
   }
 
   dispose(): void {
     this.#disposed = true;
-    this.#returned.length = 0;
+    this.#returned.removeAll();
     this.#paused.clear();
     this.#heldRedelivered.clear();
     this.#heldMemoryOnly.clear();

@@ -166,16 +166,24 @@ export class LogPartitions {
 
   /** The same, or undefined if the partition was truncated. */
   findPartition(seq: Seq): Partition | undefined {
-    for (let i = this.#partitions.length - 1; i >= 0; i -= 1) {
-      const partition = this.#partitions[i]!;
-      if (partition.firstSeq <= seq) return partition;
+    return this.#partitions[this.#indexOf(seq)];
+  }
+
+  /** Index of the last partition that starts at or before `seq`; -1 if there is none. O(log partitions): called for each range. */
+  #indexOf(seq: Seq): number {
+    let low = 0;
+    let high = this.#partitions.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#partitions[middle]!.firstSeq <= seq) low = middle + 1;
+      else high = middle;
     }
-    return undefined;
+    return low - 1;
   }
 
   /** Exclusive end of the partition's sequence numbers, which is the start of the next partition. Unbounded for the last one. */
   endSeqOf(partition: Partition): Seq {
-    const next = this.#partitions[this.#partitions.indexOf(partition) + 1];
+    const next = this.#partitions[this.#indexOf(partition.firstSeq) + 1];
     return next?.firstSeq ?? Number.MAX_SAFE_INTEGER;
   }
 

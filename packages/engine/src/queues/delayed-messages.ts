@@ -10,6 +10,7 @@ import type { MessageLog } from '../log/message-log.ts';
 import { type DelayClock, recordedEveryMs } from '../model/delay-clock.ts';
 import type { DelayedRow, DueMessages } from '../model/delayed-message.ts';
 import type { LogId, QueueId, Seq, SessionNumber } from '../model/ids.ts';
+import { InvariantViolation } from '../model/invariant.ts';
 import { delayedLogId } from '../model/log-id.ts';
 import { type RecordContent, writeRecord } from '../model/message-record.ts';
 import type { Timer, Timers } from '../model/ports.ts';
@@ -85,7 +86,10 @@ export class DelayedMessages {
     return total;
   }
 
-  /** The commit that inserted the rows, of a session or of a branch (0), is durable. */
+  /**
+   * The group that inserted the rows, of a session or of a branch (0), is durable. Call it before any caller of the group is
+   * resumed: a short delay can be over by then, and the message counted as moved first.
+   */
   add(rows: readonly DelayedRow[], session: SessionNumber = 0): void {
     for (const row of rows) {
       const { queueId, shard, dueAtMs } = row;
@@ -94,7 +98,18 @@ export class DelayedMessages {
       const untilMs = this.#options.delayClock.epochMsOf(dueAtMs);
       this.#options.logOf(queueId, shard)?.trace?.delayed(row, { session, untilMs });
     }
-    this.#scheduleMoment();
+    if (rows.length > 0) this.#scheduleMoment();
+  }
+
+  /** The group that deleted the rows of these messages is durable. */
+  #onMoved(rows: readonly DelayedRow[]): void {
+    for (const { queueId } of rows) {
+      const count = this.#counts.get(queueId);
+      if (count === undefined) continue; // dropped meanwhile
+      if (count === 0)
+        throw new InvariantViolation(`more delayed messages of queue ${queueId} were moved than added`);
+      this.#counts.set(queueId, count - 1);
+    }
   }
 
   /** The queue was dropped; its rows are deleted with it. */
@@ -172,18 +187,21 @@ export class DelayedMessages {
       }
       const bytes = rows.reduce((sum, { record }) => sum + record.byteLength, 0);
       const onClose = () => rows.map((message) => ({ kind: 'delete delayed', message }) as const);
+      const { hooks } = staged;
       await groupCommit.write({
         sync: 'FULL',
         background: true,
         runs: [...runs.values()],
         bytes,
         onClose,
-        ...staged.hooks,
+        onNumbered: hooks?.onNumbered,
+        onDurable: () => {
+          hooks?.onDurable();
+          this.#onMoved(rows);
+        },
       });
-      for (const { queueId, record } of rows) {
-        this.#counts.set(queueId, Math.max(0, this.countOf(queueId) - 1));
+      for (const { queueId, record } of rows)
         for (const listener of this.dueListeners) listener(queueId, record);
-      }
     }
   }
 

@@ -147,11 +147,12 @@ export class Dispatcher implements MessageReceiver {
 
   #takeMessages(
     queue: ShardedQueue,
-    { max, bytesMax, subscriber, session }: ValidDequeueOptions,
+    { max: wanted, bytesMax, subscriber, session, capacity }: ValidDequeueOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Message[] {
     const limited = queue.row.attemptsMax !== null;
     const subscription = queue.subscription(subscriber);
+    const max = capacity === undefined ? wanted : Math.min(wanted, capacity());
     const messages: Message[] = [];
     for (;;) {
       const out: Delivery[] = [];
@@ -178,9 +179,9 @@ export class Dispatcher implements MessageReceiver {
   async receive(row: QueueRow, options: ValidReceiveOptions): Promise<Message[]> {
     const { holds, epoch, queueOfRow } = this.#options;
     const queue = queueOfRow(row);
-    const max = Math.min(options.max, holds.assertCapacity());
+    const capacity = () => holds.assertCapacity();
     const messages: Message[] = [];
-    await this.deliver(queue, { ...options, max }, (delivery) => {
+    await this.deliver(queue, { ...options, capacity }, (delivery) => {
       for (const single of delivery.cursor.deliveries.holdIndividually(delivery)) {
         const name = deliveryName(single, epoch);
         const receipt = holds.add({ queue: queue.row, delivery: single, name }, options.holdMs);

@@ -49,6 +49,8 @@ export interface ValidDequeueOptions extends DequeueOptions {
   time?: RecordedTime;
   /** Its number. */
   session?: SessionNumber;
+  /** How many messages can be taken at the moment, asked again after a wait; by default `max`. Throws why none can be. */
+  capacity?(): number;
 }
 export type ValidReceiveOptions = ValidDequeueOptions & ReceiveOptions & { holdMs: number };
 

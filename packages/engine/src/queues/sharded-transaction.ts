@@ -273,6 +273,9 @@ export class ShardedTransaction implements QueueTransaction {
     if (this.isEmpty) return new LazyCommitResult([]);
     if (outcome !== undefined) this.#staged.outcome = { ...outcome, runOfCall: this.#runOfCall };
     this.#staged.payloads = this.#payloadReferences?.hooks;
+    const { delayed } = this.#staged;
+    if (delayed !== undefined)
+      this.#staged.onDurable = () => this.#context.delayed.add(delayed, this.#session);
     try {
       this.#staged.reservation?.stopExpiry();
       if (this.#staged.sql === undefined) await this.#attempt();
@@ -335,7 +338,6 @@ export class ShardedTransaction implements QueueTransaction {
   #onCommitted(): void {
     this.source.enqueued += this.#runOfCall.length;
     this.source.consumed += this.#deliveredCount;
-    if (this.#staged.delayed !== undefined) this.#context.delayed.add(this.#staged.delayed, this.#session);
     this.settleHolds();
   }
 

@@ -23,7 +23,7 @@ export interface SubscriberChangesOptions {
 
 export class SubscriberChanges implements TopicEngine {
   readonly #options: SubscriberChangesOptions;
-  /** The last change of each queue; changes of a queue are made one after the other. */
+  /** The last change of each queue that has one under way; changes of a queue are made one after the other. */
   readonly #lastChangeByQueue = new Map<QueueId, Promise<unknown>>();
 
   constructor(options: SubscriberChangesOptions) {
@@ -67,6 +67,10 @@ export class SubscriberChanges implements TopicEngine {
         return subscribers;
       });
     this.#lastChangeByQueue.set(row.queueId, change);
+    const forget = () => {
+      if (this.#lastChangeByQueue.get(row.queueId) === change) this.#lastChangeByQueue.delete(row.queueId);
+    };
+    change.then(forget, forget);
     return change;
   }
 

@@ -5,6 +5,7 @@
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import { Heap } from '../model/heap.ts';
 import { type HoldCommand, type HoldState, holdLife } from '../model/hold-life.ts';
 import { InvariantViolation, stopOn, type ViolationListener } from '../model/invariant.ts';
 import type { Ports, Timer } from '../model/ports.ts';
@@ -19,6 +20,8 @@ export interface TimedHold<D> {
   expiresAtMs: number;
   /** Only `TimedHolds` changes it, through the table of `hold-life.ts`. */
   state: HoldState;
+  /** Its index among those that can expire; -1 if it cannot. */
+  expiryIndex: number;
 }
 
 export interface TimedHoldsOptions<D> {
@@ -33,6 +36,13 @@ export interface TimedHoldsOptions<D> {
 export class TimedHolds<D> {
   /** Holds by the delivery name in their receipts. */
   readonly #byName = new Map<string, TimedHold<D>>();
+  /** Those that can expire, which excludes the ones that a transaction has staged. */
+  readonly #byExpiry = new Heap<TimedHold<D>>(
+    (a, b) => a.expiresAtMs < b.expiresAtMs,
+    (hold, index) => {
+      hold.expiryIndex = index;
+    },
+  );
   readonly #options: TimedHoldsOptions<D>;
   readonly #receipts: ReceiptSource;
   #timer: Timer | undefined;
@@ -57,6 +67,7 @@ export class TimedHolds<D> {
   #end(hold: TimedHold<D>, command: HoldCommand): void {
     this.#apply(hold, command);
     this.#byName.delete(receiptName(hold.receipt));
+    if (hold.expiryIndex >= 0) this.#byExpiry.removeAt(hold.expiryIndex);
   }
 
   /** How many more messages can be held; throws `HOLDS_FULL` if none. */
@@ -70,7 +81,9 @@ export class TimedHolds<D> {
   add({ queue, delivery, name }: { queue: QueueRow; delivery: D; name: string }, holdMs: number): string {
     const expiresAtMs = this.#options.ports.clock.monotonicMs() + holdMs;
     const receipt = this.#receipts.next(name);
-    this.#byName.set(name, { queue, delivery, receipt, expiresAtMs, state: 'held' });
+    const hold: TimedHold<D> = { queue, delivery, receipt, expiresAtMs, state: 'held', expiryIndex: -1 };
+    this.#byName.set(name, hold);
+    this.#byExpiry.add(hold);
     this.#scheduleAt(expiresAtMs);
     return receipt;
   }
@@ -102,6 +115,7 @@ export class TimedHolds<D> {
   extend(hold: TimedHold<D>, holdMs: number): void {
     this.#apply(hold, 'extend');
     hold.expiresAtMs = this.#options.ports.clock.monotonicMs() + holdMs;
+    this.#byExpiry.reorderAt(hold.expiryIndex);
     this.#scheduleAt(hold.expiresAtMs);
   }
 
@@ -113,12 +127,15 @@ export class TimedHolds<D> {
   /** A transaction acknowledges the hold; call `settle` or `unstage` when the transaction ends. */
   stage(hold: TimedHold<D>): void {
     this.#apply(hold, 'stage');
+    if (hold.expiryIndex >= 0) this.#byExpiry.removeAt(hold.expiryIndex);
   }
 
   /** The transaction was rolled back: the hold continues, or expires at once if its time has passed. */
   unstage(hold: TimedHold<D>): void {
     this.#apply(hold, 'unstage');
-    if (hold.state === 'held') this.#scheduleAt(hold.expiresAtMs);
+    if (hold.state !== 'held') return;
+    this.#byExpiry.add(hold);
+    this.#scheduleAt(hold.expiresAtMs);
   }
 
   /** The transaction is durable. */
@@ -157,17 +174,13 @@ export class TimedHolds<D> {
   #expireDue(): void {
     this.#timerAtMs = Number.POSITIVE_INFINITY;
     const nowMs = this.#options.ports.clock.monotonicMs();
-    let nextMs = Number.POSITIVE_INFINITY;
     const expired: TimedHold<D>[] = [];
-    for (const hold of this.#byName.values()) {
-      if (hold.state !== 'held') continue;
-      if (hold.expiresAtMs > nowMs) nextMs = Math.min(nextMs, hold.expiresAtMs);
-      else {
-        this.#end(hold, 'expire');
-        expired.push(hold);
-      }
+    let first = this.#byExpiry.first;
+    for (; first !== undefined && first.expiresAtMs <= nowMs; first = this.#byExpiry.first) {
+      this.#end(first, 'expire');
+      expired.push(first);
     }
-    if (nextMs !== Number.POSITIVE_INFINITY) this.#scheduleAt(nextMs);
+    if (first !== undefined) this.#scheduleAt(first.expiresAtMs);
     if (expired.length > 0) this.#options.onExpired(expired);
   }
 }

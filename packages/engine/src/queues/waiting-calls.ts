@@ -2,13 +2,14 @@
  * The calls that wait for messages of one subscriber of a sharded queue. Any code that learns that messages may be ready triggers
  * serving them.
  */
+import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
-import { ignoreViolation } from '../model/invariant.ts';
+import { InvariantViolation, ignoreViolation } from '../model/invariant.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { type WaiterPorts, Waiters } from './waiters.ts';
 
-/** Delivers to a waiting call; an empty result leaves it waiting. */
+/** Delivers to a waiting call; an empty result leaves it waiting. Throws why the call can take none. */
 export type TakeMessages = () => Message[];
 
 export class WaitingCalls extends Waiters<TakeMessages> {
@@ -35,10 +36,18 @@ export class WaitingCalls extends Waiters<TakeMessages> {
         this.#timers.nextTurn(this.#serveInTurn);
         return;
       }
-      const messages = waiter.request();
-      if (messages.length === 0) return;
-      served += messages.length;
-      waiter.finish(messages);
+      let outcome: Message[] | QueueError;
+      try {
+        outcome = waiter.request();
+      } catch (error) {
+        if (!(error instanceof QueueError) || error instanceof InvariantViolation) throw error;
+        outcome = error; // it cannot take any now
+      }
+      if (Array.isArray(outcome)) {
+        if (outcome.length === 0) return;
+        served += outcome.length;
+      }
+      waiter.finish(outcome);
     }
   }
 

@@ -8,7 +8,7 @@ import { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { forwardingWait } from '../forwarding/instance-forwarding.ts';
 import { logFileSync } from '../model/commit-waits.ts';
 import { isEmulated } from '../model/emulated-sync.ts';
-import type { InstanceId } from '../model/ids.ts';
+import type { InstanceId, QueueId } from '../model/ids.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import { servicesOf, validateServices } from '../model/validate-services.ts';
 import { WaitRecorder } from '../model/wait-recorder.ts';
@@ -75,6 +75,9 @@ export async function assembleInstance(
     ],
   });
   const outcomes = new CommitOutcomes(ports.clock);
+  // The catalog is read for a queue that another process has created just now, and for one that is gone.
+  const queueById = (queueId: QueueId) =>
+    opened.instance?.findQueueById(queueId) ?? catalog.queues().find((row) => row.queueId === queueId);
   try {
     catalog.subscribers.removeOfInstance(id); // nondurable ones of an earlier process
     const sharded = await openSharded({
@@ -88,7 +91,7 @@ export async function assembleInstance(
       queues: catalog.queues(),
       everExisted: (what, ofId) => catalog.everExisted(what, ofId),
       sqlInstance: () => catalog.sqlInstance(),
-      queueById: (queueId) => catalog.queues().find((queue) => queue.queueId === queueId),
+      queueById,
       subscribers: (queueId) => catalog.subscribers.ofTopic(queueId),
       onFatal,
       lease,
@@ -104,6 +107,7 @@ export async function assembleInstance(
       ports,
       outcomes,
       queues: () => catalog.queues(),
+      queueById,
       onFatal,
       logBytesMax,
     };

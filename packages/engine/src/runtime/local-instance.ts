@@ -13,7 +13,7 @@ import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
 import type { XaResource } from '../api/xa.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
-import type { Epoch, InstanceId } from '../model/ids.ts';
+import type { Epoch, InstanceId, QueueId } from '../model/ids.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { InstancePorts, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -221,6 +221,11 @@ export class LocalInstance implements Instance {
     which: { enqueue?: boolean; dequeue?: boolean } = { enqueue: true, dequeue: true },
   ) {
     return this.#queues.setEnabled(name, which, false);
+  }
+
+  /** Undefined if this instance does not know it, or if it was dropped. */
+  findQueueById(queueId: QueueId): QueueRow | undefined {
+    return this.#queues.findById(queueId);
   }
 
   queues(): QueueInfo[] {

@@ -79,6 +79,7 @@ export class ServedQueues implements SessionContext {
   acceptsMessages = true;
   readonly #options: ServedQueuesOptions;
   #rows = new Map<string, QueueRow>();
+  #rowsById = new Map<QueueId, QueueRow>();
   #catalogVersion: number;
   /** The instance that stores the application's tables, once known: it never changes. */
   #sqlInstance: InstanceId | undefined;
@@ -118,6 +119,11 @@ export class ServedQueues implements SessionContext {
 
   engineOf({ kind }: Pick<QueueRow, 'kind'>): QueueEngine {
     return this.#options.engines[kind];
+  }
+
+  /** Undefined if the catalog did not have it when it was last read, or if it was dropped since. */
+  findById(queueId: QueueId): QueueRow | undefined {
+    return this.#rowsById.get(queueId);
   }
 
   get rows(): QueueRow[] {
@@ -170,7 +176,9 @@ export class ServedQueues implements SessionContext {
   #apply(): void {
     const { catalog, cache, followsCacheSize, onCatalogRead } = this.#options;
     const before = this.#rows;
-    this.#rows = new Map(catalog.queues().map((row) => [row.name, row]));
+    const rows = catalog.queues();
+    this.#rows = new Map(rows.map((row) => [row.name, row]));
+    this.#rowsById = new Map(rows.map((row) => [row.queueId, row]));
     for (const old of before.values()) {
       const now = this.#rows.get(old.name);
       if (now?.queueId !== old.queueId) {
@@ -182,7 +190,7 @@ export class ServedQueues implements SessionContext {
     }
     const cacheBytesMax = catalog.cacheBytesMax();
     if (followsCacheSize && cacheBytesMax !== null) cache.bytesMax = cacheBytesMax;
-    onCatalogRead(this.rows);
+    onCatalogRead(rows);
   }
 
   #goneCode({ name, queueId }: QueueRow): GoneCode {
@@ -216,6 +224,7 @@ export class ServedQueues implements SessionContext {
     if (!this.#options.catalog.dropQueue(name))
       throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
     this.#rows.delete(name);
+    this.#rowsById.delete(row.queueId);
     await engine.lifecycle.drop(row, 'QUEUE_DROPPED');
   }
 
@@ -264,12 +273,8 @@ export class ServedQueues implements SessionContext {
 
   #info(row: QueueRow, counts: QueueCounts): QueueInfo {
     const { name, enqueueEnabled, dequeueEnabled } = row;
-    const exceptionQueue = this.#nameOf(row.exceptionQueueId);
+    const exceptionQueue =
+      row.exceptionQueueId === null ? null : (this.findById(row.exceptionQueueId)?.name ?? null);
     return { name, ...pickQueueSettings(row), exceptionQueue, enqueueEnabled, dequeueEnabled, ...counts };
-  }
-
-  #nameOf(queueId: QueueId | null): string | null {
-    for (const row of this.#rows.values()) if (row.queueId === queueId) return row.name;
-    return null;
   }
 }

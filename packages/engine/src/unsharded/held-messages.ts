@@ -27,11 +27,14 @@ export class HeldMessages {
   }
 
   delete(messages: readonly HeldMessage[]): void {
-    for (const { queueId, id, recipient } of messages)
-      this.#byQueue
-        .get(queueId)
-        ?.get(recipient?.subscriber ?? 0)
-        ?.delete(id);
+    for (const { queueId, id, recipient } of messages) {
+      const subscriber = recipient?.subscriber ?? 0;
+      const ofQueue = this.#byQueue.get(queueId);
+      const held = ofQueue?.get(subscriber);
+      held?.delete(id);
+      // A temporary subscriber may have ended with it.
+      if (held?.size === 0) ofQueue!.delete(subscriber);
+    }
   }
 
   deleteQueue(queueId: QueueId): void {

@@ -1,4 +1,5 @@
 /** Each session writes for itself: every commit and every claim is a transaction of its own, in the order of the write lock. */
+import { limits } from '../api/limits.ts';
 import { commitWriteMs, logFileSync, logWriteMs, logWrites } from '../model/commit-waits.ts';
 import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId } from '../model/ids.ts';
@@ -32,7 +33,10 @@ export class SessionWrites implements UnshardedWrites {
   groupCount = 0;
   syncCount = 0;
   readonly #options: SessionWritesOptions;
-  /** Consumers whose last claim got as many messages as requested: the next claim can skip the check for ready messages. */
+  /**
+   * Consumers whose last claim got as many messages as requested: the next claim can skip the check for ready messages. Nobody
+   * tells when a temporary subscriber ends, so that it is emptied when it gets long.
+   */
   readonly #filledClaim = new Set<string>();
   #closed = false;
 
@@ -112,8 +116,10 @@ export class SessionWrites implements UnshardedWrites {
       },
       time,
     );
-    if (rows.length === bounds.max) this.#filledClaim.add(key);
-    else this.#filledClaim.delete(key);
+    if (rows.length === bounds.max) {
+      if (this.#filledClaim.size >= limits.subscribersMax) this.#filledClaim.clear();
+      this.#filledClaim.add(key);
+    } else this.#filledClaim.delete(key);
     // Only `hasReady` distinguishes an empty queue from one whose messages cannot be found.
     if (rows.length === 0 && !isLooked) this.#options.file.opened.hasReady(consumer);
     return rows;

@@ -11,7 +11,7 @@ import type { QueueRow } from '../model/queue-row.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
 import { DeliveryLatencies } from '../queues/delivery-latencies.ts';
 import type { ValidDequeueOptions } from '../queues/queue-engine.ts';
-import { Waiters } from '../queues/waiters.ts';
+import { type Waiter, Waiters } from '../queues/waiters.ts';
 import type { MessageConsumer } from '../storage/unsharded/message-consumer.ts';
 import type { ClaimedRow } from '../storage/unsharded/unsharded-file.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
@@ -32,7 +32,8 @@ interface ClaimRequest {
   queue: QueueRow;
   /** Name of the subscriber; undefined for a queue. */
   subscriber: string | undefined;
-  max: number;
+  /** How many messages it can take at the moment. Throws why none. */
+  max(): number;
   bytesMax: number | undefined;
   onDelivery(delivery: UnshardedDelivery): void;
 }
@@ -41,6 +42,8 @@ interface ClaimRequest {
 interface WaitingLine {
   readonly consumer: MessageConsumer;
   readonly waiters: Waiters<ClaimRequest>;
+  /** Calls that wait or are about to. A line without any is forgotten: temporary subscribers come and go. */
+  calls: number;
   isServed: boolean;
   /** A message may have arrived since the calls began to be served. */
   mayHaveMore: boolean;
@@ -93,9 +96,23 @@ export class UnshardedDispatcher {
     onDelivery: (delivery: UnshardedDelivery) => void,
   ): Promise<Message[]> {
     const line = this.#lineOf(queue, subscriber);
+    line.calls += 1;
+    try {
+      const { subscriber: name, max: wanted, bytesMax, capacity } = options;
+      const max = () => (capacity === undefined ? wanted : Math.min(wanted, capacity()));
+      return await this.#deliverOrWait(line, { queue, subscriber: name, max, bytesMax, onDelivery }, options);
+    } finally {
+      line.calls -= 1;
+      this.#forgetUnused(line);
+    }
+  }
+
+  async #deliverOrWait(
+    line: WaitingLine,
+    request: ClaimRequest,
+    options: ValidDequeueOptions,
+  ): Promise<Message[]> {
     const { consumer, waiters } = line;
-    const { max, bytesMax } = options;
-    const request = { queue, subscriber: options.subscriber, max, bytesMax, onDelivery };
     const noticesBefore = this.#readyNotices;
     if (waiters.size === 0 || this.#writes.announcesReady) {
       const messages = await this.#claim(consumer, request, options.time);
@@ -108,7 +125,7 @@ export class UnshardedDispatcher {
     const messages = waiters.wait(request, options);
     // A message may have arrived between the check and the wait.
     if (!this.#writes.announcesReady || this.#readyNotices !== noticesBefore) void this.#serve(line);
-    return messages;
+    return await messages;
   }
 
   async #claim(
@@ -117,7 +134,8 @@ export class UnshardedDispatcher {
     time: RecordedTime | undefined,
   ): Promise<Message[]> {
     for (;;) {
-      const rows = await this.#writes.claim(consumer, request, time);
+      const bounds = { max: request.max(), bytesMax: request.bytesMax };
+      const rows = await this.#writes.claim(consumer, bounds, time);
       const messages = this.#toMessages(request, rows);
       // Behind messages whose attempts are used up there may be others.
       if (messages.length > 0 || rows.length === 0) return messages;
@@ -161,10 +179,18 @@ export class UnshardedDispatcher {
       const { waits, ports } = this.#options;
       const countsAttempts = attemptsMax !== null && durability === 'durable';
       const consumer = { queueId, subscriber, countsAttempts };
-      line = { consumer, waiters: new Waiters(waits, ports), isServed: false, mayHaveMore: false };
+      line = { consumer, waiters: new Waiters(waits, ports), calls: 0, isServed: false, mayHaveMore: false };
       ofQueue.set(subscriber, line);
     }
     return line;
+  }
+
+  #forgetUnused(line: WaitingLine): void {
+    const { queueId, subscriber } = line.consumer;
+    const ofQueue = this.#linesByQueue.get(queueId);
+    if (line.calls > 0 || line.isServed || ofQueue?.get(subscriber) !== line) return;
+    ofQueue.delete(subscriber);
+    if (ofQueue.size === 0) this.#linesByQueue.delete(queueId);
   }
 
   *#allLines(): Generator<WaitingLine> {
@@ -205,6 +231,7 @@ export class UnshardedDispatcher {
       }
     }
     line.isServed = false;
+    this.#forgetUnused(line);
   }
 
   /** The waiting calls in order, including those that begin to wait during the iteration. */
@@ -215,6 +242,8 @@ export class UnshardedDispatcher {
       *[Symbol.iterator]() {
         for (const waiter of waiters) {
           const { request } = waiter;
+          const max = maxOf(waiter);
+          if (max === undefined) continue;
           const finish = (rows: readonly ClaimedRow[]) => {
             if (rows.length > 0 && !waiter.isWaiting) return false;
             const messages = toMessages(request, rows);
@@ -223,7 +252,7 @@ export class UnshardedDispatcher {
             waiter.resume();
             return true;
           };
-          yield { max: request.max, bytesMax: request.bytesMax, begin: () => waiter.expect(), finish };
+          yield { max, bytesMax: request.bytesMax, begin: () => waiter.expect(), finish };
         }
       },
     };
@@ -252,5 +281,16 @@ export class UnshardedDispatcher {
   close(): void {
     this.#poll?.cancel();
     for (const { waiters } of this.#allLines()) waiters.close('INSTANCE_CLOSED');
+  }
+}
+
+/** How many messages the waiting call can take; ends its wait with the reason if none. */
+function maxOf(waiter: Waiter<ClaimRequest>): number | undefined {
+  try {
+    return waiter.request.max();
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error;
+    waiter.finish(error);
+    return undefined;
   }
 }

@@ -51,6 +51,8 @@ interface UnshardedEngineOptions {
   logBytesMax: number;
   /** Queues of the catalog. */
   queues(): readonly NamedQueue[];
+  /** Undefined if it is gone. */
+  queueById(queueId: QueueId): NamedQueue | undefined;
   /** This process can no longer write to the file. */
   onFatal(error: QueueError): void;
 }
@@ -80,8 +82,8 @@ export class UnshardedEngine
   readonly #dispatcher: UnshardedDispatcher;
   #deadHoldsTimer: Timer | undefined;
   #holdNumber: HoldNumber = 0;
-  /** Queues that were dropped or converted since the instance opened: transactions on them must not commit. */
-  readonly #goneCodes = new Map<QueueId, GoneCode>();
+  /** Queues that were converted since the instance opened. Of those that were dropped nothing is kept. */
+  readonly #converted = new Set<QueueId>();
   /** Deliveries whose return to the queue failed; retried with the check for dead processes. */
   #failedNacks: UnshardedDelivery[] = [];
   #closed = false;
@@ -206,13 +208,13 @@ export class UnshardedEngine
   }
 
   assertQueuesExist(change: UnshardedChange): void {
-    if (this.#goneCodes.size === 0) return;
-    const codes = queueIdsOf(change).map((queueId) => this.#goneCodes.get(queueId));
+    const { queueById } = this.#options;
+    const gone = queueIdsOf(change).filter((queueId) => queueById(queueId) === undefined);
+    if (gone.length === 0) return;
     // A drop takes precedence: repeating the call cannot succeed.
-    const code =
-      codes.find((goneCode) => goneCode === 'QUEUE_DROPPED') ??
-      codes.find((goneCode) => goneCode !== undefined);
-    if (code !== undefined) throw new QueueError(code);
+    throw new QueueError(
+      gone.every((queueId) => this.#converted.has(queueId)) ? 'QUEUE_CONVERTED' : 'QUEUE_DROPPED',
+    );
   }
 
   async deliver(
@@ -233,8 +235,10 @@ export class UnshardedEngine
 
   async receive(queue: QueueRow, options: ValidReceiveOptions): Promise<Message[]> {
     const deliveries: UnshardedDelivery[] = [];
-    const max = Math.min(options.max, this.holds.assertCapacity());
-    const messages = await this.deliver(queue, { ...options, max }, (delivery) => deliveries.push(delivery));
+    const capacity = () => this.holds.assertCapacity();
+    const messages = await this.deliver(queue, { ...options, capacity }, (delivery) =>
+      deliveries.push(delivery),
+    );
     for (const [index, delivery] of deliveries.entries()) {
       const message = messages[index]!;
       this.#holdNumber += 1;
@@ -280,7 +284,7 @@ export class UnshardedEngine
   }
 
   async drop(queue: QueueRow, code: GoneCode): Promise<void> {
-    this.#goneCodes.set(queue.queueId, code);
+    if (code === 'QUEUE_CONVERTED') this.#converted.add(queue.queueId);
     this.#dispatcher.closeWaiters(queue.queueId, code);
     this.holds.dropWhere((hold) => hold.queue.queueId === queue.queueId);
     this.topics.forget(queue);
@@ -306,5 +310,8 @@ export class UnshardedEngine
 }
 
 function queueIdsOf({ enqueued, consumed }: UnshardedChange): QueueId[] {
-  return [...enqueued, ...consumed].map(({ queueId }) => queueId);
+  const queueIds = new Set<QueueId>();
+  for (const { queueId } of enqueued) queueIds.add(queueId);
+  for (const { queueId } of consumed) queueIds.add(queueId);
+  return [...queueIds];
 }

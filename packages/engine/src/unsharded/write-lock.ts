@@ -345,7 +345,8 @@ function serveClient(socket: Socket, order: LockQueue, timers: Timers): void {
     grant: () => void socket.write(grantTag),
     recall: () => {
       socket.write(recallTag);
-      // Safe: if the holder wakes up and still writes, SQLite admits only one writer.
+      // Safe: if the holder wakes up and still writes, SQLite admits only one writer. A recall of an earlier hold has no say in this.
+      revoking?.cancel();
       revoking = timers.deadline(holderSilentMsMax, () => order.release(client));
     },
   };

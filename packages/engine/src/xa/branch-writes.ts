@@ -125,10 +125,10 @@ export class BranchWrites {
         { kind: 'end branch', key: branch.xid },
         ...staged.delayed.map((message) => ({ kind: 'insert delayed', message }) as const),
       ],
+      onDurable: () => delayed.add(staged.delayed),
     });
     transactions.enqueued += staged.messages;
     transactions.consumed += consumed.reduce((sum, { count }) => sum + count, 0);
-    if (staged.delayed.length > 0) delayed.add(staged.delayed);
   }
 
   /**

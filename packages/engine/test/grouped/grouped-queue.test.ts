@@ -98,7 +98,8 @@ describe('messages claimed for several waiting calls', () => {
   /** Writes over a file with the messages a and b. */
   async function setUp() {
     const dir = makeFolder();
-    const options = { queues: () => [{ queueId: 1, name: 'q' }], onFailed: fail, ports: nodePorts };
+    const queue = { queueId: 1, name: 'q' };
+    const options = { queues: () => [queue], queueById: () => queue, onFailed: fail, ports: nodePorts };
     const file = new LazyUnshardedFile(dir, options, () => undefined);
     const writes = new GroupedWrites({
       dir,

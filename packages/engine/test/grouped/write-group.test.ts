@@ -20,6 +20,7 @@ function setUp() {
   const open = (closesAtEnd = true) => {
     const file = new UnshardedFile(dir, {
       queues: () => [{ queueId, name: 'q' }],
+      queueById: () => ({ queueId, name: 'q' }),
       onFailed: (error) => {
         throw error;
       },

@@ -125,6 +125,7 @@ function expectOneWriterAtATime(workers: readonly Worker[]): void {
 function readAll(dir: string): string[] {
   const file = new UnshardedFile(dir, {
     queues: () => [{ queueId, name: 'q' }],
+    queueById: () => ({ queueId, name: 'q' }),
     onFailed: (error) => {
       throw error;
     },

@@ -34,6 +34,7 @@ const file = new LazyUnshardedFile(
   dir,
   {
     queues: () => [{ queueId, name: 'q' }],
+    queueById: () => ({ queueId, name: 'q' }),
     onFailed: (error) => void note('X', error.message),
     ports: nodePorts,
   },

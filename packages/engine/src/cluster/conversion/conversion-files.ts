@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import type { ConversionStage } from '../../api/conversion.ts';
 import { QueueError } from '../../api/errors.ts';
 import type { ConversionCommand } from '../../model/conversion.ts';
+import type { QueueId } from '../../model/ids.ts';
 import { pause } from '../../model/pause.ts';
 import type { InstancePorts } from '../../model/ports.ts';
 import { Catalog, type ConversionChange } from '../../storage/catalog/catalog.ts';
@@ -40,9 +41,10 @@ export class ConversionFiles {
   /** Opened when first needed: the last steps of a conversion do not use it. */
   async openUnsharded(): Promise<UnshardedFile> {
     const queues = () => this.catalog.queues();
+    const queueById = (queueId: QueueId) => queues().find((queue) => queue.queueId === queueId);
     this.#unsharded ??= await this.#lock.run(
       'commit',
-      () => new UnshardedFile(this.#dir, { queues, onFailed: noop, ports: this.ports }),
+      () => new UnshardedFile(this.#dir, { queues, queueById, onFailed: noop, ports: this.ports }),
     );
     return this.#unsharded;
   }

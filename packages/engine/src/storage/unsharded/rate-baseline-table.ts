@@ -75,6 +75,7 @@ export class RateBaselines {
   readonly #queueNameOf: (queueId: QueueId) => string | undefined;
   readonly #upsertBaseline: SqliteStatement;
   readonly #selectBaseline: SqliteStatement;
+  readonly #deleteBaseline: SqliteStatement;
   readonly #advancedAtMs = new Map<QueueId, number>();
 
   constructor(file: SqliteFile, clock: Clock, nameOf: (queueId: QueueId) => string | undefined) {
@@ -96,6 +97,13 @@ export class RateBaselines {
       `SELECT from_ms AS fromMs, from_enqueued AS fromEnqueued, from_consumed AS fromConsumed
        FROM rate_baseline WHERE queue_id = ?`,
     );
+    this.#deleteBaseline = file.prepare('DELETE FROM rate_baseline WHERE queue_id = ?');
+  }
+
+  /** The queue is gone. */
+  delete(queueId: QueueId): void {
+    this.#deleteBaseline.run(queueId);
+    this.#advancedAtMs.delete(queueId);
   }
 
   /** Inside a commit, before it changes the totals. */

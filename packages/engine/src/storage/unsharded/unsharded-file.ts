@@ -68,6 +68,7 @@ export interface NamedQueue {
 export interface UnshardedFileOptions {
   /** Queues of the catalog; stored ones that are not among them are deleted. */
   queues(): readonly NamedQueue[];
+  queueById(queueId: QueueId): NamedQueue | undefined;
   /** This process can no longer write to the file. */
   onFailed(error: QueueError): void;
   /** Default: `limits.logBytesMaxDefault`. */
@@ -101,7 +102,7 @@ export class UnshardedFile {
    */
   constructor(
     dir: string,
-    { queues, onFailed, logBytesMax, ports: { clock, processes } }: UnshardedFileOptions,
+    { queues, queueById, onFailed, logBytesMax, ports: { clock, processes } }: UnshardedFileOptions,
   ) {
     this.#clock = clock;
     this.#processes = processes;
@@ -121,7 +122,7 @@ export class UnshardedFile {
       this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
       this.#commit = this.#file.prepare('COMMIT');
       this.#selectDataVersion = this.#file.prepare('PRAGMA data_version').pluck();
-      this.tables = new UnshardedTables(this.#file, clock, (queueId) => queueNameOf(queues, queueId));
+      this.tables = new UnshardedTables(this.#file, clock, (queueId) => queueNameOf(queueById, queueId));
       this.releaseHeldByDeadProcesses();
       this.#releaseHeldByUnknown();
       this.#dropMissingQueues(queues);
@@ -393,9 +394,9 @@ export class UnshardedFile {
 }
 
 /** Also undefined if the catalog cannot be read: no commit may fail for want of a name. */
-function queueNameOf(queues: () => readonly NamedQueue[], queueId: QueueId): string | undefined {
+function queueNameOf(queueById: UnshardedFileOptions['queueById'], queueId: QueueId): string | undefined {
   try {
-    return queues().find((queue) => queue.queueId === queueId)?.name;
+    return queueById(queueId)?.name;
   } catch {
     return undefined;
   }

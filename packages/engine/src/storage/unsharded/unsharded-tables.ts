@@ -183,7 +183,7 @@ export class UnshardedTables {
     this.#file
       .prepare('UPDATE queue_total SET consumed = enqueued, checksum_sum = 0 WHERE queue_id = ?')
       .run(queueId);
-    this.#file.prepare('DELETE FROM rate_baseline WHERE queue_id = ?').run(queueId);
+    this.rateBaselines.delete(queueId);
   }
 
   /** Reads all deliveries of queues. */
