@@ -1,5 +1,6 @@
 /** Delayed messages: stored separately until they are due, then messages like any other. */
 import { describe, expect, it } from 'vitest';
+import { limits } from '../src/api/limits.ts';
 import { openInstance } from '../src/index.ts';
 import { DelayClock } from '../src/model/delay-clock.ts';
 import type { DueMessages } from '../src/model/delayed-message.ts';
@@ -28,6 +29,47 @@ describe('a delayed message', () => {
     expect(Date.now()).toBeGreaterThanOrEqual(committedAt + 40);
     await session.commit();
     expect(instance.queue('orders')).toMatchObject({ ready: 0, delayed: 0, enqueued: 2, consumed: 2 });
+  });
+
+  it('is counted once its group is durable, before any caller of the group goes on', async () => {
+    const instance = await openTestInstance();
+    for (const name of ['orders', 'others']) await instance.createQueue({ name });
+    const [first, second] = [instance.openSession(), instance.openSession()];
+    // As many operations as callers of one turn may have had: the second caller is resumed in the next one.
+    for (let i = 0; i < limits.resumedOperationsPerTurnMax; i += 1) first.enqueue('others', { payload: 'x' });
+    second.enqueue('orders', { payload: 'later', delayMs: 60_000 });
+    const seen: string[] = [];
+    await Promise.all([
+      first.commit().then(() => seen.push(`first: ${instance.queue('orders').delayed}`)),
+      second.commit().then(() => seen.push('second')),
+    ]);
+    expect(seen).toEqual(['first: 1', 'second']);
+  });
+
+  it('that becomes due before its own caller goes on leaves no count behind', async () => {
+    const instance = await openTestInstance();
+    for (const name of ['orders', 'others']) await instance.createQueue({ name });
+    const sessions = Array.from({ length: 20 }, () => instance.openSession());
+    for (const session of sessions)
+      for (let i = 0; i < limits.resumedOperationsPerTurnMax; i += 1)
+        session.enqueue('others', { payload: 'x' });
+    const last = instance.openSession();
+    last.enqueue('orders', { payload: 'later', delayMs: 1 });
+    const consumer = instance.openSession();
+    const delivered = consumer.dequeue('orders', { waitMs: 30_000 });
+    let isDelivered = false;
+    const dueFirst = delivered.then(() => {
+      isDelivered = true;
+    });
+    // Each caller that is resumed takes its time, so that the message is due meanwhile.
+    const slow = sessions.map(async (session) => {
+      await session.commit();
+      const until = performance.now() + 2;
+      while (performance.now() < until && !isDelivered);
+    });
+    await Promise.all([...slow, last.commit(), dueFirst]);
+    await consumer.commit();
+    expect(instance.queue('orders')).toMatchObject({ delayed: 0, ready: 0, held: 0 });
   });
 
   it('becomes due without a commit of a session', async () => {

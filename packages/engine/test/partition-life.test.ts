@@ -61,6 +61,30 @@ describe('the life of partitions', () => {
     expect(life.endSeqOf(life.partitionOf(21))).toBe(Number.MAX_SAFE_INTEGER);
   });
 
+  it('finds one of many in a few steps, and the end of an empty one', () => {
+    const life = new LogPartitions({ messagesMax: 10 });
+    let read = 0;
+    for (let id = 1; id <= 1_000; id += 1) {
+      const partition = life.assign(id, id * 10);
+      Object.defineProperty(partition, 'firstSeq', {
+        get: () => {
+          read += 1;
+          return id * 10;
+        },
+      });
+      life.append(id * 10 + 10, 1);
+    }
+    for (const seq of [10, 5_005, 10_009]) {
+      read = 0;
+      expect(life.endSeqOf(life.partitionOf(seq))).toBeGreaterThan(seq);
+      expect(read).toBeLessThan(30);
+    }
+    const empty = life.assign(1_001, 10_010);
+    life.assign(1_002, 10_010);
+    expect(life.endSeqOf(empty)).toBe(10_010);
+    expect(life.partitionOf(10_010).id).toBe(1_002);
+  });
+
   it('stops the instance if partitions overlap, an append is empty, or no partition contains a sequence number', () => {
     const violations: InvariantViolation[] = [];
     const life = threePartitions({ onInvariantBroken: (violation) => violations.push(violation) });

@@ -1,6 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Timers } from '../src/model/ports.ts';
 import { WaitRecorder } from '../src/model/wait-recorder.ts';
 import { nodePorts } from '../src/node-ports.ts';
+import { socketPath } from '../src/storage/socket-path.ts';
 import { LockQueue } from '../src/unsharded/lock-queue.ts';
 import { idOfHolder, WriteLock, type WriteLockHolder, writeLock } from '../src/unsharded/write-lock.ts';
 import { makeFolder } from './folder.ts';
@@ -149,5 +153,49 @@ describe('the write lock', () => {
       await Promise.all(flooding);
     }
     await lock.close();
+  });
+
+  it('that was released can be kept by its next holder, however often the earlier hold was recalled', async () => {
+    const dir = makeFolder();
+    let deadlines = 0;
+    const deadline: Timers['deadline'] = (ms, callback) => {
+      const isRevoking = ms === 1_000;
+      if (isRevoking) deadlines += 1;
+      const timer = nodePorts.timers.deadline(ms, callback);
+      let isLive = true;
+      return {
+        cancel: () => {
+          if (isRevoking && isLive) deadlines -= 1;
+          isLive = false;
+          timer.cancel();
+        },
+      };
+    };
+    const ports = { ...nodePorts, timers: { ...nodePorts.timers, deadline } };
+    const server = new WriteLock({ dir, ports, onWaited: () => undefined });
+    await server.run('commit', () => undefined);
+    const join = async () => {
+      const socket = connect(socketPath(dir, 'write-lock.sock'));
+      onTestFinished(() => void socket.destroy());
+      await once(socket, 'connect');
+      socket.write('A');
+      return socket;
+    };
+    const holder = await join();
+    const told = async (tag: string) =>
+      expect(String(await once(holder, 'data').then(([data]) => data))).toBe(tag);
+    await told('G');
+    const recalled = told('C');
+    const leaver = await join();
+    await recalled;
+    const recalledAgain = told('C');
+    leaver.destroy();
+    await once(leaver, 'close');
+    const next = await join();
+    await recalledAgain;
+    holder.write('R');
+    expect(String((await once(next, 'data'))[0])).toBe('G');
+    expect(deadlines).toBe(0);
+    await server.close();
   });
 });

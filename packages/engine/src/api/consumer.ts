@@ -85,7 +85,8 @@ export interface Consumer {
 export interface ProducerOptions {
   /**
    * One-way sends: up to `windowMessages` messages, 1 to 10,000, leave without an answer each; the last one of a window waits
-   * for the answer to all. Default: each send is answered.
+   * for the answer to all. The first one over a connection waits for its own: the session may be refused. Default: each send is
+   * answered.
    */
   oneWay?: { windowMessages: number };
   /**

@@ -129,6 +129,8 @@ const definitions = {
     'The consumer took nothing for longer than its visibility timeout; its messages are ready again',
   ),
   CONSUMER_CLOSED: final('conflict', 'The consumer or producer is closed'),
+  CONSUMERS_FULL: final('conflict', 'Too many open consumers of the session (limit 64)'),
+  PRODUCERS_FULL: final('conflict', 'Too many open producers of the session (limit 1,024)'),
   PREFETCH_ACTIVE: final(
     'conflict',
     'The session has a consumer that prefetches: it can have no second one and do no work in a branch of a distributed transaction',
@@ -147,6 +149,7 @@ const definitions = {
   ),
   WAITERS_FULL: retryable('unavailable', 'Too many calls are waiting for this queue (limit 10,000)'),
   SESSIONS_FULL: retryable('unavailable', 'Too many open sessions (limit 10,000)'),
+  INSTANCE_CONNECTIONS_FULL: retryable('unavailable', 'Too many connections to the instance (limit 1,024)'),
   HOLDS_FULL: retryable('unavailable', 'Too many held messages (limit 1,000,000)'),
   BACKLOG_FULL: retryable('unavailable', "The queue's backlog has reached its limit"),
   ENQUEUE_RATE_TOO_HIGH: retryable(

@@ -172,6 +172,8 @@ export const limits = {
   prefetchIdleMs: 1_000,
   /** Open consumers of one session. */
   consumersPerSessionMax: 64,
+  /** Open producers of one session: each has a buffer of 8 KiB at the client, and until its sends are answered an entry at the instance. */
+  producersPerSessionMax: 1_024,
   /** One-way sends without an answer. */
   sendWindowMessagesMax: 10_000,
   waitMsMax: 24 * 60 * 60_000,
@@ -226,11 +228,16 @@ export const limits = {
   connectionsMax: 1_024,
   /** A frame of the remote protocol: a transaction of the largest size, and its receipts. */
   frameBytesMax: 40 * 1024 * 1024,
+  /** Arguments of an administrative call, as JSON: much more than any takes, and well within a frame. */
+  adminCallBytesMax: 1024 * 1024,
   /** Delivered messages are sent in frames of about this size, so that other answers get through in between. */
   deliveryFrameBytes: 1024 * 1024,
   /** Unsent bytes for a peer that does not read; beyond it nothing is read from the peer or sent to it. */
   outboxBytesMax: 8 * 1024 * 1024,
-  /** Unanswered requests of one connection: more than its sessions can have, so only a safeguard. */
+  /**
+   * Unanswered requests of one connection. Past it calls that would wait for messages are refused, and nothing is read until one of
+   * the others is answered.
+   */
   requestsPerConnectionMax: 20_000,
   /** A page of browsed messages over the wire, as JSON: well under a frame. */
   browseBytesMax: 36 * 1024 * 1024,

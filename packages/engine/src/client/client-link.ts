@@ -82,6 +82,7 @@ export class ClientLink {
       } catch (error) {
         if (error instanceof QueueError && !error.retryable) throw error;
         if (this.#clock.monotonicMs() + waitMs >= untilMs || this.#closed) {
+          if (error instanceof QueueError && !(error instanceof ConnectionLost)) throw error; // the instance says why
           throw new QueueError('INSTANCE_UNREACHABLE', {
             message: `No instance answers at ${this.path}`,
             details: { path: this.path },

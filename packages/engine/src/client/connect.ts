@@ -146,10 +146,15 @@ export class LinkedRemoteInstance implements RemoteInstance {
   }
 
   async #call<C extends AdminCall>(method: C, args: AdminArguments<C>): Promise<AdminResult<C>> {
+    const json = JSON.stringify({ method, args });
+    // A longer frame would end the connection, and with it what other sessions do there.
+    if (Buffer.byteLength(json) > limits.adminCallBytesMax)
+      throw new QueueError('OPTIONS_INVALID', {
+        message: `The arguments of ${method} have more than ${limits.adminCallBytesMax} bytes as JSON`,
+        details: { adminCallBytesMax: limits.adminCallBytesMax },
+      });
     await this.#link.ensureConnected();
-    return this.#link.request(requests.adminCall, (writer) =>
-      writer.remainingText(JSON.stringify({ method, args })),
-    );
+    return this.#link.request(requests.adminCall, (writer) => writer.remainingText(json));
   }
 
   async close(): Promise<void> {

@@ -134,8 +134,11 @@ export class ConsumerStream {
     this.#credit = 0;
     this.flush();
     this.#isEnded = true; // the instance knows it no longer, whatever is acknowledged after that
-    this.#close();
-    await this.#request(requests.closeConsumer, [seen]);
+    try {
+      await this.#request(requests.closeConsumer, [seen]);
+    } finally {
+      this.#close(); // until then the instance may send what it had for it
+    }
   }
 
   #request<T = void>(kind: number, fields: readonly number[]): Promise<T> {

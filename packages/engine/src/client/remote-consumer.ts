@@ -123,7 +123,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   }
 
   #onEnded(stream: ConsumerStream, error: unknown): void {
-    if (this.#stream !== stream) return;
+    if (this.#stream !== stream || this.#closing !== undefined) return;
     this.#stream = undefined;
     this.#buffer.clear();
     const hasLost = this.#unacknowledged > 0;
@@ -136,7 +136,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
       stream.close(0).catch(() => undefined); // the instance has returned its messages
     }
     this.#onChange?.();
-    if (this.#listener === undefined || this.#closing !== undefined) return;
+    if (this.#listener === undefined) return;
     if (error instanceof ConnectionLost) this.open().catch(this.#onError);
     else this.#onError(error);
   }

@@ -37,6 +37,8 @@ export class RemoteProducer implements Producer {
   #generation: LinkGeneration = 0;
   /** The last of the sends that wait to leave, one after the other. */
   #lastWaiting: Promise<void> | undefined;
+  /** Generation of the connection on which a send has been answered. Before that a session may be refused, and nothing would say so. */
+  #answeredGeneration: LinkGeneration = 0;
   /** Set while the answer to a window is awaited. */
   #answer: Promise<void> | undefined;
   #isClosed = false;
@@ -83,7 +85,8 @@ export class RemoteProducer implements Producer {
   async #stage(message: NewMessage): Promise<void> {
     this.#staged.enqueue(this.#queue, message);
     this.#unanswered += 1;
-    if (this.#unanswered >= this.#windowMessages) await this.flush();
+    const isFirst = this.#answeredGeneration !== this.#generation;
+    if (isFirst || this.#unanswered >= this.#windowMessages) await this.flush();
     else if (this.#staged.count >= frameMessagesMax || this.#staged.bytes >= frameBytesMax)
       this.#sendOneWay();
     else this.#schedule();
@@ -144,6 +147,7 @@ export class RemoteProducer implements Producer {
   async flush(): Promise<void> {
     if (this.#answer !== undefined) await this.#answer;
     if (this.#unanswered === 0) return;
+    this.#session.assertOpen();
     if (!this.#isCurrent) {
       await this.#whenReady();
       return;
@@ -164,6 +168,7 @@ export class RemoteProducer implements Producer {
   async #requestAnswer(): Promise<void> {
     try {
       await this.#session.attachment.link.request<void>(requests.send, (writer) => this.#write(writer));
+      this.#answeredGeneration = this.#generation;
     } catch (error) {
       if (error instanceof ConnectionLost) throw new QueueError('COMMIT_OUTCOME_UNKNOWN', { cause: error });
       throw error;

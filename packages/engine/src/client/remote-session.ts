@@ -120,6 +120,9 @@ export class RemoteSession implements ClientSession {
 
   openProducer(queue: string, options: ProducerOptions = {}): RemoteProducer {
     this.#guard.assertOpen();
+    const { producersPerSessionMax } = limits;
+    if (this.#producers.size >= producersPerSessionMax)
+      throw new QueueError('PRODUCERS_FULL', { details: { producersPerSessionMax } });
     this.#lastProducer += 1;
     const producer = new RemoteProducer(this.#asConsumerSession(), this.#lastProducer, queue, options);
     this.#producers.add(producer);

@@ -56,7 +56,10 @@ export class SessionAttachment {
 
   /** Opens the session on the current connection; connects first if necessary. Throws `INSTANCE_UNREACHABLE`. */
   async attach(): Promise<void> {
-    if (!this.link.isOpen) await this.link.ensureConnected();
+    if (!this.link.isOpen) {
+      await this.link.ensureConnected();
+      if (this.isCurrent) return; // two producers or consumers of the session have waited for the connection
+    }
     this.#generation = this.link.generation;
     this.#attachmentNumber += 1;
     this.link.sendOneWay(requests.openSession, (writer) => {

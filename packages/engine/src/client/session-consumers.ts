@@ -5,6 +5,7 @@
  */
 import type { ConsumerOptions } from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { operations } from '../wire/protocol.ts';
 import type { TransactedPart } from './consumer-stream.ts';
@@ -36,6 +37,9 @@ export class SessionConsumers {
   async open(queue: string, options: ConsumerOptions): Promise<RemoteConsumer> {
     const isPrefetching = this.#consumers.size > 0 || this.#prefetch !== undefined;
     if (this.#mode === 'on' && isPrefetching) throw new QueueError('PREFETCH_ACTIVE');
+    const { consumersPerSessionMax } = limits;
+    if (this.#consumers.size >= consumersPerSessionMax)
+      throw new QueueError('CONSUMERS_FULL', { details: { consumersPerSessionMax } });
     const consumer = new RemoteConsumer(this.#host, queue, options);
     this.#consumers.add(consumer);
     try {

@@ -183,7 +183,9 @@ export class LogPartitions {
 
   /** Exclusive end of the partition's sequence numbers, which is the start of the next partition. Unbounded for the last one. */
   endSeqOf(partition: Partition): Seq {
-    const next = this.#partitions[this.#indexOf(partition.firstSeq) + 1];
+    // An empty partition starts where the one behind it does.
+    const index = this.#partitions.lastIndexOf(partition, this.#indexOf(partition.firstSeq));
+    const next = this.#partitions[index + 1];
     return next?.firstSeq ?? Number.MAX_SAFE_INTEGER;
   }
 

@@ -1,5 +1,6 @@
 /** The sessions that a client has opened over one connection, by the numbers that it gave them. */
 
+import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { AttachmentNumber, RemoteSessionNumber } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
@@ -18,6 +19,8 @@ export class ConnectionSessions {
   readonly #sessions = new Map<RemoteSessionNumber, ServerSession>();
   /** Sessions that could not be opened. Each of their calls tries again. */
   readonly #refused = new Map<RemoteSessionNumber, SessionOpening>();
+  /** The client numbers its sessions in ascending order: up to this one they may be closed. */
+  #lastNumber: RemoteSessionNumber = -1;
 
   constructor(instance: LocalInstance, ports: Pick<Ports, 'clock' | 'timers'>) {
     this.#instance = instance;
@@ -29,6 +32,7 @@ export class ConnectionSessions {
     if (this.#sessions.has(sessionNumber) || this.#refused.has(sessionNumber)) {
       throw protocolError(`Session ${sessionNumber} is already open`);
     }
+    this.#lastNumber = Math.max(this.#lastNumber, sessionNumber);
     try {
       this.#sessions.set(sessionNumber, new ServerSession(this.#instance, opening, this.#ports));
     } catch {
@@ -37,16 +41,23 @@ export class ConnectionSessions {
     }
   }
 
-  /** Throws `PROTOCOL_INVALID` for a session that was not opened, and again what refused one. */
+  /** Throws `SESSION_CLOSED`, again what refused a session, and `PROTOCOL_INVALID` for one that was never opened. */
   find(sessionNumber: RemoteSessionNumber): ServerSession {
     const session = this.#sessions.get(sessionNumber);
     if (session !== undefined) return session;
     const opening = this.#refused.get(sessionNumber);
-    if (opening === undefined) throw protocolError(`Session ${sessionNumber} is not open`);
+    if (opening === undefined) {
+      if (sessionNumber <= this.#lastNumber) throw new QueueError('SESSION_CLOSED');
+      throw protocolError(`Session ${sessionNumber} was not opened`);
+    }
     const opened = new ServerSession(this.#instance, opening, this.#ports);
     this.#refused.delete(sessionNumber);
     this.#sessions.set(sessionNumber, opened);
     return opened;
+  }
+
+  isRefused(sessionNumber: RemoteSessionNumber): boolean {
+    return this.#refused.has(sessionNumber);
   }
 
   /** Undefined for a session that was refused, which has no wait to cancel and no upload. */

@@ -10,6 +10,9 @@ import { LocalInstance } from '../runtime/local-instance.ts';
 import { instanceSocketPath } from '../storage/socket-path.ts';
 import { ServerConnection } from './server-connection.ts';
 
+/** Connections past the limit that are told so at a time. The system ends further ones without a word. */
+const refusedConnectionsMax = 64;
+
 export interface ServerOptions {
   /** Where to listen; by default `instance-<number>.sock` in the folder of the instance. */
   path?: string;
@@ -46,12 +49,19 @@ export async function listenForClients(instance: Instance, options: ServerOption
   }
   instance.recoverOutcomes();
   const connections = new Set<ServerConnection>();
+  const refused = new Set<ServerConnection>();
   const server = createServer((socket) => {
-    const connection = new ServerConnection(socket, instance, ports);
-    connections.add(connection);
-    socket.once('close', () => connections.delete(connection));
+    const { connectionsMax } = limits;
+    const isFull = connections.size >= connectionsMax;
+    const refusal = isFull
+      ? new QueueError('INSTANCE_CONNECTIONS_FULL', { details: { connectionsMax } })
+      : undefined;
+    const connection = new ServerConnection(socket, instance, ports, refusal);
+    const group = isFull ? refused : connections;
+    group.add(connection);
+    socket.once('close', () => group.delete(connection));
   });
-  server.maxConnections = limits.connectionsMax;
+  server.maxConnections = limits.connectionsMax + refusedConnectionsMax;
   const inode = await listen(server, path);
   const peers = connectPeers?.(instance);
   const ended = new Promise<void>((resolve) => server.once('close', () => resolve()));
@@ -64,7 +74,7 @@ export async function listenForClients(instance: Instance, options: ServerOption
       if (inodeOf(path) === inode) rmSync(path, { force: true }); // another inode is the next host's socket
       await peers?.close();
       server.close();
-      await Promise.all([...connections].map((connection) => connection.end()));
+      await Promise.all([...connections, ...refused].map((connection) => connection.end()));
       await ended;
     },
   };

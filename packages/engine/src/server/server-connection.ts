@@ -33,6 +33,7 @@ import { readTexts } from './read-operations.ts';
 import { sendCommitResult, sendCommitted } from './send-commit-result.ts';
 import { ofPush, sendDeliveries } from './send-deliveries.ts';
 import type { ServerSession } from './server-session.ts';
+import { orWaitRefused } from './session-consumers.ts';
 
 /** How long a client may take to read the last answers of a connection that ends. */
 const lastAnswerReadMsMax = 1_000;
@@ -45,6 +46,7 @@ export class ServerConnection {
   readonly #instance: LocalInstance;
   readonly #writer: FrameWriter;
   readonly #ports: InstancePorts;
+  readonly #refusal: QueueError | undefined;
   readonly #sessions: ConnectionSessions;
   #lastCall: Promise<unknown> = Promise.resolve();
   #lastChunk: Promise<unknown> = Promise.resolve();
@@ -57,10 +59,12 @@ export class ServerConnection {
   #awaitsDrain = false;
   #ended: Promise<void> | undefined;
 
-  constructor(socket: Socket, instance: LocalInstance, ports: InstancePorts) {
+  /** `refusal`: why the greeting is not answered. */
+  constructor(socket: Socket, instance: LocalInstance, ports: InstancePorts, refusal?: QueueError) {
     this.#socket = socket;
     this.#instance = instance;
     this.#ports = ports;
+    this.#refusal = refusal;
     this.#sessions = new ConnectionSessions(instance, ports);
     this.#writer = new FrameWriter(socket, ports.timers);
     const frames = new FrameReader((source, start, end) => this.#onFrame(source, start, end));
@@ -126,6 +130,7 @@ export class ServerConnection {
         details: { client: version, instance: protocolVersion },
       });
     }
+    if (this.#refusal !== undefined) throw this.#refusal;
     this.#greeted = true;
     this.#writer.beginFrame(replies.welcome, request);
     this.#writer.u32(this.#instance.id);
@@ -151,13 +156,27 @@ export class ServerConnection {
     const holdMs = body.u32();
     const bytesMax = body.u32();
     const queue = body.text();
-    const options = { max, waitMs, ...(body.bytesLeft > 0 && { subscriber: body.text() }) };
+    const mayWait = this.#mayWait;
+    const options = {
+      max,
+      waitMs: mayWait ? waitMs : 0,
+      ...(body.bytesLeft > 0 && { subscriber: body.text() }),
+    };
     body.assertEnd();
     let messages: Promise<Message[]>;
     if (kind === requests.dequeue) messages = session.dequeue(queue, options);
     else if (kind === requests.dequeueNow) messages = session.dequeueNow(queue, options);
     else messages = session.receive(queue, { ...options, holdMs, ...(bytesMax > 0 && { bytesMax }) });
+    if (waitMs > 0 && !mayWait) messages = orWaitRefused(messages);
     this.#answerWith(request, messages, (delivered) => this.#sendDeliveries(request, delivered));
+  }
+
+  /**
+   * Whether a request may wait for messages. If all that may be unanswered were waiting, the request that ends their wait would
+   * never be read.
+   */
+  get #mayWait(): boolean {
+    return this.#unanswered < limits.requestsPerConnectionMax;
   }
 
   /** The request counts as unanswered until the client has read enough for the last frame to be written. */
@@ -228,7 +247,7 @@ export class ServerConnection {
     } else if (kind === requests.openConsumer) {
       this.#answerWith(request, this.#openConsumer(session, request, body), done);
     } else if (isConsumerRequest(kind)) {
-      this.#answerConsumer(request, session.consumers.handleRequest(kind, body));
+      this.#answerConsumer(request, session.consumers.handleRequest(kind, body, this.#mayWait));
     } else if (kind === requests.send) {
       this.#answerWith(request, session.sends.handleRequest(request, body), () => {
         if (request !== 0) this.#sendDone(request);
@@ -250,7 +269,8 @@ export class ServerConnection {
 
   /** `request` is the number of the consumer, under which its messages are pushed. */
   async #openConsumer(session: ServerSession, request: RequestNumber, body: BodyReader): Promise<void> {
-    await session.whenAttached();
+    session.consumers.announce(request);
+    if (session.previousEnded !== undefined) await session.previousEnded;
     session.consumers.open(request, body, {
       push: (messages) => sendDeliveries(this.#writer, request, messages, ofPush),
       fail: (error) => this.#onFailure(request, error),
@@ -315,13 +335,16 @@ export class ServerConnection {
     this.#sessions.open(sessionNumber, { session, attachment });
   }
 
+  /** Answers the request with the error if there is no such session, or if it was refused. */
   #findSession(sessionNumber: RemoteSessionNumber, request: RequestNumber): ServerSession | undefined {
     try {
       return this.#sessions.find(sessionNumber);
     } catch (error) {
       if (isProtocolError(error)) throw error;
-      this.#sendFailure(request, error);
-      return undefined;
+      if (request !== 0) this.#sendFailure(request, error);
+      else if (this.#sessions.isRefused(sessionNumber))
+        throw protocolError('A session sends one way before it has had an answer');
+      return undefined; // what a client sent one way before it closed the session has no effect
     }
   }
 

@@ -73,9 +73,9 @@ export class ServerSession implements OperationHandler, SessionConnection {
     return work();
   }
 
-  /** Resolves once the session has ended on the earlier connection. */
-  async whenAttached(): Promise<void> {
-    await this.#previousEnded;
+  /** Set until the session has ended on the earlier connection. */
+  get previousEnded(): Promise<void> | undefined {
+    return this.#previousEnded;
   }
 
   dequeue(queue: string, options: DequeueOptions): Promise<Message[]> {

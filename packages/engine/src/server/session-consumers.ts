@@ -20,10 +20,18 @@ export class SessionConsumers {
   readonly #session: ConsumersSession;
   readonly #ports: Pick<Ports, 'clock' | 'timers'>;
   readonly #consumers = new Map<RequestNumber, ServerConsumer>();
+  /** Numbers up to this one may be those of consumers that are closed. */
+  #lastNumber: RequestNumber = -1;
+  #isEnded = false;
 
   constructor(session: ConsumersSession, ports: Pick<Ports, 'clock' | 'timers'>) {
     this.#session = session;
     this.#ports = ports;
+  }
+
+  /** A consumer is about to be opened: requests that name it may already be on their way. */
+  announce(request: RequestNumber): void {
+    this.#lastNumber = request;
   }
 
   /** `request` is the consumer's number from now on. Throws what opening a pipeline throws, and `PROTOCOL_INVALID`. */
@@ -36,13 +44,10 @@ export class SessionConsumers {
     body.assertEnd();
     if (messagesMaximum < 1 || messagesMaximum > limits.pipelineMessagesMax || this.#consumers.has(request))
       throw protocolError('The pipeline of a consumer is too large or open already');
-    if (this.#consumers.size >= limits.consumersPerSessionMax) {
-      const { consumersPerSessionMax } = limits;
-      throw new QueueError('OPTIONS_INVALID', {
-        message: `A session has at most ${consumersPerSessionMax} consumers`,
-        details: { consumersPerSessionMax },
-      });
-    }
+    if (this.#isEnded) throw new QueueError('SESSION_CLOSED');
+    const { consumersPerSessionMax } = limits;
+    if (this.#consumers.size >= consumersPerSessionMax)
+      throw new QueueError('CONSUMERS_FULL', { details: { consumersPerSessionMax } });
     const pipeline = this.#session.openPipeline(queue, subscriber);
     if (mode === consumerModes.session && !canPrefetch(pipeline.row))
       throw new QueueError('CONSUMER_UNSUPPORTED');
@@ -57,18 +62,19 @@ export class SessionConsumers {
     this.#consumers.set(request, consumer);
   }
 
-  /** Throws `PROTOCOL_INVALID`. */
+  /** Throws `CONSUMER_CLOSED`, and `PROTOCOL_INVALID` if it was never opened. */
   find(consumer: RequestNumber): ServerConsumer {
     const found = this.#consumers.get(consumer);
-    if (found === undefined) throw protocolError(`Consumer ${consumer} is not open`);
-    return found;
+    if (found !== undefined) return found;
+    if (consumer <= this.#lastNumber) throw new QueueError('CONSUMER_CLOSED');
+    throw protocolError(`Consumer ${consumer} was not opened`);
   }
 
   /**
-   * Resolves with the messages of a pull, or with undefined; rejects with why the consumer has ended. Throws or rejects with
+   * Resolves with the messages of a pull, or with undefined; rejects with why the consumer has ended, and with
    * `PROTOCOL_INVALID`.
    */
-  handleRequest(kind: number, body: BodyReader): Promise<Message[] | undefined> {
+  async handleRequest(kind: number, body: BodyReader, mayWait: boolean): Promise<Message[] | undefined> {
     const number: RequestNumber = body.u32();
     const consumer = this.find(number);
     if (kind !== requests.pull) return this.#change(kind, number, consumer, body);
@@ -76,7 +82,8 @@ export class SessionConsumers {
     body.assertEnd();
     if (max < 1 || max > limits.pipelineMessagesMax || waitMs > limits.waitMsMax)
       throw protocolError('A pull asks for too much');
-    return consumer.pull(acknowledged, max, waitMs);
+    const pulled = consumer.pull(acknowledged, max, mayWait ? waitMs : 0);
+    return await (waitMs > 0 && !mayWait ? orWaitRefused(pulled) : pulled);
   }
 
   async #change(
@@ -107,9 +114,19 @@ export class SessionConsumers {
   }
 
   endAll(): void {
+    this.#isEnded = true;
     for (const consumer of this.#consumers.values()) consumer.end(new QueueError('SESSION_CLOSED'));
     this.#consumers.clear();
   }
+}
+
+/** For a call that cannot wait: rejects with `WAITERS_FULL` if there was nothing for it. */
+export async function orWaitRefused(pending: Promise<Message[]>): Promise<Message[]> {
+  const messages = await pending;
+  if (messages.length > 0) return messages;
+  const { requestsPerConnectionMax } = limits;
+  const message = `Too many calls wait on the connection (limit ${requestsPerConnectionMax})`;
+  throw new QueueError('WAITERS_FULL', { message, details: { requestsPerConnectionMax } });
 }
 
 /** Whether a dequeue may be given messages ahead: not where it consumes at once, nor where each delivery is an attempt. */

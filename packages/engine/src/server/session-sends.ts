@@ -32,11 +32,12 @@ export class SessionSends {
 
   /**
    * `request` is 0 for a one-way send. A send without a message only asks how those before ended. Resolves when all messages of its
-   * producer are enqueued. Rejects with the first failure since the last answer, and with `PROTOCOL_INVALID`.
+   * producer are enqueued. Rejects with the first failure since the last answer, with `PRODUCERS_FULL`, and with
+   * `PROTOCOL_INVALID`.
    */
   async handleRequest(request: RequestNumber, body: BodyReader): Promise<void> {
     const producer = body.u32();
-    const sends = this.#sendsOf(producer);
+    const sends = this.#sendsOf(producer, request);
     if (sends.waiting > limits.sendWindowMessagesMax)
       throw protocolError('A producer has more sends without an answer than a window has');
     sends.waiting += 1;
@@ -52,11 +53,15 @@ export class SessionSends {
     if (failure !== undefined) throw failure.error;
   }
 
-  #sendsOf(producer: ProducerNumber): Sends {
+  #sendsOf(producer: ProducerNumber, request: RequestNumber): Sends {
     let sends = this.#byProducer.get(producer);
     if (sends === undefined) {
-      if (this.#byProducer.size >= limits.consumersPerSessionMax)
-        throw protocolError('A session has too many producers');
+      const { producersPerSessionMax } = limits;
+      if (this.#byProducer.size >= producersPerSessionMax) {
+        // Of a one-way send nobody would learn that it was not enqueued. No client of ours opens so many.
+        if (request === 0) throw protocolError('A session has one-way sends of too many producers');
+        throw new QueueError('PRODUCERS_FULL', { details: { producersPerSessionMax } });
+      }
       sends = { last: undefined, failure: undefined, waiting: 0 };
       this.#byProducer.set(producer, sends);
     }

@@ -38,3 +38,24 @@ it('does not count messages as delivered that were taken for forwarding and put 
   take(2); // These two stay forwarded.
   expect(cursor.deliveredEndSeq).toBe(4);
 });
+
+it('returns and redelivers many messages one by one with a few steps for each', () => {
+  const count = 1_024; // two to the tenth
+  const { cursor, deliver } = cursorOver(Array.from({ length: count }, () => 'x'));
+  let read = 0;
+  const held = Array.from({ length: count }, () => {
+    const delivery = deliver()!;
+    const { firstSeq } = delivery;
+    return Object.defineProperty(delivery, 'firstSeq', {
+      enumerable: true,
+      get: () => {
+        read += 1;
+        return firstSeq;
+      },
+    });
+  });
+  for (const delivery of held.toReversed()) cursor.deliveries.nack([delivery]);
+  const again = Array.from({ length: count }, () => deliver()!.firstSeq);
+  expect(again).toEqual(again.toSorted((a, b) => a - b));
+  expect(read / count).toBeLessThan(5 * 10);
+});

@@ -218,7 +218,7 @@ describe('commit outcomes of remote sessions', () => {
     const earlier = { detach: () => Promise.reject(new QueueError('STORAGE_FULL')) };
     instance.recoverOutcomes().attach({ session, attachment: 1, owner: earlier });
     const next = new ServerSession(instance, { session, attachment: 2 }, nodePorts);
-    await next.whenAttached();
+    await next.previousEnded;
     expect(await next.outcome(1)).toBeUndefined();
     await next.close();
   });
