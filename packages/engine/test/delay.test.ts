@@ -46,32 +46,6 @@ describe('a delayed message', () => {
     expect(seen).toEqual(['first: 1', 'second']);
   });
 
-  it('that becomes due before its own caller goes on leaves no count behind', async () => {
-    const instance = await openTestInstance();
-    for (const name of ['orders', 'others']) await instance.createQueue({ name });
-    const sessions = Array.from({ length: 20 }, () => instance.openSession());
-    for (const session of sessions)
-      for (let i = 0; i < limits.resumedOperationsPerTurnMax; i += 1)
-        session.enqueue('others', { payload: 'x' });
-    const last = instance.openSession();
-    last.enqueue('orders', { payload: 'later', delayMs: 1 });
-    const consumer = instance.openSession();
-    const delivered = consumer.dequeue('orders', { waitMs: 30_000 });
-    let isDelivered = false;
-    const dueFirst = delivered.then(() => {
-      isDelivered = true;
-    });
-    // Each caller that is resumed takes its time, so that the message is due meanwhile.
-    const slow = sessions.map(async (session) => {
-      await session.commit();
-      const until = performance.now() + 2;
-      while (performance.now() < until && !isDelivered);
-    });
-    await Promise.all([...slow, last.commit(), dueFirst]);
-    await consumer.commit();
-    expect(instance.queue('orders')).toMatchObject({ delayed: 0, ready: 0, held: 0 });
-  });
-
   it('becomes due without a commit of a session', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });

@@ -3,12 +3,11 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
-import type { InstanceId, SubscriberId } from '../model/ids.ts';
+import type { InstanceId, QueueId, SubscriberId } from '../model/ids.ts';
 import { pause } from '../model/pause.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { subscriberNameFault } from '../model/subscriber-name.ts';
-import type { SubscriberRow } from '../model/subscriber-row.ts';
 import type { TopicEngine } from '../queues/queue-engine.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
 
@@ -27,8 +26,8 @@ export class TopicSubscribers {
   readonly #catalog: Catalog;
   readonly #topicsOf: TopicSubscribersOptions['topicsOf'];
   readonly #ports: TopicSubscribersOptions['ports'];
-  /** Subscribers of which the catalog knows that this instance keeps messages for them. */
-  readonly #applied = new Set<SubscriberRow['id']>();
+  /** Subscribers of each topic of which the catalog knows that this instance keeps messages for them. */
+  readonly #applied = new Map<QueueId, ReadonlySet<SubscriberId>>();
 
   constructor({ instance, catalog, topicsOf, ports }: TopicSubscribersOptions) {
     this.#instance = instance;
@@ -62,6 +61,8 @@ export class TopicSubscribers {
    */
   async applyAll(queues: readonly QueueRow[]): Promise<void> {
     const topics = queues.filter(({ type }) => type === 'topic');
+    const queueIds = new Set(topics.map(({ queueId }) => queueId));
+    for (const queueId of this.#applied.keys()) if (!queueIds.has(queueId)) this.#applied.delete(queueId);
     await Promise.all(
       topics.map(async (topic) => {
         try {
@@ -77,10 +78,10 @@ export class TopicSubscribers {
   async #apply(topic: QueueRow): Promise<void> {
     const read = () => this.#catalog.subscribers.ofTopic(topic.queueId);
     const subscribers = await this.#topicsOf(topic).applySubscribers(topic, read);
-    const added = subscribers.filter(({ id }) => !this.#applied.has(id));
-    if (added.length === 0) return;
-    this.#catalog.subscribers.markApplied(this.#instance, added);
-    for (const { id } of added) this.#applied.add(id);
+    const applied = this.#applied.get(topic.queueId);
+    const added = subscribers.filter(({ id }) => applied?.has(id) !== true);
+    if (added.length > 0) this.#catalog.subscribers.markApplied(this.#instance, added);
+    this.#applied.set(topic.queueId, new Set(subscribers.map(({ id }) => id)));
   }
 
   list(topic: QueueRow): SubscriberInfo[] {

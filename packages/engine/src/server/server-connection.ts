@@ -99,7 +99,8 @@ export class ServerConnection {
     this.#writer.close();
     this.#socket.destroySoon();
     // A client may never read the last answers.
-    this.#ports.timers.after(lastAnswerReadMsMax, () => this.#socket.destroy());
+    const timer = this.#ports.timers.after(lastAnswerReadMsMax, () => this.#socket.destroy());
+    this.#socket.once('close', () => timer.cancel());
   }
 
   /** Tells the client the reason, if it still reads, and ends the connection. */
