@@ -22,6 +22,8 @@ interface Upload {
 export class SessionUploads {
   readonly #session: Pick<InstanceSession, 'uploads'>;
   readonly #uploads = new Map<UploadNumber, Upload>();
+  /** Number of the last upload that began: the only one that can be in progress. */
+  #lastNumber: UploadNumber = 0;
 
   constructor(session: Pick<InstanceSession, 'uploads'>) {
     this.#session = session;
@@ -43,9 +45,10 @@ export class SessionUploads {
 
   /** Resolves when the first part may be sent. A refused upload is over. */
   async #begin(uploadNumber: UploadNumber, queue: string): Promise<void> {
-    for (const upload of this.#uploads.values()) {
-      if (upload.payload === undefined) throw protocolError('A session has one upload in progress at a time');
-    }
+    const last = this.#uploads.get(this.#lastNumber);
+    if (last !== undefined && last.payload === undefined)
+      throw protocolError('A session has one upload in progress at a time');
+    this.#lastNumber = uploadNumber;
     const parts = new UploadParts();
     const uploaded = this.#session.uploads.upload(queue, { payload: parts });
     uploaded.catch((error) => parts.fail(error));

@@ -37,6 +37,10 @@ export interface BranchesOptions extends Omit<BranchWritesOptions, 'clock' | 'pr
 export class Branches implements XaResource {
   readonly #options: BranchesOptions;
   readonly #branches = new Map<string, Branch>();
+  /** The same by global transaction. */
+  readonly #byTransaction = new Map<string, Set<Branch>>();
+  /** Bytes in memory of those that are prepared. */
+  #preparedBytes = 0;
   readonly #writes: BranchWrites;
 
   constructor(options: BranchesOptions) {
@@ -71,14 +75,16 @@ export class Branches implements XaResource {
       const branch = new Branch(validateXid({ formatId, gtrid, bqual }));
       branch.apply('recover');
       this.#writes.restore(branch, row);
-      this.#branches.set(branch.key, branch);
+      this.#preparedBytes += bytesOf(branch);
+      this.#add(branch);
     }
   }
 
-  get #preparedBytes(): number {
-    let bytes = 0;
-    for (const { prepared } of this.#branches.values()) bytes += prepared?.content.byteLength ?? 0;
-    return bytes;
+  #add(branch: Branch): void {
+    this.#branches.set(branch.key, branch);
+    const ofTransaction = this.#byTransaction.get(branch.transactionKey);
+    if (ofTransaction === undefined) this.#byTransaction.set(branch.transactionKey, new Set([branch]));
+    else ofTransaction.add(branch);
   }
 
   /** A new branch, for a session to work in. Throws `XAER_DUPID`, `XAER_INVAL`, and `XAER_RMERR` if there are too many. */
@@ -94,7 +100,7 @@ export class Branches implements XaResource {
     branch.timeoutMs = timeoutMs;
     branch.tight = createTightBranch(branch, this.#options.homeInstances, options);
     branch.apply('start');
-    this.#branches.set(branch.key, branch);
+    this.#add(branch);
     this.#startTimer(branch);
     return branch;
   }
@@ -112,7 +118,7 @@ export class Branches implements XaResource {
 
   /** The branches of a global transaction that are on this instance. */
   ofTransaction(transactionKey: string): Branch[] {
-    return [...this.#branches.values()].filter((branch) => branch.transactionKey === transactionKey);
+    return [...(this.#byTransaction.get(transactionKey) ?? [])];
   }
 
   /** Undoes the work of a branch that can only be rolled back from now on: the next call about it gets `code`. */
@@ -154,6 +160,11 @@ export class Branches implements XaResource {
     branch.timer?.cancel();
     branch.tight?.abandon();
     this.#branches.delete(branch.key);
+    const ofTransaction = this.#byTransaction.get(branch.transactionKey);
+    if (ofTransaction?.delete(branch) && ofTransaction.size === 0)
+      this.#byTransaction.delete(branch.transactionKey);
+    this.#preparedBytes -= bytesOf(branch);
+    branch.prepared = undefined;
     this.#options.rowLockWaits.release(branch.key);
   }
 
@@ -205,6 +216,7 @@ export class Branches implements XaResource {
       this.#finish(branch); // its statements have changed no row
       return 'read-only';
     }
+    this.#preparedBytes += bytesOf(branch);
     transaction.settleHolds(); // the branch holds their messages from now on
     branch.apply('becomePrepared');
     return 'ok';
@@ -212,8 +224,7 @@ export class Branches implements XaResource {
 
   /** Whether another branch of the same transaction that is not prepared yet has taken the work. */
   #giveToAnother(branch: Branch, transaction: ShardedTransaction): boolean {
-    for (const other of this.#branches.values()) {
-      if (other.transactionKey !== branch.transactionKey) continue;
+    for (const other of this.#byTransaction.get(branch.transactionKey) ?? []) {
       if (other.state !== 'ended' && !other.waitsToPrepare) continue;
       if (other.tight?.isShipped === true) continue; // all of its work is elsewhere, or none
       try {
@@ -323,6 +334,8 @@ export class Branches implements XaResource {
     for (const { timer } of this.#branches.values()) timer?.cancel();
   }
 }
+
+const bytesOf = ({ prepared }: Branch): number => prepared?.content.byteLength ?? 0;
 
 /** The code for a branch that is rolled back because of an error of the engine. */
 function rollbackCodeOf(error: unknown): 'XA_RBINTEGRITY' | 'XA_RBTIMEOUT' | 'XA_RBOTHER' {

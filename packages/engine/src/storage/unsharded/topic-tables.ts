@@ -48,10 +48,12 @@ export class TopicTables {
     firstId: Seq,
   ): UnneededMessages[] {
     const unneeded: UnneededMessages[] = [];
+    /** Topics whose subscribers have been checked: nobody else changes them meanwhile. */
+    const checked = new Set<QueueId>();
     let rows = 0;
     for (const { run, routing, checksumSum } of runsOf(enqueued, checksums, firstId)) {
       const { queueId, lastId } = run;
-      run.among = this.#idsOf(run, routing);
+      run.among = this.#idsOf(run, routing, checked);
       const messages = lastId - run.firstId + 1;
       const subscribers = this.subscribers.addEnqueued(queueId, { messages, checksumSum }, run.among);
       rows += messages * subscribers;
@@ -64,12 +66,19 @@ export class TopicTables {
   }
 
   /** The ids of the recipients of a run, as JSON; undefined: all subscribers. Creates temporary ones that are missing. */
-  #idsOf({ queueId, firstId }: DistributedRun, routing: MessageRouting): string | undefined {
+  #idsOf(
+    { queueId, firstId }: DistributedRun,
+    routing: MessageRouting,
+    checked: Set<QueueId>,
+  ): string | undefined {
     const { recipients, createsTemporary } = routing;
     if (recipients === undefined) return undefined;
     const idByName = this.subscribers.idsOf(queueId, recipients);
     const names = JSON.parse(recipients) as string[];
-    if (names.some((name) => !idByName.has(name))) this.subscribers.ofTopic(queueId); // throws if a name is damaged
+    if (!checked.has(queueId) && names.some((name) => !idByName.has(name))) {
+      this.subscribers.ofTopic(queueId); // throws if a name is damaged
+      checked.add(queueId);
+    }
     if (createsTemporary) {
       for (const [index, name] of names.entries()) {
         if (idByName.has(name)) continue;
