@@ -35,7 +35,7 @@ interface ClaimRequest {
   /** How many messages it can take at the moment. Throws why none. */
   max(): number;
   bytesMax: number | undefined;
-  onDelivery(delivery: UnshardedDelivery): void;
+  onDelivery(delivery: UnshardedDelivery, message: Message): void;
 }
 
 /** The calls that wait for messages of one queue, or of a topic for one subscriber. */
@@ -93,7 +93,7 @@ export class UnshardedDispatcher {
     queue: QueueRow,
     subscriber: SubscriberId,
     options: ValidDequeueOptions,
-    onDelivery: (delivery: UnshardedDelivery) => void,
+    onDelivery: ClaimRequest['onDelivery'],
   ): Promise<Message[]> {
     const line = this.#lineOf(queue, subscriber);
     line.calls += 1;
@@ -148,8 +148,9 @@ export class UnshardedDispatcher {
     for (const row of rows) {
       const delivery = { queueId: queue.queueId, id: row.id, crc: row.crc, recipient: row.recipient };
       if (!this.#options.retries.begin(delivery, { topic: queue, subscriber, row })) continue;
-      onDelivery(delivery);
-      messages.push(new UnshardedMessage(row));
+      const message = new UnshardedMessage(row);
+      onDelivery(delivery, message);
+      messages.push(message);
     }
     const [first] = messages;
     const latencies = this.#latencies.get(queue.queueId);

@@ -220,7 +220,7 @@ export class UnshardedEngine
   async deliver(
     queue: QueueRow,
     options: ValidDequeueOptions,
-    onDelivery: (delivery: UnshardedDelivery) => void,
+    onDelivery: (delivery: UnshardedDelivery, message: Message) => void,
   ): Promise<Message[]> {
     const subscriber = this.topics.subscriberOf(queue, options.subscriber);
     return this.#dispatcher.deliver(queue, subscriber, options, onDelivery);
@@ -234,18 +234,12 @@ export class UnshardedEngine
   }
 
   async receive(queue: QueueRow, options: ValidReceiveOptions): Promise<Message[]> {
-    const deliveries: UnshardedDelivery[] = [];
     const capacity = () => this.holds.assertCapacity();
-    const messages = await this.deliver(queue, { ...options, capacity }, (delivery) =>
-      deliveries.push(delivery),
-    );
-    for (const [index, delivery] of deliveries.entries()) {
-      const message = messages[index]!;
+    return await this.deliver(queue, { ...options, capacity }, (delivery, message) => {
       this.#holdNumber += 1;
       const name = `${delivery.id}.${this.#options.instance}.${message.deliveryCount}.${this.#holdNumber}`;
       message.receipt = this.holds.add({ queue, delivery, name }, options.holdMs);
-    }
-    return messages;
+    });
   }
 
   async release(queue: QueueRow, receipts: readonly string[]): Promise<void> {
