@@ -29,8 +29,8 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   paused = 0;
   readonly #log: CursorLog;
   readonly #subscriber: SubscriberId;
-  /** Returned runs, the lowest number first. */
-  readonly #returned = new Heap<Run>((a, b) => a.firstSeq < b.firstSeq);
+  /** Returned runs, the lowest number first. Undefined until there is one: most cursors never have any. */
+  #returned: Heap<Run> | undefined;
   /** Paused runs, each with the time when its retry delay ends, epoch ms. */
   readonly #paused = new Map<Run, number>();
   /** Held runs that were delivered before. */
@@ -47,9 +47,14 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     this.#subscriber = subscriber;
   }
 
+  /** In no particular order. */
+  get #returnedRuns(): readonly Run[] {
+    return this.#returned?.items ?? [];
+  }
+
   /** The returned run that is delivered next. */
   get nextReturned(): Run | undefined {
-    return this.#returned.first;
+    return this.#returned?.first;
   }
 
   /** Every change of a delivery's state goes through here. `detail` is for the trace: see `LogTrace.apply`. */
@@ -86,11 +91,11 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   redeliver({ max, session, nextHoldNumber, out }: DeliverRunOptions<Run>): number {
     let taken = 0;
     while (taken < max) {
-      let returned = this.#returned.removeFirst();
+      let returned = this.#returned?.removeFirst();
       if (returned === undefined) break;
       if (returned.count > max - taken) {
         const [first, rest] = splitDelivery(returned, max - taken);
-        this.#returned.add(rest);
+        this.#addReturned([rest]);
         returned = first;
       }
       const delivery: Run = {
@@ -133,7 +138,14 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   }
 
   #addReturned(deliveries: readonly Run[]): void {
+    this.#returned ??= new Heap((a, b) => a.firstSeq < b.firstSeq);
     for (const delivery of deliveries) this.#returned.add(delivery);
+  }
+
+  #takeReturned(): readonly Run[] {
+    const returned = this.#returnedRuns;
+    this.#returned = undefined;
+    return returned;
   }
 
   /** Adds evacuated messages that the file holds. They were delivered before the instance opened. */
@@ -168,7 +180,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     this.#apply(delivery, 'holdUnread');
     const end = delivery.firstSeq + delivery.count;
     const isOutside = ({ firstSeq }: Run) => firstSeq < delivery.firstSeq || end <= firstSeq;
-    this.#addReturned(this.#returned.removeAll().filter(isOutside));
+    this.#addReturned(this.#takeReturned().filter(isOutside));
     this.#heldUnread.add(delivery);
     this.held += delivery.count;
   }
@@ -178,7 +190,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
    * `recover`, before anything is delivered.
    */
   holdReturned(seqs: ReadonlySet<Seq>): Run[] {
-    const singles = this.#returned.removeAll().flatMap((returned) => [...singleDeliveries(returned)]);
+    const singles = this.#takeReturned().flatMap((returned) => [...singleDeliveries(returned)]);
     const held = singles.filter(({ firstSeq }) => seqs.has(firstSeq));
     for (const delivery of held) this.hold(delivery);
     this.#addReturned(singles.filter(({ firstSeq }) => !seqs.has(firstSeq)));
@@ -228,13 +240,13 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   /** State of a message below the cursor's position that is not terminal. O(unsettled deliveries). */
   stateOf(seq: Seq): 'held' | 'returned' | 'paused' {
     const contains = containsSeq(seq);
-    if (this.#returned.items.some(contains)) return 'returned';
+    if (this.#returnedRuns.some(contains)) return 'returned';
     return [...this.#paused.keys()].some(contains) ? 'paused' : 'held';
   }
 
   /** The states of a range of messages below the cursor's position, none of them terminal. O(unsettled deliveries). */
   statesBetween(start: Seq, end: Seq): Set<MessageState> {
-    const returned = countBetween(this.#returned.items, start, end);
+    const returned = countBetween(this.#returnedRuns, start, end);
     const paused = countBetween(this.#paused.keys(), start, end);
     const states = new Set<MessageState>();
     if (returned > 0) states.add('returned');
@@ -246,7 +258,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
   /** State of such a message as `browse` shows it. */
   statusOf(seq: Seq): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
     const contains = containsSeq(seq);
-    const returned = this.#returned.items.find(contains);
+    const returned = this.#returnedRuns.find(contains);
     if (returned !== undefined) return { state: 'ready', deliveryCount: returned.deliveryCount };
     for (const [delivery, untilMs] of this.#paused) {
       if (contains(delivery)) return { state: 'delayed', deliveryCount: delivery.deliveryCount, untilMs };
@@ -256,17 +268,17 @@ export class CursorDeliveries<Run extends DeliveryRun> {
 
   /** Returned messages with lower numbers. */
   returnedBefore(seq: Seq): number {
-    return countBetween(this.#returned.items, 0, seq);
+    return countBetween(this.#returnedRuns, 0, seq);
   }
 
   /** Unsettled runs of a nonpersistent log, paused ones included; none of a persistent log. */
   get memoryOnly(): Run[] {
-    return this.#log.persistent ? [] : [...this.#heldMemoryOnly, ...this.#returned.items];
+    return this.#log.persistent ? [] : [...this.#heldMemoryOnly, ...this.#returnedRuns];
   }
 
   dispose(): void {
     this.#disposed = true;
-    this.#returned.removeAll();
+    this.#returned = undefined;
     this.#paused.clear();
     this.#heldRedelivered.clear();
     this.#heldMemoryOnly.clear();

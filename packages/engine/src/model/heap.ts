@@ -53,13 +53,6 @@ export class Heap<Item> {
     this.#sink(item, this.#rise(item, index));
   }
 
-  /** Removes all items, and returns them in no particular order. */
-  removeAll(): Item[] {
-    const items = this.#items.splice(0);
-    for (const item of items) this.#onPlaced?.(item, -1);
-    return items;
-  }
-
   #place(item: Item, index: number): void {
     this.#items[index] = item;
     this.#onPlaced?.(item, index);
