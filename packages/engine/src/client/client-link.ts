@@ -76,13 +76,16 @@ export class ClientLink {
 
   async #connect(): Promise<Connection> {
     const untilMs = this.#clock.monotonicMs() + this.connectMs;
+    /** Why the instance itself refused the last attempt that it answered. */
+    let refusal: QueueError | undefined;
     for (let waitMs = retryMsMin; ; waitMs = Math.min(waitMs * 2, retryMsMax)) {
       try {
         return await this.#tryConnect(untilMs);
       } catch (error) {
         if (error instanceof QueueError && !error.retryable) throw error;
+        if (error instanceof QueueError && !(error instanceof ConnectionLost)) refusal = error;
         if (this.#clock.monotonicMs() + waitMs >= untilMs || this.#closed) {
-          if (error instanceof QueueError && !(error instanceof ConnectionLost)) throw error; // the instance says why
+          if (refusal !== undefined) throw refusal;
           throw new QueueError('INSTANCE_UNREACHABLE', {
             message: `No instance answers at ${this.path}`,
             details: { path: this.path },

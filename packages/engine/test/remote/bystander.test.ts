@@ -159,7 +159,7 @@ it('a connection past the limit is refused with its own error, and the others go
   const { client, path } = await setUp();
   lowerLimits({ connectionsMax: 2 });
   const second = await connectTo(path);
-  await expect(connect({ path, connectMs: 50 })).rejects.toThrow(code('INSTANCE_CONNECTIONS_FULL'));
+  await expect(connect({ path, connectMs: 1_000 })).rejects.toThrow(code('INSTANCE_CONNECTIONS_FULL'));
   await second.close();
   await connectTo(path);
   await client.probe();
