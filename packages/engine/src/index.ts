@@ -103,6 +103,7 @@ export type {
 } from './storage/instance-file/recovery/check-instance-file.ts';
 export { socketPath } from './storage/socket-path.ts';
 export { sqliteVersion } from './storage/sqlite/open-sqlite.ts';
+export { makeFolder } from './storage/sqlite/sync-folder.ts';
 export { writeLock, writeLockElsewhereMs } from './unsharded/write-lock.ts';
 export { type SqlValueJson, valueFromJson, valueToJson } from './wire/sql-json.ts';
 export { preparesPassedOn } from './xa/passed-on-calls.ts';

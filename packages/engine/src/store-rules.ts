@@ -2,13 +2,35 @@
  * For another store behind the session API: the rules of calls, messages and specifications, so that both stores accept and
  * refuse the same, and the shard of a group key.
  */
-export { hashGroupKey } from './model/group-key.ts';
-export { exceptionQueueName } from './model/queue-row.ts';
 export {
+  assertFields,
+  assertFunction,
+  assertName,
+  assertTexts,
+  type Fields,
+  fieldsOf,
+  invalidArgument,
+} from './model/call-arguments.ts';
+export {
+  browseFields,
+  clientSessionFields,
+  dropQueueFields,
+  natsStoreOptionKinds,
+  queueSettingKinds,
+  receiveFields,
+  subscriberFields,
+  whichFields,
+} from './model/call-fields.ts';
+export { hashGroupKey } from './model/group-key.ts';
+export { assertNoExceptions, exceptionQueueName } from './model/queue-row.ts';
+export {
+  assertNewMessage,
   assertTransactionSize,
   messagesWithin,
   recordBytes,
   SessionGuard,
+  type ValidatedDequeueOptions,
+  validateCommitOptions,
   validateDequeueOptions,
   validateHoldMs,
   validateSubscriber,

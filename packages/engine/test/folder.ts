@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { limits } from '../src/api/limits.ts';
 import {
   connect,
@@ -16,6 +16,13 @@ import {
 export function makeFolder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'shardlab-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** For all tests of a file. */
+export function makeKeptFolder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'shardlab-test-'));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
   return dir;
 }
 

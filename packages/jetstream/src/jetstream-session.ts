@@ -16,11 +16,17 @@ import {
   type SqlResult,
 } from '@shardlab/engine';
 import {
+  assertName,
+  assertNewMessage,
+  assertTexts,
   assertTransactionSize,
   hashGroupKey,
   messagesWithin,
+  receiveFields,
   recordBytes,
   SessionGuard,
+  type ValidatedDequeueOptions,
+  validateCommitOptions,
   validateDequeueOptions,
   validateHoldMs,
   validateSubscriber,
@@ -81,6 +87,8 @@ export class JetStreamSession implements ClientSession {
 
   enqueue(queue: string, message: NewMessage): void {
     this.#guard.assertFree();
+    assertName('queue', queue);
+    assertNewMessage(message);
     if ((message.priority ?? 0) > 0) throw unsupported('priorities');
     const bytes = recordBytes(message);
     assertTransactionSize(this.#enqueued.length + 1, this.#bytes + bytes);
@@ -131,27 +139,32 @@ export class JetStreamSession implements ClientSession {
   }
 
   async #dequeue(queue: string, options: DequeueOptions): Promise<Message[]> {
-    const deliveries = await this.#take(queue, options);
+    const deliveries = await this.#take(queue, validateDequeueOptions(options));
     this.#dequeued.push(...deliveries);
     return deliveries.map((delivery) => toMessage(delivery, ''));
   }
 
   async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
     this.#guard.assertFree();
+    const validated = validateDequeueOptions(options, receiveFields);
     const holdMs = validateHoldMs(options.holdMs ?? holdMsDefault);
-    return this.#guard.run(this.#receive(queue, options, holdMs));
+    return this.#guard.run(this.#receive(queue, validated, holdMs));
   }
 
-  async #receive(queue: string, options: ReceiveOptions, holdMs: number): Promise<Message[]> {
-    const { max = 1, bytesMax } = options;
+  async #receive(
+    queue: string,
+    options: ValidatedDequeueOptions & Pick<ReceiveOptions, 'bytesMax'>,
+    holdMs: number,
+  ): Promise<Message[]> {
+    const { max, bytesMax } = options;
     // A batch of the servers knows no bound of bytes that its first message may pass.
     const most = bytesMax === undefined ? max : Math.min(max, messagesWithin(bytesMax));
     const deliveries = await this.#take(queue, { ...options, max: most });
     return deliveries.map((delivery) => toMessage(delivery, this.#context.timedHolds.add(delivery, holdMs)));
   }
 
-  async #take(queue: string, options: DequeueOptions): Promise<Delivery[]> {
-    const { max, waitMs, subscriber, signal } = validateDequeueOptions(options);
+  async #take(queue: string, options: ValidatedDequeueOptions): Promise<Delivery[]> {
+    const { max, waitMs, subscriber, signal } = options;
     const { catalog, deliveries } = this.#context;
     const row = await catalog.row(queue);
     validateSubscriber({ name: row.name, type: row.type }, subscriber);
@@ -161,11 +174,15 @@ export class JetStreamSession implements ClientSession {
 
   acknowledge(queue: string, receipts: string[]): void {
     this.#guard.assertFree();
+    assertName('queue', queue);
+    assertTexts('receipts', receipts);
     this.#acknowledged.push({ queue, receipts: [...receipts] });
   }
 
   async release(queue: string, receipts: string[]): Promise<void> {
     this.#guard.assertFree();
+    assertName('queue', queue);
+    assertTexts('receipts', receipts);
     const { deliveries, timedHolds } = this.#context;
     await this.#guard.run(
       (async () => {
@@ -176,29 +193,35 @@ export class JetStreamSession implements ClientSession {
 
   async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
     this.#guard.assertFree();
+    assertName('queue', queue);
+    assertTexts('receipts', receipts);
     this.#context.timedHolds.extend(queue, receipts, validateHoldMs(holdMs));
   }
 
   async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
     this.#guard.assertFree();
+    assertName('queue', queue);
+    assertName('receipt', receipt);
     const [delivery] = this.#context.timedHolds.get(queue, [receipt]);
     return toMessage(delivery!, receipt);
   }
 
-  async commit(options: CommitOptions = {}): Promise<CommitResult> {
+  async commit(options?: CommitOptions): Promise<CommitResult> {
     this.#guard.assertFree();
-    return this.#guard.run(this.#commit(options));
+    const idempotencyKey = validateCommitOptions(options);
+    return this.#guard.run(this.#commit(idempotencyKey));
   }
 
   /** One call after the other: the servers have no request for both. */
   async commitAndDequeue(queue: string, options: DequeueOptions = {}) {
     this.#guard.assertFree();
+    assertName('queue', queue);
     validateDequeueOptions(options);
     const committed = await this.commit();
     return { committed, messages: await this.dequeue(queue, options) };
   }
 
-  async #commit({ idempotencyKey }: CommitOptions): Promise<CommitResult> {
+  async #commit(idempotencyKey: string | undefined): Promise<CommitResult> {
     const enqueued = this.#enqueued;
     const dequeued = this.#dequeued;
     const acknowledged = this.#acknowledged;

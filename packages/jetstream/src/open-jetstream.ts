@@ -1,6 +1,21 @@
 /** Opens the store: queues and topics on the servers of a NATS cluster, behind the engine's sessions. */
-import type { NatsStoreOptions, QueueInfo, QueueStore, StoreCapabilities } from '@shardlab/engine';
+import type {
+  ClientSessionOptions,
+  DropQueueOptions,
+  NatsStoreOptions,
+  QueueInfo,
+  QueueStore,
+  StoreCapabilities,
+} from '@shardlab/engine';
 import { QueueError } from '@shardlab/engine';
+import {
+  assertFields,
+  browseFields,
+  clientSessionFields,
+  fieldsOf,
+  invalidArgument,
+  natsStoreOptionKinds,
+} from '@shardlab/engine/store-rules';
 import { type BrowseOptions, browseQueue } from './browse-queue.ts';
 import { capabilitiesOf, unsupported } from './capabilities.ts';
 import { Deliveries } from './deliveries.ts';
@@ -19,11 +34,17 @@ export interface JetStreamStore extends QueueStore {
   createQueue(spec: JetStreamQueueSpec): Promise<QueueInfo>;
 }
 
+const storeFields = fieldsOf<JetStreamOptions>('openJetStream', { servers: 'any', ...natsStoreOptionKinds });
+
 /**
  * Throws `OPTIONS_INVALID`, `INSTANCE_UNREACHABLE`, `STORE_UNAUTHORIZED`, and `STORE_TOO_OLD` for servers before 2.12.
  * Sessions and calls reconnect by themselves.
  */
 export async function openJetStream(options: JetStreamOptions): Promise<JetStreamStore> {
+  assertFields(options, storeFields);
+  assertOneOf('sync', options.sync, ['always', 'interval']);
+  assertOneOf('transactions', options.transactions, ['atomic', 'enqueue-first']);
+  assertOneOf('replicas', options.replicas, [1, 3, 5]);
   const { sync = 'interval', transactions = 'atomic', replicas = 1 } = options;
   const ackWaitMs = within('ackWaitMs', options.ackWaitMs ?? storeLimits.ackWaitMsDefault, [
     storeLimits.ackWaitMsMin,
@@ -44,6 +65,11 @@ export async function openJetStream(options: JetStreamOptions): Promise<JetStrea
     enqueuesFirst: transactions === 'enqueue-first',
     outcomeMs,
   });
+}
+
+function assertOneOf(option: string, value: unknown, values: readonly unknown[]): void {
+  if (value !== undefined && !values.includes(value))
+    throw invalidArgument(option, `one of ${values.join(', ')}`, value);
 }
 
 function within(option: string, value: number, [least, most]: [number, number]): number {
@@ -95,9 +121,9 @@ class OpenStore implements JetStreamStore {
     return this.#catalog.create(spec);
   }
 
-  async dropQueue(name: string): Promise<void> {
+  async dropQueue(name: string, options: DropQueueOptions = {}): Promise<void> {
     this.#assertOpen();
-    await this.#catalog.drop(name);
+    await this.#catalog.drop(name, options);
   }
 
   async startQueue(name: string, which?: { enqueue?: boolean; dequeue?: boolean }): Promise<QueueInfo> {
@@ -135,8 +161,10 @@ class OpenStore implements JetStreamStore {
     return this.#catalog.subscribers(topic);
   }
 
-  openSession(): JetStreamSession {
+  openSession(options: ClientSessionOptions = {}): JetStreamSession {
     this.#assertOpen();
+    assertFields(options, clientSessionFields);
+    if ((options.prefetch ?? 0) > 0) throw unsupported('pipelines');
     const session = new JetStreamSession(this.#context);
     this.#sessions.add(session);
     return session;
@@ -144,6 +172,7 @@ class OpenStore implements JetStreamStore {
 
   async browse(queue: string, options: BrowseOptions = {}) {
     this.#assertOpen();
+    assertFields(options, browseFields);
     if (options.processed === true) throw unsupported('retention');
     const { type } = await this.#catalog.row(queue);
     if (type === 'topic') throw unsupported('browseTopics');

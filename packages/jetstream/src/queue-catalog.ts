@@ -2,9 +2,24 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DeliverPolicy, JetStreamApiError, type StreamInfo } from '@nats-io/jetstream';
 import { nanos, nuid } from '@nats-io/transport-node';
-import { QueueError, type QueueInfo, type SubscriberInfo, type SubscriberSpec } from '@shardlab/engine';
+import {
+  type DropQueueOptions,
+  QueueError,
+  type QueueInfo,
+  type SubscriberInfo,
+  type SubscriberSpec,
+} from '@shardlab/engine';
 import { defaultQueueSettings } from '@shardlab/engine/queue-settings';
-import { exceptionQueueName, subscriberNameFault } from '@shardlab/engine/store-rules';
+import {
+  assertFields,
+  assertName,
+  assertNoExceptions,
+  dropQueueFields,
+  exceptionQueueName,
+  subscriberFields,
+  subscriberNameFault,
+  whichFields,
+} from '@shardlab/engine/store-rules';
 import { isOfLeader } from './leaders.ts';
 import {
   consumerConfigOf,
@@ -122,6 +137,7 @@ export class QueueCatalog {
 
   /** `assertUsable` throws for an answer that cannot be used: the request is then repeated. */
   async #find(name: string, assertUsable: (stream: StreamInfo) => void): Promise<StreamInfo | undefined> {
+    assertName('queue', name);
     try {
       return await this.#link.call(async () => {
         const stream = await this.#link.manager.streams.info(streamOf(name));
@@ -136,6 +152,7 @@ export class QueueCatalog {
 
   /** Throws `QUEUE_NOT_FOUND`, `STREAM_FOREIGN`. The row is at most `queueRowMsMax` older than the answer of `#readAnywhere`. */
   async row(name: string): Promise<QueueRow> {
+    assertName('queue', name);
     const known = this.#rows.get(name);
     if (known !== undefined && performance.now() - known.readAtMs < storeLimits.queueRowMsMax)
       return known.row;
@@ -201,15 +218,23 @@ export class QueueCatalog {
     this.#forget(queue);
   }
 
-  async drop(name: string): Promise<void> {
+  async drop(name: string, options: DropQueueOptions = {}): Promise<void> {
+    assertFields(options, dropQueueFields);
     const { row } = await this.#readAnywhere(name);
     if (name.endsWith('.exceptions')) {
       const owner = await this.find(name.slice(0, -'.exceptions'.length));
       if (owner !== undefined && isOurs(owner))
-        throw new QueueError('QUEUE_IN_USE', { details: { queue: name } });
+        throw new QueueError('QUEUE_IN_USE', {
+          message: `${name} is the exception queue of ${rowOfStream(owner).name}, and is dropped with it`,
+          details: { queue: name, user: rowOfStream(owner).name },
+        });
     }
-    const names = row.attemptsMax === null ? [name] : [name, exceptionQueueName(name)];
-    for (const each of names) await this.deleteStream(each);
+    const exceptions = row.attemptsMax === null ? undefined : exceptionQueueName(name);
+    if (exceptions !== undefined && options.withExceptions !== true) {
+      const left = await this.find(exceptions);
+      if (left !== undefined) assertNoExceptions(name, exceptions, await this.info(exceptions));
+    }
+    for (const each of exceptions === undefined ? [name] : [name, exceptions]) await this.deleteStream(each);
   }
 
   /** Deletes the stream of a queue by itself, if it is there. */
@@ -226,8 +251,11 @@ export class QueueCatalog {
   async setEnabled(
     name: string,
     enabled: boolean,
-    { enqueue = true, dequeue = true }: { enqueue?: boolean; dequeue?: boolean } = {},
+    which: { enqueue?: boolean; dequeue?: boolean } = { enqueue: true, dequeue: true },
   ): Promise<QueueInfo> {
+    assertFields(which, whichFields);
+    // A half that is left out is meant only if the other one is not.
+    const { enqueue = which.dequeue !== true, dequeue = which.enqueue !== true } = which;
     const change = nuid.next();
     const marks = {
       ...(enqueue && { [changeKeys.enqueue]: change }),
@@ -331,8 +359,10 @@ export class QueueCatalog {
       : { ready: longest.backlog - longest.held, held: longest.held };
   }
 
-  async subscribe(topic: string, { name, durable = true }: SubscriberSpec): Promise<SubscriberInfo> {
+  async subscribe(topic: string, spec: SubscriberSpec): Promise<SubscriberInfo> {
     await this.#assertTopic(topic);
+    assertFields(spec, subscriberFields);
+    const { name, durable = true } = spec;
     const fault = subscriberNameFault(name);
     if (fault !== undefined) throw new QueueError('OPTIONS_INVALID', { message: fault });
     const existing = (await this.subscribers(topic)).find((each) => each.name === name);
@@ -359,6 +389,7 @@ export class QueueCatalog {
 
   async unsubscribe(topic: string, name: string): Promise<void> {
     await this.#assertTopic(topic);
+    assertName('name', name);
     const consumer = subscriberConsumer(name);
     await this.#link.call(() => this.#link.manager.consumers.delete(streamOf(topic), consumer));
     this.#consumers.delete(`${topic} ${consumer}`);

@@ -11,7 +11,7 @@ import {
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { QueueError, type QueueSpec } from '@shardlab/engine';
-import { validateQueueSpec } from '@shardlab/engine/store-rules';
+import { assertFields, fieldsOf, queueSettingKinds, validateQueueSpec } from '@shardlab/engine/store-rules';
 import { unsupported } from './capabilities.ts';
 import { storeLimits } from './store-limits.ts';
 import { queueConsumer, shardSubjects, streamOf, subjectsOf } from './stream-names.ts';
@@ -49,11 +49,18 @@ const format = '1';
 const specKey = 'shardlab-queue';
 const stopsKey = 'shardlab-stopped';
 
+const specFields = fieldsOf<JetStreamQueueSpec>(
+  'A queue',
+  { name: 'any', ...queueSettingKinds, replicas: 'any', bytesMax: 'any' },
+  'QUEUE_SPEC_INVALID',
+);
+
 /** Throws `QUEUE_SPEC_INVALID`, and `FEATURE_UNSUPPORTED` for what the servers cannot do. */
 export function rowOfSpec(
   spec: JetStreamQueueSpec,
   store: { sync: 'always' | 'interval'; replicas: number },
 ): QueueRow {
+  assertFields(spec, specFields);
   const { replicas = store.replicas, bytesMax = null, ...known } = spec;
   if (![1, 3, 5].includes(replicas)) {
     throw new QueueError('QUEUE_SPEC_INVALID', { message: 'replicas is 1, 3 or 5', details: { replicas } });
@@ -72,6 +79,13 @@ export function rowOfSpec(
   if ((row.retentionMs ?? 0) > 0) throw unsupported('retention');
   if (row.visibility === 'immediate') throw unsupported('bufferedQueues');
   if (row.correlationIndex) throw unsupported('correlationIndex');
+  for (const name of ['forwarding', 'cacheBytesMin', 'cacheBytesMax'] as const) {
+    if (!spec[name]) continue;
+    throw new QueueError('QUEUE_SPEC_INVALID', {
+      message: `${name} is of the local engine: a queue on NATS JetStream has no instances with a message cache`,
+      details: { field: name },
+    });
+  }
   if (spec.durability === 'durable' && store.sync !== 'always') {
     throw unsupported(
       'syncedAcknowledgement',

@@ -17,6 +17,7 @@ import {
   RequestError,
 } from '@nats-io/transport-node';
 import { type NatsStoreOptions, QueueError } from '@shardlab/engine';
+import { assertName, invalidArgument } from '@shardlab/engine/store-rules';
 import { apiErrorCodes, queueErrorOf } from './server-errors.ts';
 import { isNewEnough, oldestServer } from './server-version.ts';
 import { storeLimits } from './store-limits.ts';
@@ -54,7 +55,9 @@ export class ServerLink {
 
   /** Throws `INSTANCE_UNREACHABLE`, `STORE_UNAUTHORIZED`, `STORE_TOO_OLD`. */
   static async open(options: LinkOptions): Promise<ServerLink> {
+    assertServers(options.servers);
     const { callMs = storeLimits.callMsDefault } = options;
+    if (!Number.isFinite(callMs) || callMs <= 0) throw invalidArgument('callMs', 'a time above 0', callMs);
     const until = performance.now() + callMs;
     const connecting = connectionOptions(options, callMs);
     let connection: NatsConnection;
@@ -151,6 +154,12 @@ export class ServerLink {
   async close(): Promise<void> {
     await this.connection.close();
   }
+}
+
+function assertServers(servers: unknown): void {
+  if (Array.isArray(servers) && servers.length > 0)
+    for (const server of servers) assertName('servers', server);
+  else assertName('servers', servers);
 }
 
 function connectionOptions(options: LinkOptions, callMs: number): NodeConnectionOptions {

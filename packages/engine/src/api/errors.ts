@@ -24,7 +24,12 @@ const definitions = {
   QUEUE_EXISTS: final('conflict', 'A queue of this name already exists'),
   QUEUE_SPEC_INVALID: final('invalid', 'The queue specification is invalid'),
   QUEUE_DROPPED: final('conflict', 'The queue was dropped during the call'),
+  QUEUE_SETTINGS_DIFFER: final('conflict', 'The queue exists with other settings'),
   QUEUE_IN_USE: final('conflict', 'The queue is the exception queue of another queue'),
+  EXCEPTION_QUEUE_NOT_EMPTY: final(
+    'conflict',
+    'The exception queue of the queue has messages, or may have; nothing was dropped',
+  ),
   QUEUE_CONVERTING: retryable('conflict', 'The queue is being converted to a sharded one'),
   QUEUE_CONVERTED: retryable(
     'conflict',

@@ -5,7 +5,7 @@ import type { QueueError } from './errors.ts';
 import type { InstanceStats } from './instance-stats.ts';
 import type { BrowsedMessage } from './message.ts';
 import type { MessageTrace, TracedMessage } from './message-trace.ts';
-import type { QueueInfo, QueueSpec } from './queue.ts';
+import type { DropQueueOptions, QueueInfo, QueueSpec } from './queue.ts';
 import type { QueueStats } from './queue-stats.ts';
 import type { Json, ServiceInfo, ServiceSpec } from './service.ts';
 import type { Session } from './session.ts';
@@ -65,8 +65,13 @@ export interface Instance {
   /** Wait events of this instance. A host may record its own, such as an emulated client round trip. */
   readonly waits: WaitLog;
   createQueue(spec: QueueSpec): Promise<QueueInfo>;
-  /** Drops the queue and its messages. Throws `QUEUE_NOT_FOUND`. */
-  dropQueue(name: string): Promise<void>;
+  /**
+   * Drops the queue and its messages, and its exception queue. Messages there failed and are nowhere else: while there are any, it
+   * throws `EXCEPTION_QUEUE_NOT_EMPTY` and changes nothing, unless `withExceptions` is set. An instance of a cluster does not know
+   * what the others have, so that it throws this there too; a client of the whole cluster (`connectCluster`) asks all. Throws
+   * `QUEUE_NOT_FOUND`, and `QUEUE_IN_USE` for an exception queue by itself.
+   */
+  dropQueue(name: string, options?: DropQueueOptions): Promise<void>;
   startQueue(name: string, which?: { enqueue?: boolean; dequeue?: boolean }): Promise<QueueInfo>;
   stopQueue(name: string, which?: { enqueue?: boolean; dequeue?: boolean }): Promise<QueueInfo>;
   queues(): QueueInfo[];
@@ -148,7 +153,7 @@ export interface Instance {
   callService(name: string, call: string, argument?: Json): Promise<Json>;
   /** Statistics of a queue on this instance. Throws `QUEUE_NOT_FOUND`. */
   queueStats(name: string): QueueStats;
-  /** Rolls back open transactions, finishes the commits in flight and closes the files. */
+  /** Ends serving it and the queues that it shares, rolls back open transactions, finishes the commits in flight and closes the files. */
   close(): Promise<void>;
 }
 

@@ -7,6 +7,11 @@ export interface QueueSpec extends GivenQueueSettings {
   name: string;
 }
 
+export interface DropQueueOptions {
+  /** Default false. True: the exception queue is dropped even if it has messages, which are then deleted. */
+  withExceptions?: boolean;
+}
+
 export interface QueueInfo extends QueueSettings {
   name: string;
   /** Bytes of its messages in the message cache of this instance. */

@@ -14,9 +14,11 @@ import type {
   XaVote,
   Xid,
 } from '../api/xa.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { xaCommitFields, xaPlaceFields } from '../model/call-fields.ts';
 import type { InstanceId } from '../model/ids.ts';
 import type { SessionGuard } from '../model/session-calls.ts';
-import { validateXid, xidKey } from '../model/xid.ts';
+import { validateEnd, validateStart, validateXid, xidKey } from '../model/xid.ts';
 
 /** The branches of the session on one instance. */
 export type BranchesOfInstance = XaSession & { readonly isActive: boolean };
@@ -57,6 +59,7 @@ export class ClusterBranches implements XaSession {
 
   start(xid: Xid, options: XaStartOptions = {}): Promise<void> {
     return this.#call(async () => {
+      validateStart(options);
       if (this.isActive)
         throw new QueueError('XAER_PROTO', { message: 'The session works in a branch already' });
       if (this.#host.hasWork) throw new QueueError('XAER_OUTSIDE');
@@ -73,6 +76,7 @@ export class ClusterBranches implements XaSession {
 
   end(xid: Xid, how?: XaEnd): Promise<void> {
     return this.#call(async () => {
+      if (how !== undefined) validateEnd(how);
       try {
         await this.#atBranch(xid, (branches) => branches.end(xid, how));
       } finally {
@@ -101,19 +105,23 @@ export class ClusterBranches implements XaSession {
     this.#host.onEnded();
   }
 
-  async prepare(xid: Xid, place?: XaBranchPlace): Promise<XaVote> {
+  async prepare(xid: Xid, place: XaBranchPlace = {}): Promise<XaVote> {
+    assertFields(place, xaPlaceFields);
     const vote = await this.#call(() => this.#atBranch(xid, (branches) => branches.prepare(xid), place));
     if (vote === 'read-only') this.#forgetInstance(xid);
     return vote;
   }
 
-  async commit(xid: Xid, { instance, ...options }: XaCommitOptions = {}): Promise<void> {
+  async commit(xid: Xid, given: XaCommitOptions = {}): Promise<void> {
+    assertFields(given, xaCommitFields);
+    const { instance, ...options } = given;
     const place = instance === undefined ? {} : { instance };
     await this.#call(() => this.#atBranch(xid, (branches) => branches.commit(xid, options), place));
     this.#forgetInstance(xid);
   }
 
-  async rollback(xid: Xid, place?: XaBranchPlace): Promise<void> {
+  async rollback(xid: Xid, place: XaBranchPlace = {}): Promise<void> {
+    assertFields(place, xaPlaceFields);
     await this.#call(() => this.#atBranch(xid, (branches) => branches.rollback(xid), place));
     this.#forgetInstance(xid);
   }

@@ -2,6 +2,7 @@
 
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
+import { assertTexts } from '../model/call-arguments.ts';
 import type { InstanceId } from '../model/ids.ts';
 
 /** The message as a client of the whole cluster gets it. Its payload is decoded when it is read, as before. */
@@ -31,6 +32,7 @@ export function withInstancePrefix(instance: InstanceId, message: Message): Mess
 export function splitReceipts(
   receipts: readonly string[],
 ): [instance: InstanceId, instanceReceipts: string[]] {
+  assertTexts('receipts', receipts);
   const split = receipts.map((receipt) => {
     const [, instance, instanceReceipt] = /^([1-9]\d?)\/(.+)$/.exec(receipt) ?? [];
     if (instance === undefined || instanceReceipt === undefined) {

@@ -17,6 +17,8 @@ import type {
   Session,
 } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
+import { assertFields, assertName } from '../model/call-arguments.ts';
+import { dequeueFields, receiveFields, streamedMessageFields } from '../model/call-fields.ts';
 import type { InstanceId } from '../model/ids.ts';
 import { pause } from '../model/pause.ts';
 import type { Clock, Ports } from '../model/ports.ts';
@@ -24,6 +26,7 @@ import {
   LazyCommitResult,
   refusedInBranch,
   SessionGuard,
+  validateCommitOptions,
   validateIdempotencyKey,
 } from '../model/session-calls.ts';
 import { ClusterBranches } from './cluster-branches.ts';
@@ -135,6 +138,7 @@ export class ClusterSession implements Session {
 
   async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
     this.#guard.assertFree();
+    assertFields(message, streamedMessageFields);
     return await this.#guard.run(this.#upload(queue, message));
   }
 
@@ -166,6 +170,7 @@ export class ClusterSession implements Session {
 
   async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
     this.#guard.assertFree();
+    assertName('receipt', receipt);
     const [instance, [instanceReceipt]] = splitReceipts([receipt]);
     return withInstancePrefix(
       instance,
@@ -175,6 +180,7 @@ export class ClusterSession implements Session {
 
   async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     this.#guard.assertFree();
+    assertFields(options, dequeueFields);
     return await this.#guard.run(this.#dequeueInTransaction(queue, options));
   }
 
@@ -190,6 +196,7 @@ export class ClusterSession implements Session {
 
   async dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     this.#guard.assertFree();
+    assertFields(options, dequeueFields);
     const search = this.#dequeueFromAny(undefined, options, (session, step) =>
       session.dequeueNow(queue, step),
     );
@@ -198,6 +205,7 @@ export class ClusterSession implements Session {
 
   async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
     this.#guard.assertFree();
+    assertFields(options, receiveFields);
     const { sameInstanceAs, ...rest } = options;
     const from = sameInstanceAs === undefined ? undefined : splitReceipts([sameInstanceAs])[0];
     const search = this.#dequeueFromAny(from, rest, (session, step) =>
@@ -285,8 +293,7 @@ export class ClusterSession implements Session {
   async commit(options?: CommitOptions): Promise<CommitResult> {
     this.#guard.assertFree();
     this.#assertNotInBranch('commit');
-    const key = options?.idempotencyKey;
-    if (key !== undefined) validateIdempotencyKey(key);
+    const key = validateCommitOptions(options);
     const { instance, isBound, uploadKeys } = this.#detachTransaction();
     if (instance === undefined) return new LazyCommitResult([]);
     if (key !== undefined && uploadKeys.some((named) => named !== key)) {

@@ -146,7 +146,7 @@ export class LinkedRemoteInstance implements RemoteInstance {
   }
 
   async #call<C extends AdminCall>(method: C, args: AdminArguments<C>): Promise<AdminResult<C>> {
-    const json = JSON.stringify({ method, args });
+    const json = JSON.stringify({ method, args: withoutOmitted(args) });
     // A longer frame would end the connection, and with it what other sessions do there.
     if (Buffer.byteLength(json) > limits.adminCallBytesMax)
       throw new QueueError('OPTIONS_INVALID', {
@@ -162,6 +162,11 @@ export class LinkedRemoteInstance implements RemoteInstance {
     await Promise.allSettled([...this.#sessions].map((session) => session.close()));
     await this.#link.close();
   }
+}
+
+/** In JSON an argument that was left out would be null, which is another value. */
+function withoutOmitted(args: readonly unknown[]): readonly unknown[] {
+  return args.slice(0, args.findLastIndex((argument) => argument !== undefined) + 1);
 }
 
 function decodeBrowsedMessage(

@@ -2,6 +2,8 @@
 import type { AckMode, ConsumerOptions } from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { consumerFields } from '../model/call-fields.ts';
 import { validateHoldMs, validateMaxAndWait } from '../model/session-calls.ts';
 import { assertText, consumerModes } from '../wire/protocol.ts';
 
@@ -18,6 +20,7 @@ export function validateConsumer(
   queue: string,
   options: ConsumerOptions,
 ): { settings: ConsumerSettings; ackMode: AckMode; isPrefetchWanted: boolean } {
+  assertFields(options, consumerFields);
   const { subscriber, ackMode = 'auto', messagesMaximum = limits.pipelineMessagesDefault } = options;
   const { prefetch = false, fair = true, holdMs = limits.holdMsDefault } = options;
   assertText('queue', queue);

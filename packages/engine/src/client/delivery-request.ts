@@ -2,6 +2,8 @@
 
 import { limits } from '../api/limits.ts';
 import type { ReceiveOptions } from '../api/session.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { dequeueFields, receiveFields } from '../model/call-fields.ts';
 import type { RemoteSessionNumber } from '../model/ids.ts';
 import { validateBytesMax, validateHoldMs, validateMaxAndWait } from '../model/session-calls.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
@@ -22,6 +24,7 @@ export function validateDeliveryRequest(
   queue: string,
   options: ReceiveOptions,
 ): DeliveryRequest {
+  assertFields(options, kind === requests.receive ? receiveFields : dequeueFields);
   const { max = 1, waitMs = 0, holdMs = limits.holdMsDefault, bytesMax, subscriber, signal } = options;
   assertText('queue', queue);
   if (subscriber !== undefined) assertText('subscriber', subscriber);

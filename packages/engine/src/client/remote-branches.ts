@@ -11,10 +11,12 @@ import type {
   XaVote,
   Xid,
 } from '../api/xa.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { xaCommitFields, xaPlaceFields } from '../model/call-fields.ts';
 import type { InstanceId } from '../model/ids.ts';
 import type { SessionGuard } from '../model/session-calls.ts';
 import { xaError } from '../model/xa-error.ts';
-import { validateXid, xidKey } from '../model/xid.ts';
+import { validateEnd, validateStart, validateXid, xidKey } from '../model/xid.ts';
 import { requests } from '../wire/protocol.ts';
 import { type ResourceCall, xaCallToJson, xidFromWire } from '../wire/xa-calls.ts';
 import type { ClientLink } from './client-link.ts';
@@ -30,16 +32,20 @@ export class RemoteResource implements XaResource {
     this.#link = link;
   }
 
-  prepare(xid: Xid, place?: XaBranchPlace): Promise<XaVote> {
-    return this.#request({ call: 'prepare', xid, ...place });
+  async prepare(xid: Xid, place: XaBranchPlace = {}): Promise<XaVote> {
+    assertFields(place, xaPlaceFields);
+    return await this.#request({ call: 'prepare', xid: validateXid(xid), ...place });
   }
 
-  async commit(xid: Xid, { onePhase = false, ...place }: XaCommitOptions = {}): Promise<void> {
-    await this.#request({ call: 'commit', xid, onePhase, ...place });
+  async commit(xid: Xid, options: XaCommitOptions = {}): Promise<void> {
+    assertFields(options, xaCommitFields);
+    const { onePhase = false, ...place } = options;
+    await this.#request({ call: 'commit', xid: validateXid(xid), onePhase, ...place });
   }
 
-  async rollback(xid: Xid, place?: XaBranchPlace): Promise<void> {
-    await this.#request({ call: 'rollback', xid, ...place });
+  async rollback(xid: Xid, place: XaBranchPlace = {}): Promise<void> {
+    assertFields(place, xaPlaceFields);
+    await this.#request({ call: 'rollback', xid: validateXid(xid), ...place });
   }
 
   async recover(): Promise<Xid[]> {
@@ -48,7 +54,7 @@ export class RemoteResource implements XaResource {
   }
 
   async forget(xid: Xid): Promise<void> {
-    await this.#request({ call: 'forget', xid });
+    await this.#request({ call: 'forget', xid: validateXid(xid) });
   }
 
   /** A call whose answer was lost may have taken effect: `XAER_RMFAIL`. */
@@ -103,7 +109,9 @@ export class RemoteBranches implements XaSession {
     return this.#activeKey !== undefined;
   }
 
-  async start(xid: Xid, options: XaStartOptions = {}): Promise<void> {
+  async start(given: Xid, options: XaStartOptions = {}): Promise<void> {
+    validateStart(options);
+    const xid = validateXid(given);
     const { guard, hasWork } = this.#host;
     guard.assertFree();
     if (this.isActive)
@@ -111,12 +119,13 @@ export class RemoteBranches implements XaSession {
     if (hasWork) throw new QueueError('XAER_OUTSIDE');
     this.#host.beforeStart();
     await this.#send(xaCallToJson({ call: 'start', xid, options }), { withStaged: false });
-    this.#activeKey = xidKey(validateXid(xid));
+    this.#activeKey = xidKey(xid);
     if (options.coupling === 'tight') this.#home = options.home ?? this.#link.instance;
     this.#host.onStarted();
   }
 
   async end(xid: Xid, how: XaEnd = 'success'): Promise<void> {
+    validateEnd(how);
     this.#host.guard.assertFree();
     const isActive = this.#isActiveIn(xid);
     try {

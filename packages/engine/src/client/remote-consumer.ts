@@ -9,6 +9,8 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
 import type { DequeueOptions } from '../api/session.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { receiveBatchFields, receiveOneFields } from '../model/call-fields.ts';
 import type { RequestNumber } from '../model/ids.ts';
 import { validateMaxAndWait } from '../model/session-calls.ts';
 import { type ConsumerSettings, validateConsumer } from './consumer-settings.ts';
@@ -194,6 +196,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   }
 
   async receive(options: ReceiveMessageOptions = {}): Promise<Message | undefined> {
+    assertFields(options, receiveOneFields);
     const [message] = await this.receiveBatch({ ...options, max: 1 });
     return message;
   }
@@ -203,6 +206,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   }
 
   async receiveBatch(options: ReceiveMessageOptions & { max?: number } = {}): Promise<Message[]> {
+    assertFields(options, receiveBatchFields);
     const { max = this.#settings.messagesMaximum, waitMs = limits.waitMsMax, signal } = options;
     validateMaxAndWait(max, waitMs);
     this.#assertUsable();

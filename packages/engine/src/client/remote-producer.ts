@@ -6,8 +6,10 @@
 import type { Producer, ProducerOptions } from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
 import type { NewMessage } from '../api/message.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { oneWayFields, producerFields } from '../model/call-fields.ts';
 import type { LinkGeneration, ProducerNumber } from '../model/ids.ts';
-import { validateMaxAndWait } from '../model/session-calls.ts';
+import { assertNewMessage, validateMaxAndWait } from '../model/session-calls.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { assertText, requests } from '../wire/protocol.ts';
 import { ConnectionLost } from './pending-requests.ts';
@@ -44,10 +46,14 @@ export class RemoteProducer implements Producer {
   #isClosed = false;
 
   constructor(session: ProducerSession, number: ProducerNumber, queue: string, options: ProducerOptions) {
+    assertFields(options, producerFields);
     const { oneWay, blockMs = 0 } = options;
     assertText('queue', queue);
     validateMaxAndWait(1, blockMs);
-    if (oneWay !== undefined) validateMaxAndWait(oneWay.windowMessages, 0);
+    if (oneWay !== undefined) {
+      assertFields(oneWay, oneWayFields);
+      validateMaxAndWait(oneWay.windowMessages, 0);
+    }
     this.#session = session;
     this.#number = number;
     this.#queue = queue;
@@ -57,6 +63,7 @@ export class RemoteProducer implements Producer {
   }
 
   async send(message: NewMessage): Promise<void> {
+    assertNewMessage(message);
     this.#assertOpen();
     if (this.#lastWaiting === undefined && this.#answer === undefined && this.#isReady) {
       await this.#stage(message);

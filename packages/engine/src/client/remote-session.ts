@@ -16,15 +16,18 @@ import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
 import type { CommitOptions, DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { clientSessionFields } from '../model/call-fields.ts';
 import {
+  assertNewMessage,
   assertTransactionSize,
   contentOfStreamed,
   LazyCommitResult,
   recordBytes,
   refusedInBranch,
   SessionGuard,
+  validateCommitOptions,
   validateHoldMs,
-  validateIdempotencyKey,
 } from '../model/session-calls.ts';
 import { validateStatement } from '../model/sql-statement.ts';
 import { assertReceipts, assertText, requests } from '../wire/protocol.ts';
@@ -63,7 +66,9 @@ export class RemoteSession implements ClientSession {
   #consumers: SessionConsumers | undefined;
 
   /** Throws `OPTIONS_INVALID`. */
-  constructor({ link, ids, onClosed }: RemoteSessionContext, { prefetch = 0 }: ClientSessionOptions = {}) {
+  constructor({ link, ids, onClosed }: RemoteSessionContext, options: ClientSessionOptions = {}) {
+    assertFields(options, clientSessionFields);
+    const { prefetch = 0 } = options;
     validatePrefetch(prefetch);
     const { sessionNumber, sessionId } = ids.next();
     this.id = sessionId.toString('hex');
@@ -150,11 +155,14 @@ export class RemoteSession implements ClientSession {
 
   enqueue(queue: string, message: NewMessage): void {
     this.#guard.assertFree();
+    assertNewMessage(message);
     this.#transaction.staged.enqueue(queue, message);
   }
 
   async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<LazyCommitResult> {
     this.#guard.assertFree();
+    assertText('queue', queue);
+    for (const message of messages) assertNewMessage(message);
     if (messages.length === 0) return new LazyCommitResult([]);
     return await this.#guard.run(this.#requests.enqueueNow(queue, messages));
   }
@@ -244,9 +252,9 @@ export class RemoteSession implements ClientSession {
     );
   }
 
-  #prefetchOf(queue: string, { subscriber }: DequeueOptions): SessionPrefetch | undefined {
+  #prefetchOf(queue: string, options: DequeueOptions): SessionPrefetch | undefined {
     if (this.#prefetchMessages === 0) return undefined;
-    return this.#ownConsumers().prefetchOf(queue, subscriber);
+    return this.#ownConsumers().prefetchOf(queue, options?.subscriber);
   }
 
   #dequeueAhead(prefetch: SessionPrefetch, queue: string, options: DequeueOptions): Promise<Message[]> {
@@ -288,11 +296,11 @@ export class RemoteSession implements ClientSession {
   }
 
   commit(options?: CommitOptions): Promise<LazyCommitResult> {
-    const key = options?.idempotencyKey;
+    let key: string | undefined;
     try {
       this.#guard.assertFree();
       this.#assertNotInBranch('commit');
-      if (key !== undefined) validateIdempotencyKey(key);
+      key = validateCommitOptions(options);
     } catch (error) {
       return Promise.reject(error);
     }

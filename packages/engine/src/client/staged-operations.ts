@@ -110,7 +110,7 @@ export class StagedOperations {
 
   #openHeader(kind: number, queue: string): void {
     if (this.#openHeaderQueue === queue && this.#openHeaderKind === kind) return;
-    assertText('queue', queue);
+    if (kind !== operations.execute) assertText('queue', queue);
     this.#ensureCapacity(3 + queue.length * 3 + headerCountBytes);
     this.#buffer[this.#usedBytes] = kind;
     this.#openHeaderOffset = writeText(this.#buffer, this.#usedBytes + 1, queue);

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import { assertName } from '../model/call-arguments.ts';
 import type { InstanceId } from '../model/ids.ts';
 import { nodePorts } from '../node-ports.ts';
 import { acceptCatalogLoss, findCatalogFaults } from '../storage/catalog/catalog-file.ts';
@@ -29,6 +30,7 @@ export interface FolderCheck {
 
 /** Changes nothing; instances may be running. Throws `STORAGE_READ_ONLY` if there is no such folder. */
 export function checkFolder(dir: string): FolderCheck {
+  assertName('dir', dir);
   const instances = listInstances(dir).map((instance) => checkInstanceFile(instanceFilePath(dir, instance)));
   const faults = [
     ...findFormatFaults(dir),
@@ -51,6 +53,7 @@ export interface FolderRepair {
  * first. Throws `INSTANCE_IN_USE`, and the storage errors where a file is beyond this repair.
  */
 export function repairFolder(dir: string): FolderRepair {
+  assertName('dir', dir);
   const accepted = acceptCatalogLoss(dir);
   const membership = new Membership(dir, {
     busyMs: limits.catalogBusyMsMax,

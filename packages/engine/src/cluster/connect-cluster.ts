@@ -8,7 +8,7 @@ import { QueueError } from '../api/errors.ts';
 import type { ClusterClient, InstanceProbe } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type { MessageTrace, TracedMessage } from '../api/message-trace.ts';
-import type { QueueInfo } from '../api/queue.ts';
+import type { DropQueueOptions, QueueInfo } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { Json, ServiceInfo } from '../api/service.ts';
 import type { Session } from '../api/session.ts';
@@ -17,7 +17,11 @@ import type { SubscriberInfo } from '../api/subscriber.ts';
 import { type ClusterConnections, ClusterSession } from '../client/cluster-session.ts';
 import { connectLinkLazily, type LinkedRemoteInstance } from '../client/connect.ts';
 import type { RemoteSession } from '../client/remote-session.ts';
+import { assertFields, assertName, fieldsOf } from '../model/call-arguments.ts';
+import { browseFields, dropQueueFields } from '../model/call-fields.ts';
 import type { InstanceId } from '../model/ids.ts';
+import { assertNoExceptions } from '../model/queue-row.ts';
+import { validateRange } from '../model/session-calls.ts';
 import { openNatsStore } from '../runtime/open-nats-store.ts';
 import { LeaseFile } from '../storage/catalog/lease-file.ts';
 import { Membership } from '../storage/catalog/membership.ts';
@@ -36,6 +40,11 @@ export interface ConnectClusterOptions {
   connectMs?: number;
 }
 
+const connectFields = fieldsOf<ConnectClusterOptions>('connectCluster', {
+  dir: 'string',
+  connectMs: 'number',
+});
+
 /**
  * For a folder: connects to each instance when it is first needed; throws the storage errors if the folder cannot be read. For
  * NATS servers: connects at once; throws `STORE_NOT_INSTALLED` and the errors of the store.
@@ -45,7 +54,10 @@ export function connectCluster(options: NatsOptions): Promise<QueueStore>;
 export function connectCluster(
   options: ConnectClusterOptions | NatsOptions,
 ): ClusterClient | Promise<QueueStore> {
-  if ('nats' in options) return openNatsStore(options);
+  if (typeof options === 'object' && options !== null && 'nats' in options) return openNatsStore(options);
+  assertFields(options, connectFields);
+  assertName('dir', options.dir);
+  validateRange('connectMs', options.connectMs ?? limits.clusterConnectMs, 1, limits.connectMsMax);
   return new MultiInstanceClient(options, nodeClusterPorts);
 }
 
@@ -187,8 +199,22 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     return this.#changeCatalog((remote) => remote.createQueue(...args));
   }
 
-  async dropQueue(name: string): Promise<void> {
-    await this.#changeCatalog((remote) => remote.dropQueue(name));
+  async dropQueue(name: string, options: DropQueueOptions = {}): Promise<void> {
+    assertFields(options, dropQueueFields);
+    if (options.withExceptions !== true) await this.#assertDroppable(name);
+    await this.#changeCatalog((remote) => remote.dropQueue(name, { withExceptions: true }));
+  }
+
+  /** Throws `INSTANCE_UNREACHABLE` if an instance cannot say whether it has messages that failed. */
+  async #assertDroppable(name: string): Promise<void> {
+    const { exceptionQueue, kind } = await this.queue(name);
+    if (exceptionQueue === null) return;
+    const count = (remote: LinkedRemoteInstance) => remote.queue(exceptionQueue);
+    const infos =
+      kind === 'sharded'
+        ? await Promise.all(this.memberInstances().map((each) => count(this.#remoteInstance(each))))
+        : [await this.#askAny(count)];
+    assertNoExceptions(name, exceptionQueue, sumQueueInfos(infos));
   }
 
   async startQueue(...args: Parameters<ClusterClient['startQueue']>): Promise<QueueInfo> {
@@ -237,6 +263,8 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
 
   callService(name: string, call: string, argument?: Json): Promise<Json> {
     this.#assertOpen();
+    assertName('name', name);
+    assertName('call', call);
     return this.#serviceCalls.call(name, call, argument);
   }
 
@@ -299,13 +327,15 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
   /** Browses the instances in the order of their numbers. A page ends at the latest with its instance. */
   async browse(
     queue: string,
-    { after, ...options }: Parameters<ClusterClient['browse']>[1] = {},
+    options: Parameters<ClusterClient['browse']>[1] = {},
   ): ReturnType<ClusterClient['browse']> {
+    assertFields(options, browseFields);
+    const { after, ...others } = options;
     const instances = this.servedInstances().sort((a, b) => a - b);
     const mark = after === undefined ? undefined : decodePageMark(after);
     const from = mark?.instance ?? instances[0]!;
     const within = mark === undefined || mark.after === '' ? {} : { after: mark.after };
-    const { messages, next } = await this.#remoteInstance(from).browse(queue, { ...options, ...within });
+    const { messages, next } = await this.#remoteInstance(from).browse(queue, { ...others, ...within });
     if (next !== null) return { messages, next: encodePageMark(from, next) };
     const following = instances.find((instance) => instance > from);
     return { messages, next: following === undefined ? null : encodePageMark(following, '') };

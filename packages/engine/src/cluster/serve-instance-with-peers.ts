@@ -2,6 +2,7 @@
 import { QueueError } from '../api/errors.ts';
 import type { Instance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
+import { assertFields, assertName, fieldsOf } from '../model/call-arguments.ts';
 import { nodePorts } from '../node-ports.ts';
 import { listenForClients, type ServedInstance } from '../server/serve-instance.ts';
 import { instanceSocketPath } from '../storage/socket-path.ts';
@@ -17,11 +18,15 @@ export interface ServeOptions {
   forwardIdleMs?: number;
 }
 
+const serveFields = fieldsOf<ServeOptions>('serveInstance', { path: 'string', forwardIdleMs: 'number' });
+
 /**
  * Returns once clients can connect. Only the user that the process runs as may connect. Throws `INSTANCE_IN_USE` if
  * another process listens at the path, and `OPTIONS_INVALID`.
  */
 export async function serveInstance(instance: Instance, options: ServeOptions = {}): Promise<ServedInstance> {
+  assertFields(options, serveFields);
+  if (options.path !== undefined) assertName('path', options.path);
   const { forwardIdleMs = limits.forwardIdleMs } = options;
   if (!Number.isInteger(forwardIdleMs) || forwardIdleMs < 1 || forwardIdleMs > limits.forwardIdleMsMax) {
     throw new QueueError('OPTIONS_INVALID', {

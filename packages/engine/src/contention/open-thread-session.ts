@@ -4,6 +4,7 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { SharedQueueHandle, ThreadSession } from '../api/shared-queue.ts';
 import { connectLink } from '../client/connect.ts';
+import { invalidArgument } from '../model/call-arguments.ts';
 import type { ThreadSessionNumber } from '../model/ids.ts';
 import { nodePorts } from '../node-ports.ts';
 import { openThreadClock } from '../node-thread-clock.ts';
@@ -16,6 +17,8 @@ import { ThreadSessionClient } from './thread-session-client.ts';
  * `INSTANCE_CLOSED`.
  */
 export async function openThreadSession(handle: SharedQueueHandle): Promise<ThreadSession> {
+  if (!(handle?.words instanceof SharedArrayBuffer))
+    throw invalidArgument('handle', 'the handle of a shared queue', handle);
   const memory = new QueueMemory(handle, handle);
   const session = takeNumber(memory);
   const { machineClock: clock, thread } = nodePorts;

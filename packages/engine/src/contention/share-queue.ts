@@ -12,6 +12,8 @@ import type {
 } from '../api/shared-queue.ts';
 import type { SubscriberSpec } from '../api/subscriber.ts';
 import type { WaitStats } from '../api/waits.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { shareQueueFields, subscriberFields } from '../model/call-fields.ts';
 import type { ThreadSessionNumber } from '../model/ids.ts';
 import { pause } from '../model/pause.ts';
 import { nodePorts } from '../node-ports.ts';
@@ -39,13 +41,13 @@ const closePollMs = 5;
  * Throws `QUEUE_NOT_FOUND`, `OPTIONS_INVALID`, `SUBSCRIBERS_FULL`.
  */
 export async function shareQueue(instance: Instance, options: ShareQueueOptions): Promise<SharedQueue> {
-  const { queue, sessionsMax, subscribersMax, copies, traceEventsMax } = validated(options);
-  if (instance.queue(queue).type !== 'topic')
-    throw new QueueError('OPTIONS_INVALID', { message: `${queue} is a queue: only a topic can be shared` });
   if (!(instance instanceof LocalInstance))
     throw new QueueError('OPTIONS_INVALID', {
       message: 'Only an instance of this process can share a queue',
     });
+  const { queue, sessionsMax, subscribersMax, copies, traceEventsMax } = validated(options);
+  if (instance.queue(queue).type !== 'topic')
+    throw new QueueError('OPTIONS_INVALID', { message: `${queue} is a queue: only a topic can be shared` });
   const shape = { sessionsMax, subscribersMax, copies };
   // Two shared queues of an instance have a socket each.
   const name = `instance-${instance.id}-threads-${Buffer.from(nodePorts.random.bytes(4)).toString('hex')}.sock`;
@@ -59,6 +61,7 @@ export async function shareQueue(instance: Instance, options: ShareQueueOptions)
     trace: new SharedArrayBuffer(traceBytes({ sessions: sessionsMax + 1, eventsMax: traceEventsMax })),
   };
   const shared = new OwnedSharedQueue(instance, handle);
+  shared.closeWithInstance();
   try {
     await shared.readSubscribers();
     await shared.serve();
@@ -69,13 +72,15 @@ export async function shareQueue(instance: Instance, options: ShareQueueOptions)
   return shared;
 }
 
-function validated({
-  queue,
-  sessionsMax = limits.threadSessionsMax,
-  subscribersMax = limits.subscribersMax,
-  copies = 1,
-  traceEventsMax = 0,
-}: ShareQueueOptions): Required<ShareQueueOptions> {
+function validated(options: ShareQueueOptions): Required<ShareQueueOptions> {
+  assertFields(options, shareQueueFields);
+  const {
+    queue,
+    sessionsMax = limits.threadSessionsMax,
+    subscribersMax = limits.subscribersMax,
+    copies = 1,
+    traceEventsMax = 0,
+  } = options;
   const bounds = [
     { name: 'sessionsMax', value: sessionsMax, least: 1, most: limits.threadSessionsMax },
     { name: 'subscribersMax', value: subscribersMax, least: 1, most: limits.subscribersMax },
@@ -95,6 +100,7 @@ class OwnedSharedQueue implements SharedQueue {
   readonly #own: ReturnType<typeof joinSharedMemory>;
   readonly #endFollowing: () => void;
   #served: ServedInstance | undefined;
+  #withdraw: (() => void) | undefined;
 
   constructor(instance: LocalInstance, handle: SharedQueueHandle) {
     this.handle = handle;
@@ -149,11 +155,17 @@ class OwnedSharedQueue implements SharedQueue {
     });
   }
 
+  /** Sessions that wait for messages would wait for ever. */
+  closeWithInstance(): void {
+    this.#withdraw = this.#instance.closeBefore(() => this.close());
+  }
+
   async serve(): Promise<void> {
     this.#served = await listenForClients(this.#instance, { path: this.handle.path, ports: nodePorts });
   }
 
   async subscribe(subscriber: SubscriberSpec): Promise<void> {
+    assertFields(subscriber, subscriberFields);
     const { queue } = this.handle;
     await addSubscriber(this.#own.object, {
       name: subscriber.name,
@@ -215,6 +227,7 @@ class OwnedSharedQueue implements SharedQueue {
       await this.#whenReleased();
     } finally {
       this.#endFollowing();
+      this.#withdraw?.();
       await this.#served?.close();
     }
   }

@@ -11,6 +11,7 @@
 
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import { assertName } from '../model/call-arguments.ts';
 import type { CopyNumber, SlotNumber } from '../model/ids.ts';
 import { nameBytesMax, type QueueMemory } from './queue-memory.ts';
 
@@ -233,6 +234,7 @@ export class SubscriberTable {
 
 /** Throws `OPTIONS_INVALID` where the name does not fit its slot; the topic checks everything else. */
 export function assertNameFits(name: string): void {
+  assertName('name', name);
   if (encoder.encode(name).length > nameBytesMax)
     throw new QueueError('OPTIONS_INVALID', {
       message: `The name of a subscriber must have at most ${limits.subscriberNameCharactersMax} characters`,

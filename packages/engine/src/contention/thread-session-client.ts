@@ -9,9 +9,11 @@ import { limits } from '../api/limits.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { Session } from '../api/session.ts';
 import type { SharedDequeueOptions, SharedEnqueueOptions, ThreadSession } from '../api/shared-queue.ts';
+import { assertFields, assertName, assertTexts } from '../model/call-arguments.ts';
+import { sharedDequeueFields, sharedEnqueueFields } from '../model/call-fields.ts';
 import type { SlotNumber, ThreadSessionNumber } from '../model/ids.ts';
 import type { CallingThread, MachineClock } from '../model/ports.ts';
-import { SessionGuard } from '../model/session-calls.ts';
+import { assertNewMessage, recordBytes, SessionGuard } from '../model/session-calls.ts';
 import { addSubscriber } from './add-subscriber.ts';
 import { announce } from './announce.ts';
 import type { BroadcastChannel } from './broadcast-channel.ts';
@@ -57,8 +59,12 @@ export class ThreadSessionClient implements ThreadSession {
     this.#autonomous = parts.client.openSession();
   }
 
-  enqueue(message: NewMessage, { visibility = 'commit' }: SharedEnqueueOptions = {}): Promise<void> {
+  enqueue(message: NewMessage, options: SharedEnqueueOptions = {}): Promise<void> {
     return this.#run(async () => {
+      assertNewMessage(message);
+      if (message.recipients !== undefined) recordBytes(message); // before its recipients become subscribers
+      assertFields(options, sharedEnqueueFields);
+      const visibility = visibilityOf(options);
       const { queue, object, counts } = this.#parts;
       const recipients = message.recipients === undefined ? null : [...new Set(message.recipients)];
       const isDelayed = (message.delayMs ?? 0) > 0;
@@ -129,6 +135,7 @@ export class ThreadSessionClient implements ThreadSession {
   #listen(subscribers: readonly string[], waitMs: number): string {
     const { object, channel, counts, clock } = this.#parts;
     const { subscribersMax } = limits;
+    assertTexts('subscribers', subscribers);
     if (subscribers.length === 0 || subscribers.length > subscribersMax)
       throw new QueueError('OPTIONS_INVALID', { message: `listen takes 1 to ${subscribersMax} subscribers` });
     const untilMs = clock.nowMs() + validWaitMs(waitMs);
@@ -180,10 +187,11 @@ export class ThreadSessionClient implements ThreadSession {
     return this.#run(() => this.#dequeue(subscriber, options));
   }
 
-  async #dequeue(
-    subscriber: string,
-    { waitMs = 0, visibility = 'commit' }: SharedDequeueOptions,
-  ): Promise<Message | undefined> {
+  async #dequeue(subscriber: string, options: SharedDequeueOptions): Promise<Message | undefined> {
+    assertName('subscriber', subscriber);
+    assertFields(options, sharedDequeueFields);
+    const { waitMs = 0 } = options;
+    const visibility = visibilityOf(options);
     const { memory, counts, clock } = this.#parts;
     const untilMs = clock.nowMs() + validWaitMs(waitMs);
     try {
@@ -341,6 +349,11 @@ const enqueuedFor = (subscribers: readonly string[] | null, isDelayed: boolean):
   subscribers,
   ...(isDelayed ? { later: subscribers === null ? 0 : 1 } : { ready: 1 }),
 });
+
+function visibilityOf({ visibility = 'commit' }: SharedEnqueueOptions): 'commit' | 'immediate' {
+  if (visibility === 'commit' || visibility === 'immediate') return visibility;
+  throw new QueueError('OPTIONS_INVALID', { message: 'visibility must be commit or immediate' });
+}
 
 function validWaitMs(waitMs: number): number {
   if (Number.isFinite(waitMs) && waitMs >= 0 && waitMs <= limits.waitMsMax) return waitMs;

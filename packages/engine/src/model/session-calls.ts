@@ -6,8 +6,10 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { NewMessage, StreamedMessage } from '../api/message.ts';
 import type { Visibility } from '../api/queue-settings.ts';
-import type { CommitResult, DequeueOptions } from '../api/session.ts';
+import type { CommitOptions, CommitResult, DequeueOptions } from '../api/session.ts';
 import type { SqlResult } from '../api/sql.ts';
+import { assertFields, type Fields } from './call-arguments.ts';
+import { commitFields, dequeueFields, messageFields, streamedMessageFields } from './call-fields.ts';
 import { type IdRun, messageIdsOf } from './id-runs.ts';
 import { priorityMax } from './log-id.ts';
 import { type RecordContent, recordByteLength } from './message-record.ts';
@@ -138,8 +140,20 @@ export class SessionGuard {
   }
 }
 
-/** The content of a streamed message besides its payload. Throws `OPTIONS_INVALID` for a malformed key. */
+/**
+ * Throws `MESSAGE_INVALID` for what has a field that no message has; the rest is checked when it is encoded. A message that was
+ * received is none either: its id, receipt and times would be dropped silently.
+ */
+export function assertNewMessage(message: NewMessage): void {
+  assertFields(message, messageFields);
+}
+
+/**
+ * The content of a streamed message besides its payload. Throws `MESSAGE_INVALID`, and `OPTIONS_INVALID` for a malformed key or
+ * a signal that is none.
+ */
 export function contentOfStreamed(message: StreamedMessage): NewMessage {
+  assertFields(message, streamedMessageFields);
   const { payload: _source, bytes: _bytes, signal: _signal, idempotencyKey, ...fields } = message;
   if (idempotencyKey !== undefined) validateIdempotencyKey(idempotencyKey);
   return { ...fields, payload: '' };
@@ -305,7 +319,11 @@ export function validateText(option: string, text: string): void {
 export type ValidatedDequeueOptions = DequeueOptions & { max: number; waitMs: number };
 
 /** Returns a copy with the defaults filled in, which the caller may change. Throws `OPTIONS_INVALID`. */
-export function validateDequeueOptions(options: DequeueOptions): ValidatedDequeueOptions {
+export function validateDequeueOptions(
+  options: DequeueOptions,
+  fields: Fields = dequeueFields,
+): ValidatedDequeueOptions {
+  assertFields(options, fields);
   const { max = 1, waitMs = 0 } = options;
   validateMaxAndWait(max, waitMs);
   return { ...options, max, waitMs };
@@ -348,6 +366,15 @@ export function assertTransactionSize(operations: number, bytes: number): void {
   const { transactionOperationsMax: operationsMax, transactionBytesMax: bytesMax } = limits;
   if (operations <= operationsMax && bytes <= bytesMax) return;
   throw new QueueError('TX_TOO_LARGE', { details: { operations, operationsMax, bytes, bytesMax } });
+}
+
+/** The idempotency key of a commit, if it has one. Throws `OPTIONS_INVALID`. */
+export function validateCommitOptions(options: CommitOptions | undefined): string | undefined {
+  if (options === undefined) return undefined;
+  assertFields(options, commitFields);
+  const { idempotencyKey } = options;
+  if (idempotencyKey !== undefined) validateIdempotencyKey(idempotencyKey);
+  return idempotencyKey;
 }
 
 /** Throws `OPTIONS_INVALID`. */

@@ -3,15 +3,20 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Json, ServiceSpec } from '../api/service.ts';
+import { assertFields } from './call-arguments.ts';
+import { serviceFields } from './call-fields.ts';
 import type { InstanceId } from './ids.ts';
 
 const namePattern = new RegExp(`^[A-Za-z0-9._-]{1,${limits.serviceNameCharactersMax}}$`);
 
 /** Throws `SERVICE_SPEC_INVALID`. */
 export function validateServices(specs: readonly ServiceSpec[]): void {
+  if (!Array.isArray(specs)) throw invalid('services is an array');
   if (specs.length > limits.servicesMax) throw invalid(`There are more than ${limits.servicesMax} services`);
   const names = new Set<string>();
-  for (const { name, preferred = 1, module } of specs) {
+  for (const spec of specs) {
+    assertFields(spec, serviceFields);
+    const { name, preferred = 1, module } = spec;
     if (typeof name !== 'string' || !namePattern.test(name)) {
       throw invalid(
         `The name of a service has 1 to ${limits.serviceNameCharactersMax} letters, digits, '.', '_' and '-', not ${JSON.stringify(name)}`,

@@ -29,6 +29,7 @@ export interface InstanceEndOptions {
 export class InstanceEnd {
   readonly #options: InstanceEndOptions;
   #closing: Promise<void> | undefined;
+  readonly #closedBefore = new Set<() => Promise<void>>();
 
   constructor(options: InstanceEndOptions) {
     this.#options = options;
@@ -59,6 +60,11 @@ export class InstanceEnd {
     onEnded?.(error);
   }
 
+  closeBefore(close: () => Promise<void>): () => void {
+    this.#closedBefore.add(close);
+    return () => void this.#closedBefore.delete(close);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -71,6 +77,8 @@ export class InstanceEnd {
     const fenced = queues.endReason?.code === 'INSTANCE_FENCED';
     try {
       sharded.rowLockWaits.close(closed); // a session that waits would not close
+      // A server would keep the process alive, and its clients waiting for an instance that is gone.
+      const ends = await Promise.allSettled([...this.#closedBefore].map((close) => close()));
       await this.#options.services.stop();
       await this.#options.scrubber.close();
       await sessions.closeAll();
@@ -78,7 +86,7 @@ export class InstanceEnd {
       // A file that cannot be closed cleanly must not keep the others open.
       const closes = await Promise.allSettled([sharded.close(), unsharded.close(), grouped.close()]);
       if (!fenced) catalog.subscribers.removeOfInstance(instance); // else they belong to the process that took over
-      for (const close of closes) if (close.status === 'rejected') throw close.reason;
+      for (const close of [...closes, ...ends]) if (close.status === 'rejected') throw close.reason;
     } finally {
       queues.endReason = closed;
       catalog.close();

@@ -7,18 +7,21 @@ import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../
 import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import { assertName, assertTexts } from '../model/call-arguments.ts';
+import { receiveFields } from '../model/call-fields.ts';
 import type { InstanceId, Seq, SessionNumber } from '../model/ids.ts';
 import type { RecordRun } from '../model/message-record.ts';
 import type { ServiceStateRow } from '../model/service-rows.ts';
 import {
+  assertNewMessage,
   LazyCommitResult,
   refusedInBranch,
   SessionGuard,
   type ValidatedDequeueOptions,
   validateBytesMax,
+  validateCommitOptions,
   validateDequeueOptions,
   validateHoldMs,
-  validateIdempotencyKey,
   validateMessage,
   validateVisibility,
 } from '../model/session-calls.ts';
@@ -120,6 +123,7 @@ export class InstanceSession implements Session {
   }
 
   enqueue(queue: string, message: NewMessage): void {
+    assertNewMessage(message);
     const { row, engine } = this.#findForEnqueueWhenFree(queue);
     validateVisibility(row, 'commit');
     validateMessage(row, message);
@@ -128,6 +132,7 @@ export class InstanceSession implements Session {
   }
 
   async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<LazyCommitResult> {
+    for (const message of messages) assertNewMessage(message);
     this.time.answer(); // it waits for nothing but its turn
     return this.immediate.enqueue(queue, messages);
   }
@@ -172,6 +177,7 @@ export class InstanceSession implements Session {
   /** The message of a timed hold, whichever session has the hold. */
   async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
     this.#guard.assertFree();
+    assertName('receipt', receipt);
     const found = this.#context.findQueue(queue);
     this.#guard.countCall();
     return streamsOf(found).messageOfReceipt(found.row, receipt);
@@ -184,9 +190,9 @@ export class InstanceSession implements Session {
 
   async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     this.#assertWriterFree('dequeue');
+    const validated = validateDequeueOptions(options);
     const { row, engine } = findForDequeue(this.#context, queue, options.subscriber);
     validateVisibility(row, 'commit');
-    const validated = validateDequeueOptions(options);
     const transaction = this.#transactionOf(engine);
     this.#guard.countCall();
     const ofSession = this.#ofSession(validated);
@@ -209,16 +215,17 @@ export class InstanceSession implements Session {
 
   async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
     this.#assertWriterFree('receive');
+    const validated = validateDequeueOptions(options, receiveFields);
     const { row, engine } = findForDequeue(this.#context, queue, options.subscriber);
     const holdMs = validateHoldMs(options.holdMs ?? limits.holdMsDefault);
     if (options.bytesMax !== undefined) validateBytesMax(options.bytesMax);
-    const validated = validateDequeueOptions(options);
     this.#guard.countCall();
     return await this.#guard.run(engine.receiver.receive(row, { ...this.#ofSession(validated), holdMs }));
   }
 
   acknowledge(queue: string, receipts: string[]): void {
     this.#guard.assertFree();
+    assertTexts('receipts', receipts);
     const { row, engine } = this.#context.findQueue(queue);
     this.#transactionOf(engine);
     this.#acknowledged.push({ row, receipts: [...receipts] });
@@ -271,6 +278,7 @@ export class InstanceSession implements Session {
 
   async release(queue: string, receipts: string[]): Promise<void> {
     this.#assertWriterFree('release');
+    assertTexts('receipts', receipts);
     const { row, engine } = this.#context.findQueue(queue);
     this.#guard.countCall();
     await this.#guard.run(engine.receiver.release(row, receipts));
@@ -278,6 +286,7 @@ export class InstanceSession implements Session {
 
   async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
     this.#guard.assertFree();
+    assertTexts('receipts', receipts);
     const { row, engine } = this.#context.findQueue(queue);
     this.#guard.countCall();
     engine.receiver.extend(row, receipts, validateHoldMs(holdMs));
@@ -287,8 +296,7 @@ export class InstanceSession implements Session {
   async commit(options?: CommitOptions, outcome?: OutcomeTag): Promise<LazyCommitResult> {
     this.#guard.assertFree();
     this.#assertNotInBranch('commit');
-    const key = options?.idempotencyKey;
-    if (key !== undefined) validateIdempotencyKey(key);
+    const key = validateCommitOptions(options);
     const transaction = this.#transaction;
     if (transaction === undefined) return new LazyCommitResult([]);
     this.#guard.countCall();

@@ -6,13 +6,15 @@ import type { InstanceStats } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
 import type { BrowsedMessage } from '../api/message.ts';
 import type { MessageTrace, TracedMessage } from '../api/message-trace.ts';
-import type { QueueInfo, QueueSpec } from '../api/queue.ts';
+import type { DropQueueOptions, QueueInfo, QueueSpec } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { Json, ServiceInfo, ServiceSession } from '../api/service.ts';
 import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
 import type { XaResource } from '../api/xa.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
+import { assertFields, assertName, invalidArgument } from '../model/call-arguments.ts';
+import { tracedMessagesFields } from '../model/call-fields.ts';
 import type { Epoch, InstanceId, QueueId } from '../model/ids.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { InstancePorts, Timer } from '../model/ports.ts';
@@ -205,8 +207,8 @@ export class LocalInstance implements Instance {
     return this.#queues.create(spec);
   }
 
-  async dropQueue(name: string): Promise<void> {
-    await this.#queues.drop(name);
+  async dropQueue(name: string, options: DropQueueOptions = {}): Promise<void> {
+    await this.#queues.drop(name, options);
   }
 
   async startQueue(
@@ -290,6 +292,8 @@ export class LocalInstance implements Instance {
   }
 
   async callService(name: string, call: string, argument?: Json): Promise<Json> {
+    assertName('name', name);
+    assertName('call', call);
     this.#queues.assertServing();
     return await this.#services.call(name, call, argument);
   }
@@ -299,6 +303,7 @@ export class LocalInstance implements Instance {
   }
 
   coordinator(participants: Readonly<Record<string, XaResource>>): Coordinator {
+    assertParticipants(participants);
     this.#queues.assertServing();
     const { decisions, epoch } = this.#sharded;
     return new Coordinator({
@@ -328,8 +333,9 @@ export class LocalInstance implements Instance {
     return this.#traces.find(queue, id);
   }
 
-  tracedMessages(queue: string, { limit = 20 }: { limit?: number } = {}): TracedMessage[] {
-    return this.#traces.latest(queue, limit);
+  tracedMessages(queue: string, options: { limit?: number } = {}): TracedMessage[] {
+    assertFields(options, tracedMessagesFields);
+    return this.#traces.latest(queue, options.limit ?? 20);
   }
 
   traceNext(queue: string, count = 1): void {
@@ -398,8 +404,23 @@ export class LocalInstance implements Instance {
     return this.#end.failed;
   }
 
+  /** What serves the instance, or is kept alive by it, is closed with it. Returns what withdraws that. */
+  closeBefore(close: () => Promise<void>): () => void {
+    return this.#end.closeBefore(close);
+  }
+
   close(): Promise<void> {
     this.#catalogTimer.cancel();
     return this.#end.close();
+  }
+}
+
+/** Throws `OPTIONS_INVALID`. */
+function assertParticipants(participants: Readonly<Record<string, XaResource>>): void {
+  if (typeof participants !== 'object' || participants === null)
+    throw invalidArgument('participants', 'an object of XA resources by name', participants);
+  for (const [name, participant] of Object.entries(participants)) {
+    if (typeof participant?.prepare !== 'function')
+      throw invalidArgument(`participants.${name}`, 'the `xa` of an instance', participant);
   }
 }

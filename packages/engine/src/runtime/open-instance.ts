@@ -3,12 +3,16 @@
 import { QueueError } from '../api/errors.ts';
 import type { Instance, InstanceOptions } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
+import { assertFields, assertName } from '../model/call-arguments.ts';
+import { instanceFields } from '../model/call-fields.ts';
 import type { ClaimNumber, InstanceId } from '../model/ids.ts';
 import type { Timer } from '../model/ports.ts';
+import { validateServices } from '../model/validate-services.ts';
 import { nodePorts } from '../node-ports.ts';
 import { assertProgramsFound } from '../program-files.ts';
 import { Membership } from '../storage/catalog/membership.ts';
 import { assembleInstance } from './assemble-instance.ts';
+import { validateInstanceOptions } from './validate-instance-options.ts';
 
 /**
  * Opens or creates an instance and recovers what an earlier process left; returns once the instance is usable. Other
@@ -17,11 +21,15 @@ import { assembleInstance } from './assemble-instance.ts';
  * `PROGRAMS_NOT_FOUND`.
  */
 export async function openInstance(options: InstanceOptions): Promise<Instance> {
+  assertFields(options, instanceFields);
+  assertName('dir', options.dir);
   const id = options.instance ?? 1;
   if (!Number.isInteger(id) || id < 1 || id > limits.instancesMax) {
     throw new QueueError('OPTIONS_INVALID', { message: `instance must be 1 to ${limits.instancesMax}` });
   }
   assertProgramsFound();
+  validateInstanceOptions(options); // before the folder is made
+  validateServices(options.services ?? []);
   const membership = new Membership(options.dir, {
     busyMs: limits.catalogBusyMsMax,
     processes: nodePorts.processes,

@@ -6,10 +6,13 @@ import type { QueueInfo, QueueSpec } from '../api/queue.ts';
 import { queueSettingNames } from '../api/queue-settings.ts';
 import type { Session } from '../api/session.ts';
 import type { NatsOptions, QueueStore } from '../api/store.ts';
+import { assertFields, assertFunction, assertName, fieldsOf } from '../model/call-arguments.ts';
+import { natsOptionKinds, queueSettingKinds } from '../model/call-fields.ts';
 import { pause } from '../model/pause.ts';
 import type { Timers } from '../model/ports.ts';
-import { recordBytes } from '../model/session-calls.ts';
+import { assertNewMessage, recordBytes, validateRange } from '../model/session-calls.ts';
 import { nodePorts } from '../node-ports.ts';
+import { assertSameSettings } from './assert-same-settings.ts';
 import { openInstance } from './open-instance.ts';
 import { openNatsStore } from './open-nats-store.ts';
 
@@ -30,6 +33,12 @@ export interface ConsumeOptions {
   /** Called with an error of a handler or a commit. The message is returned to the queue and delivered again after a pause. */
   onError?(error: unknown, message: Message): void;
 }
+
+const consumeFields = fieldsOf<ConsumeOptions>('consume', {
+  concurrency: 'number',
+  signal: 'signal',
+  onError: 'function',
+});
 
 export interface EmbeddedQueue {
   /**
@@ -61,13 +70,23 @@ export interface StoreQueue extends Omit<EmbeddedQueue, 'info'> {
 export async function openQueue(options: OpenQueueOptions): Promise<EmbeddedQueue>;
 export async function openQueue(options: OpenNatsQueueOptions): Promise<StoreQueue>;
 export async function openQueue(options: OpenQueueOptions | OpenNatsQueueOptions) {
-  return 'nats' in options ? openOnServers(options) : openEmbedded(options);
+  const isOnServers = typeof options === 'object' && options !== null && 'nats' in options;
+  assertFields(options, isOnServers ? natsQueueFields : embeddedQueueFields);
+  assertName('name', options.name);
+  return isOnServers ? openOnServers(options) : openEmbedded(options);
 }
+
+const { visibility: _visibility, messagesMax: _messagesMax, ...settingKinds } = queueSettingKinds;
+const ownFields = { name: 'string', ...settingKinds } as const;
+const embeddedQueueFields = fieldsOf<OpenQueueOptions>('openQueue', { dir: 'string', ...ownFields });
+const natsQueueFields = fieldsOf<OpenNatsQueueOptions>('openQueue', { ...natsOptionKinds, ...ownFields });
 
 async function openEmbedded({ dir, ...spec }: OpenQueueOptions): Promise<EmbeddedQueue> {
   const instance = await openInstance({ dir });
   try {
-    if (!instance.queues().some((queue) => queue.name === spec.name)) await instance.createQueue(spec);
+    const existing = instance.queues().find(({ name }) => name === spec.name);
+    if (existing === undefined) await instance.createQueue(spec);
+    else assertSameSettings(spec, existing);
   } catch (error) {
     await instance.close();
     throw error;
@@ -79,10 +98,12 @@ async function openEmbedded({ dir, ...spec }: OpenQueueOptions): Promise<Embedde
 }
 
 async function openOnServers(options: OpenNatsQueueOptions): Promise<StoreQueue> {
-  const store = await openNatsStore(options);
+  const { spec, nats } = splitOptions(options);
+  const store = await openNatsStore(nats);
   try {
-    const spec = pickSpec(options);
-    if (!(await store.queues()).some((queue) => queue.name === spec.name)) await createOnce(store, spec);
+    const existing = (await store.queues()).find(({ name }) => name === spec.name);
+    if (existing === undefined) await createOnce(store, spec);
+    else assertSameSettings(spec, existing);
     const { transactionMessagesMax: messagesMax } = store;
     return new OpenQueue(store, spec.name, { timers: nodePorts.timers, messagesMax });
   } catch (error) {
@@ -91,13 +112,16 @@ async function openOnServers(options: OpenNatsQueueOptions): Promise<StoreQueue>
   }
 }
 
-/** The specification alone: the options beside it have credentials, which errors of a specification would show. */
-function pickSpec(options: OpenNatsQueueOptions): QueueSpec {
-  const given = queueSettingNames.flatMap((name) => {
-    const value = (options as QueueSpec)[name];
-    return value === undefined ? [] : [[name, value]];
-  });
-  return { name: options.name, ...Object.fromEntries(given) };
+/** The specification and the options of the store, which have credentials that errors of a specification would show. */
+function splitOptions({ name, ...options }: OpenNatsQueueOptions): { spec: QueueSpec; nats: NatsOptions } {
+  const isSetting = ([option]: [string, unknown]) => (queueSettingNames as string[]).includes(option);
+  const entries = Object.entries(options);
+  const settings = entries.filter((entry) => isSetting(entry) && entry[1] !== undefined);
+  const others = entries.filter((entry) => !isSetting(entry));
+  return {
+    spec: { name, ...Object.fromEntries(settings) },
+    nats: Object.fromEntries(others) as unknown as NatsOptions,
+  };
 }
 
 /** Several processes may open a queue at the same time that none of them has found. */
@@ -106,6 +130,7 @@ async function createOnce(store: QueueStore, spec: QueueSpec): Promise<void> {
     await store.createQueue(spec);
   } catch (error) {
     if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
+    assertSameSettings(spec, await store.queue(spec.name));
   }
 }
 
@@ -154,6 +179,7 @@ class OpenQueue<Info> {
   async enqueue(messages: NewMessage | NewMessage[]): Promise<string[]> {
     if (this.#ending.signal.aborted) throw new QueueError('INSTANCE_CLOSED');
     const list = Array.isArray(messages) ? messages : [messages];
+    for (const message of list) assertNewMessage(message);
     // Throws for a message that no queue takes. What this queue does not take is refused when it is staged.
     const bytes = list.reduce((sum, message) => sum + recordBytes(message), 0);
     return new Promise((resolve, reject) => {
@@ -203,12 +229,14 @@ class OpenQueue<Info> {
   }
 
   consume(handler: (message: Message) => unknown, options: ConsumeOptions = {}): Promise<void> {
-    const { concurrency = 1 } = options;
-    if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1_000) {
-      return Promise.reject(
-        new QueueError('OPTIONS_INVALID', { message: 'concurrency must be a whole number from 1 to 1,000' }),
-      );
+    try {
+      assertFunction('handler', handler);
+      assertFields(options, consumeFields);
+      validateRange('concurrency', options.concurrency ?? 1, 1, 1_000);
+    } catch (error) {
+      return Promise.reject(error);
     }
+    const { concurrency = 1 } = options;
     const failure = new AbortController();
     const signals = [this.#ending.signal, failure.signal];
     if (options.signal !== undefined) signals.push(options.signal);

@@ -3,11 +3,13 @@
  * and created, stopped, started and dropped.
  */
 import { QueueError } from '../api/errors.ts';
-import type { QueueInfo, QueueSpec } from '../api/queue.ts';
+import type { DropQueueOptions, QueueInfo, QueueSpec } from '../api/queue.ts';
 import { pickQueueSettings } from '../api/queue-settings.ts';
 import type { MessageCache } from '../log/message-cache.ts';
+import { assertFields, assertName } from '../model/call-arguments.ts';
+import { dropQueueFields, whichFields } from '../model/call-fields.ts';
 import type { InstanceId, QueueId, SessionNumber } from '../model/ids.ts';
-import type { QueueRow } from '../model/queue-row.ts';
+import { assertNoExceptions, exceptionsLeft, type QueueRow } from '../model/queue-row.ts';
 import { validateSubscriber } from '../model/session-calls.ts';
 import { sqlElsewhere } from '../model/sql-statement.ts';
 import type { GoneCode, QueueCounts, QueueEngine } from '../queues/queue-engine.ts';
@@ -93,6 +95,7 @@ export class ServedQueues implements SessionContext {
     this.assertServing();
     let row = this.#rows.get(name);
     if (row === undefined) {
+      assertName('queue', name);
       this.refresh(); // another process may have created it just now
       row = this.#rows.get(name);
     }
@@ -219,16 +222,37 @@ export class ServedQueues implements SessionContext {
     });
   }
 
-  async drop(name: string): Promise<void> {
-    const { row, engine } = this.findQueue(name);
+  async drop(name: string, options: DropQueueOptions): Promise<void> {
+    assertFields(options, dropQueueFields);
+    const { row } = this.findQueue(name);
+    const exceptions = this.rows.find(({ queueId }) => queueId === row.exceptionQueueId);
+    if (exceptions !== undefined && options.withExceptions !== true) this.#assertDroppable(row, exceptions);
     if (!this.#options.catalog.dropQueue(name))
       throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
-    this.#rows.delete(name);
-    this.#rowsById.delete(row.queueId);
-    await engine.lifecycle.drop(row, 'QUEUE_DROPPED');
+    const dropped = exceptions === undefined ? [row] : [row, exceptions];
+    for (const each of dropped) {
+      this.#rows.delete(each.name);
+      this.#rowsById.delete(each.queueId);
+    }
+    await Promise.all(dropped.map((each) => this.engineOf(each).lifecycle.drop(each, 'QUEUE_DROPPED')));
+  }
+
+  /** A message that fails after this check was one of the queue's own, which are dropped in any case. */
+  #assertDroppable({ name }: QueueRow, exceptions: QueueRow): void {
+    assertNoExceptions(name, exceptions.name, this.engineOf(exceptions).statistics.counts(exceptions));
+    if (exceptions.kind !== 'sharded') return;
+    const instances = this.#options.catalog.otherInstances(this.#options.instance);
+    if (instances.length === 0) return;
+    throw exceptionsLeft(
+      name,
+      exceptions.name,
+      `Other instances of the cluster may have messages of ${exceptions.name}, which only a client of all of them knows`,
+      { instances },
+    );
   }
 
   setEnabled(name: string, which: Enabled, enabled: boolean): QueueInfo {
+    assertFields(which, whichFields);
     this.findQueue(name);
     this.#options.catalog.setQueueEnabled(name, {
       enqueue: which.enqueue ? enabled : undefined,

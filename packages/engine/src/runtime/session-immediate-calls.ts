@@ -67,8 +67,8 @@ export class SessionImmediateCalls {
 
   dequeue(queue: string, options: DequeueOptions): Promise<Message[]> {
     const { guard, context, sessionNumber } = this.#session;
-    const { row, immediate } = withImmediate(findForDequeue(context, queue, options.subscriber));
     const validated = this.#session.validateDequeue(options);
+    const { row, immediate } = withImmediate(findForDequeue(context, queue, options.subscriber));
     guard.countCall();
     return guard.run(immediate.dequeue(row, sessionNumber, validated));
   }

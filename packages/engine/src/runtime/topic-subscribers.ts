@@ -3,6 +3,8 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
+import { assertFields, assertName } from '../model/call-arguments.ts';
+import { subscriberFields } from '../model/call-fields.ts';
 import type { InstanceId, QueueId, SubscriberId } from '../model/ids.ts';
 import { pause } from '../model/pause.ts';
 import type { Ports } from '../model/ports.ts';
@@ -37,7 +39,9 @@ export class TopicSubscribers {
   }
 
   /** Resolves when every live instance keeps messages for the subscriber. */
-  async add(topic: QueueRow, { name, durable = true }: SubscriberSpec): Promise<SubscriberInfo> {
+  async add(topic: QueueRow, spec: SubscriberSpec): Promise<SubscriberInfo> {
+    assertFields(spec, subscriberFields);
+    const { name, durable = true } = spec;
     const fault = subscriberNameFault(name);
     if (fault !== undefined) throw new QueueError('OPTIONS_INVALID', { message: fault });
     const { id } = this.#catalog.subscribers.add(topic.queueId, name, durable ? null : this.#instance);
@@ -47,6 +51,7 @@ export class TopicSubscribers {
   }
 
   async remove(topic: QueueRow, name: string): Promise<void> {
+    assertName('name', name);
     if (!this.#catalog.subscribers.remove(topic.queueId, name)) {
       if (await this.#topicsOf(topic).removeTemporary(topic, name)) return;
       throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { queue: topic.name, subscriber: name } });

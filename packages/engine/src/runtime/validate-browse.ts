@@ -2,6 +2,8 @@
 import { QueueError } from '../api/errors.ts';
 import type { Instance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { browseFields } from '../model/call-fields.ts';
 import { CorrelationKey } from '../model/correlation-key.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { validateBytesMax, validateSubscriber, validateText } from '../model/session-calls.ts';
@@ -10,16 +12,10 @@ import type { BrowseOptions } from '../queues/queue-engine.ts';
 /** Throws `OPTIONS_INVALID`. */
 export function validateBrowse(
   row: QueueRow,
-  {
-    limit = 100,
-    after,
-    subscriber,
-    correlationId,
-    processed = false,
-    bytesMax,
-    state,
-  }: NonNullable<Parameters<Instance['browse']>[1]>,
+  options: NonNullable<Parameters<Instance['browse']>[1]>,
 ): BrowseOptions & { subscriber: string | undefined } {
+  assertFields(options, browseFields);
+  const { limit = 100, after, subscriber, correlationId, processed = false, bytesMax, state } = options;
   if (!Number.isInteger(limit) || limit < 1 || limit > limits.browseMessagesMax)
     throw new QueueError('OPTIONS_INVALID', { message: `limit must be 1 to ${limits.browseMessagesMax}` });
   if (processed && row.retentionMs === 0)

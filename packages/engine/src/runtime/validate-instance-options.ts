@@ -3,6 +3,7 @@
 import { QueueError } from '../api/errors.ts';
 import type { InstanceOptions } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
+import { invalidArgument } from '../model/call-arguments.ts';
 import type { EmulatedSync } from '../model/emulated-sync.ts';
 
 /** Throws `OPTIONS_INVALID`. */
@@ -54,6 +55,8 @@ export function validateInstanceOptions(options: InstanceOptions) {
 
 function emulatedSyncOf({ emulatedSyncMs = 0, emulatedSyncDevice }: InstanceOptions): EmulatedSync {
   const { emulatedSyncMsMax, emulatedSyncTimesMax } = limits;
+  if (typeof emulatedSyncMs !== 'number' && !Array.isArray(emulatedSyncMs))
+    throw invalidArgument('emulatedSyncMs', 'a time or an array of times', emulatedSyncMs);
   const times = typeof emulatedSyncMs === 'number' ? [emulatedSyncMs] : [...emulatedSyncMs];
   validateRange('The number of emulatedSyncMs', times.length, 1, emulatedSyncTimesMax);
   for (const ms of times) validateRange('emulatedSyncMs', ms, 0, emulatedSyncMsMax);

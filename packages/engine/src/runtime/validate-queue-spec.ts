@@ -9,10 +9,13 @@ import {
   queueSettingNames,
   queueSettings,
 } from '../api/queue-settings.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { queueSpecFields } from '../model/call-fields.ts';
 import { exceptionQueueName, type NewQueueRow } from '../model/queue-row.ts';
 
 /** Throws `QUEUE_SPEC_INVALID`; `details.field` is what to correct. */
 export function validateQueueSpec(spec: QueueSpec): NewQueueRow {
+  assertFields(spec, queueSpecFields);
   const assert = (holds: boolean, field: keyof QueueSpec, sentence: string) => {
     if (!holds)
       throw new QueueError('QUEUE_SPEC_INVALID', { message: sentence, details: { ...spec, field } });
@@ -69,5 +72,5 @@ function otherRules(row: NewQueueRow): [holds: boolean, field: keyof QueueSpec, 
 }
 
 function isName(name: string): boolean {
-  return /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(name);
+  return typeof name === 'string' && /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(name);
 }

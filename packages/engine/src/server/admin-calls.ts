@@ -3,6 +3,8 @@
 import type { Instance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type { BrowsedMessage } from '../api/message.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { browseFields } from '../model/call-fields.ts';
 import type { ChunkedPayload } from '../model/message-record.ts';
 import { chunkedPayloadKey } from '../queues/record-content.ts';
 import type { AdminArguments, AdminCall, AdminResult, WireBrowsedMessage } from '../wire/admin-call-types.ts';
@@ -45,12 +47,10 @@ const jsonBytesMax = 6;
 async function browse(
   instance: Instance,
   queue: string,
-  {
-    limit = 100,
-    bytesMax = Number.POSITIVE_INFINITY,
-    ...options
-  }: NonNullable<AdminArguments<'browse'>[1]> = {},
+  given: NonNullable<AdminArguments<'browse'>[1]> = {},
 ): Promise<AdminResult<'browse'>> {
+  assertFields(given, browseFields);
+  const { limit = 100, bytesMax = Number.POSITIVE_INFINITY, ...options } = given;
   const messages: WireBrowsedMessage[] = [];
   let [room, left] = [limits.browseBytesMax, bytesMax];
   let next = options.after;

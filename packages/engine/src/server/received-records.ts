@@ -1,6 +1,7 @@
 /** The records of messages that a client enqueues. */
+import type { NewMessage } from '../api/message.ts';
 import { hasNoRoutingFields } from '../model/inspect-record.ts';
-import { type RecordContent, type RecordRun, readRecord, recordEnd } from '../model/message-record.ts';
+import { type RecordRun, readRecord, recordEnd } from '../model/message-record.ts';
 import { assertTransactionSize } from '../model/session-calls.ts';
 import { validateRecord } from '../model/validate-record.ts';
 import { protocolError } from '../wire/protocol.ts';
@@ -23,8 +24,12 @@ export function validateRecords({ source, start, end, count: expected }: RecordR
   return { arePlain };
 }
 
-export function readRecords({ source, start, end }: RecordRun): RecordContent[] {
-  const messages: RecordContent[] = [];
-  for (let at = start; at < end; at = recordEnd(source, at)) messages.push(readRecord(source, at));
+/** As their sender passed them: when they are enqueued is what this instance says. */
+export function readRecords({ source, start, end }: RecordRun): NewMessage[] {
+  const messages: NewMessage[] = [];
+  for (let at = start; at < end; at = recordEnd(source, at)) {
+    const { enqueuedAtMs: _, ...message } = readRecord(source, at);
+    messages.push(message);
+  }
   return messages;
 }

@@ -25,7 +25,10 @@ export interface ServedInstance {
   readonly path: string;
   /** Number of open connections. */
   readonly connections: number;
-  /** Finishes the commits under way, rolls back all sessions and ends the connections. The instance stays open. */
+  /**
+   * Finishes the commits under way, rolls back all sessions and ends the connections. The instance stays open; its own close does
+   * the same first.
+   */
   close(): Promise<void>;
 }
 
@@ -65,18 +68,26 @@ export async function listenForClients(instance: Instance, options: ServerOption
   const inode = await listen(server, path);
   const peers = connectPeers?.(instance);
   const ended = new Promise<void>((resolve) => server.once('close', () => resolve()));
+  const close = async () => {
+    if (inodeOf(path) === inode) rmSync(path, { force: true }); // another inode is the next host's socket
+    await peers?.close();
+    server.close();
+    await Promise.all([...connections, ...refused].map((connection) => connection.end()));
+    await ended;
+    withdraw();
+  };
+  let closing: Promise<void> | undefined;
+  const closeOnce = () => {
+    closing ??= close();
+    return closing;
+  };
+  const withdraw = instance.closeBefore(closeOnce);
   return {
     path,
     get connections() {
       return connections.size;
     },
-    close: async () => {
-      if (inodeOf(path) === inode) rmSync(path, { force: true }); // another inode is the next host's socket
-      await peers?.close();
-      server.close();
-      await Promise.all([...connections, ...refused].map((connection) => connection.end()));
-      await ended;
-    },
+    close: closeOnce,
   };
 }
 

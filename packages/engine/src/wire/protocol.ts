@@ -34,6 +34,7 @@
  */
 
 import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts';
+import { assertName, assertTexts } from '../model/call-arguments.ts';
 import { assertTransactionSize } from '../model/session-calls.ts';
 
 /** Raised with every incompatible change. Client and server must have the same version. */
@@ -172,6 +173,7 @@ const textCharactersMax = 1_024;
  * `TX_TOO_LARGE` for more receipts than one transaction may have.
  */
 export function assertReceipts(receipts: readonly string[]): number {
+  assertTexts('receipts', receipts);
   let bytes = 0;
   for (const receipt of receipts) {
     assertText('receipt', receipt);
@@ -183,9 +185,10 @@ export function assertReceipts(receipts: readonly string[]): number {
 
 /** Throws `OPTIONS_INVALID` for a value that cannot be a name or a receipt. */
 export function assertText(option: string, text: string): void {
-  if (typeof text === 'string' && text.length <= textCharactersMax && text.isWellFormed()) return;
+  assertName(option, text);
+  if (text.length <= textCharactersMax && text.isWellFormed()) return;
   throw new QueueError('OPTIONS_INVALID', {
-    message: `${option} must be a string of at most ${textCharactersMax} characters, without lone surrogates`,
+    message: `${option} must have at most ${textCharactersMax} characters, without lone surrogates`,
     details: { option },
   });
 }

@@ -9,6 +9,8 @@ import type { XaBranchPlace, XaCommitOptions, XaResource, XaStartOptions, XaVote
 import type { RowLockWaits } from '../commit/row-lock-waits.ts';
 import { isDeliveryOf } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import { assertFields } from '../model/call-arguments.ts';
+import { xaCommitFields, xaPlaceFields } from '../model/call-fields.ts';
 import type { Seq, SessionNumber } from '../model/ids.ts';
 import { inBackground } from '../model/invariant.ts';
 import type { PassedOnAnswer, PassedOnCall } from '../model/passed-on-call.ts';
@@ -175,10 +177,16 @@ export class Branches implements XaResource {
     throw new QueueError(branch.rollbackCode!);
   }
 
-  async prepare(xid: Xid, { instance }: XaBranchPlace = {}, waiter: LockWaiter = noSession): Promise<XaVote> {
+  async prepare(xid: Xid, place: XaBranchPlace = {}, waiter: LockWaiter = noSession): Promise<XaVote> {
+    assertFields(place, xaPlaceFields);
+    const { instance } = place;
     const { passedOn } = this.#options;
     if (passedOn.isElsewhere(instance))
-      return (await passedOn.send(instance, { call: 'prepare', xid, onePhase: false }, waiter))!;
+      return (await passedOn.send(
+        instance,
+        { call: 'prepare', xid: validateXid(xid), onePhase: false },
+        waiter,
+      ))!;
     const branch = this.find(xid);
     this.#assertNotRollbackOnly(branch);
     branch.apply('prepare');
@@ -239,14 +247,12 @@ export class Branches implements XaResource {
     return false;
   }
 
-  async commit(
-    xid: Xid,
-    { onePhase = false, instance }: XaCommitOptions = {},
-    waiter: LockWaiter = noSession,
-  ): Promise<void> {
+  async commit(xid: Xid, options: XaCommitOptions = {}, waiter: LockWaiter = noSession): Promise<void> {
+    assertFields(options, xaCommitFields);
+    const { onePhase = false, instance } = options;
     const { passedOn } = this.#options;
     if (passedOn.isElsewhere(instance)) {
-      await passedOn.send(instance, { call: 'commit', xid, onePhase }, waiter);
+      await passedOn.send(instance, { call: 'commit', xid: validateXid(xid), onePhase }, waiter);
       return;
     }
     const branch = this.find(xid);
@@ -280,10 +286,12 @@ export class Branches implements XaResource {
     }
   }
 
-  async rollback(xid: Xid, { instance }: XaBranchPlace = {}, waiter: LockWaiter = noSession): Promise<void> {
+  async rollback(xid: Xid, place: XaBranchPlace = {}, waiter: LockWaiter = noSession): Promise<void> {
+    assertFields(place, xaPlaceFields);
+    const { instance } = place;
     const { passedOn } = this.#options;
     if (passedOn.isElsewhere(instance)) {
-      await passedOn.send(instance, { call: 'rollback', xid, onePhase: false }, waiter);
+      await passedOn.send(instance, { call: 'rollback', xid: validateXid(xid), onePhase: false }, waiter);
       return;
     }
     const branch = this.find(xid);

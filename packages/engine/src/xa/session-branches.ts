@@ -13,7 +13,7 @@ import type {
 import type { InstanceId, SessionNumber } from '../model/ids.ts';
 import type { SessionGuard } from '../model/session-calls.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
-import { validateXid, xidKey } from '../model/xid.ts';
+import { validateEnd, validateStart, validateXid, xidKey } from '../model/xid.ts';
 import type { Branch, BranchWork } from './branch.ts';
 import type { Branches } from './branches.ts';
 import type { ServedBranches } from './served-branches.ts';
@@ -74,6 +74,7 @@ export class SessionBranches implements XaSession {
   }
 
   async start(xid: Xid, options: XaStartOptions = {}): Promise<void> {
+    validateStart(options);
     const { flag } = options;
     const branches = this.#branches();
     if (this.#active !== undefined)
@@ -159,6 +160,7 @@ export class SessionBranches implements XaSession {
   }
 
   async end(xid: Xid, how: XaEnd = 'success'): Promise<void> {
+    validateEnd(how);
     const branches = this.#branches();
     const branch = branches.find(xid);
     const isSuspendedHere = this.#suspended.has(branch) && how !== 'suspend';

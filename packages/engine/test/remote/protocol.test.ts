@@ -43,7 +43,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   fc.record({
     kind: fc.constant('acknowledge' as const),
     queue,
-    receipts: fc.array(fc.string(), { maxLength: 4 }),
+    receipts: fc.array(fc.string({ minLength: 1 }), { maxLength: 4 }),
   }),
   fc.record({
     kind: fc.constant('enqueueUploaded' as const),

@@ -94,7 +94,8 @@ class Move {
   /** The queue first, which its exception queue may not be without; either may be gone since a drop that was cut off. */
   async #drop(): Promise<void> {
     for (const name of [this.#queue, exceptionQueueName(this.#queue)]) {
-      if ((await findLocal(this.#local, name)) !== undefined) await this.#local.dropQueue(name);
+      if ((await findLocal(this.#local, name)) !== undefined)
+        await this.#local.dropQueue(name, { withExceptions: true });
     }
   }
 

@@ -11,6 +11,8 @@ import { conversionSteps } from '../../api/conversion.ts';
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { QueueSettingName } from '../../api/queue-settings.ts';
+import { assertFields, assertName, fieldsOf } from '../../model/call-arguments.ts';
+import { convertFields } from '../../model/call-fields.ts';
 import { canCancel } from '../../model/conversion.ts';
 import { exceptionQueueName, type NewQueueRow } from '../../model/queue-row.ts';
 import { validateRange } from '../../model/session-calls.ts';
@@ -20,6 +22,15 @@ import type { ConversionRow } from '../../storage/catalog/conversion-table.ts';
 import { ConversionFiles } from './conversion-files.ts';
 import { conversionStepRunners } from './conversion-step-runners.ts';
 
+type ConversionPlace = Pick<ConvertOptions, 'dir' | 'queue'>;
+
+const placeFields = fieldsOf<ConversionPlace>('A conversion', { dir: 'string', queue: 'string' });
+
+function assertPlace({ dir, queue }: ConversionPlace): void {
+  assertName('dir', dir);
+  assertName('queue', queue);
+}
+
 /**
  * Begins the conversion of a queue, or continues one that was begun, and resolves when it is done. Throws `QUEUE_NOT_FOUND`,
  * `QUEUE_NOT_CONVERTIBLE`, `QUEUE_SPEC_INVALID`, `OPTIONS_INVALID`, `QUEUE_EXISTS` for an exception queue that is there already,
@@ -27,8 +38,8 @@ import { conversionStepRunners } from './conversion-step-runners.ts';
  * enqueue stays stopped, and the conversion can be continued or cancelled.
  */
 export async function convertQueue(options: ConvertOptions): Promise<Conversion> {
-  const { dir, queue, drainMsMax = limits.drainMsDefault, signal, onStep } = options;
   validateOptions(options);
+  const { dir, queue, drainMsMax = limits.drainMsDefault, signal, onStep } = options;
   const files = new ConversionFiles(dir, queue, nodePorts);
   try {
     let row = beginOrContinue(files, options);
@@ -45,7 +56,10 @@ export async function convertQueue(options: ConvertOptions): Promise<Conversion>
 }
 
 /** Cancels the conversion; the unsharded queue works as before. Throws `CONVERSION_NOT_FOUND`, `CONVERSION_PAST_CANCEL`. */
-export async function cancelConversion({ dir, queue }: { dir: string; queue: string }): Promise<void> {
+export async function cancelConversion(place: ConversionPlace): Promise<void> {
+  assertFields(place, placeFields);
+  assertPlace(place);
+  const { dir, queue } = place;
   const files = new ConversionFiles(dir, queue, nodePorts);
   try {
     assertCanCancel(files.findConversion());
@@ -60,13 +74,10 @@ export async function cancelConversion({ dir, queue }: { dir: string; queue: str
 }
 
 /** The state of a queue's conversion, also after its end; undefined if there was none. */
-export async function readConversion({
-  dir,
-  queue,
-}: {
-  dir: string;
-  queue: string;
-}): Promise<Conversion | undefined> {
+export async function readConversion(place: ConversionPlace): Promise<Conversion | undefined> {
+  assertFields(place, placeFields);
+  assertPlace(place);
+  const { dir, queue } = place;
   const files = new ConversionFiles(dir, queue, nodePorts);
   try {
     const row = files.catalog.conversion(queue);
@@ -128,7 +139,10 @@ function assertSameOptions(row: ConversionRow, options: ConvertOptions): Convers
   return row;
 }
 
-function validateOptions({ cacheBytesMax, drainMsMax }: ConvertOptions): void {
+function validateOptions(options: ConvertOptions): void {
+  assertFields(options, convertFields);
+  assertPlace(options);
+  const { cacheBytesMax, drainMsMax } = options;
   if (cacheBytesMax !== undefined)
     validateRange('cacheBytesMax', cacheBytesMax, limits.cacheBytesMin, limits.cacheBytesMax);
   if (drainMsMax !== undefined) validateRange('drainMsMax', drainMsMax, 0, limits.drainMsMax);

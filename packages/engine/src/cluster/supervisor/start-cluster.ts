@@ -2,6 +2,8 @@
 
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import { assertFields, assertName, assertTexts, fieldsOf } from '../../model/call-arguments.ts';
+import { instanceOptionKinds } from '../../model/call-fields.ts';
 import type { InstanceId } from '../../model/ids.ts';
 import type { Timer } from '../../model/ports.ts';
 import { servicesOf, validateServices } from '../../model/validate-services.ts';
@@ -276,7 +278,23 @@ class SupervisedCluster implements Cluster {
   }
 }
 
-function validateOptions({ instances, writerSilentMsMax, services = [] }: ClusterOptions): void {
+const { instance: _instance, ...instanceKinds } = instanceOptionKinds;
+const clusterFields = fieldsOf<ClusterOptions>('A cluster', {
+  ...instanceKinds,
+  instances: 'number',
+  writerSilentMsMax: 'number',
+  execArgv: 'any',
+  restart: 'boolean',
+  extension: 'any',
+  onEvent: 'function',
+  onUnrecoverable: 'function',
+});
+
+function validateOptions(options: ClusterOptions): void {
+  assertFields(options, clusterFields);
+  const { dir, instances, writerSilentMsMax, services = [], execArgv } = options;
+  assertName('dir', dir);
+  if (execArgv !== undefined) assertTexts('execArgv', execArgv);
   validateServices(services);
   if (instances !== undefined) validateInstanceCount(instances);
   const [least, most] = [limits.writerSilentMsMin, limits.writerSilentMsMax];

@@ -72,8 +72,7 @@ class FolderPoller implements SingletonService {
 
   async activate(context: ServiceContext<FolderState>): Promise<void> {
     this.#context = context;
-    for (const subfolder of ['done', 'failed'])
-      await mkdir(join(this.#options.folder, subfolder), { recursive: true });
+    for (const folder of ['', 'done', 'failed']) await makeFolder(join(this.#options.folder, folder));
     this.#running = this.#run(context).catch((error: unknown) => context.fail(error));
   }
 
@@ -186,5 +185,14 @@ async function syncFolders(subfolder: string, folder: string): Promise<void> {
     } finally {
       await handle.close();
     }
+  }
+}
+
+/** Its parent must be there: `recursive` never returns for a folder that cannot be made, as one below /proc. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

@@ -85,7 +85,11 @@ export class CatalogFile {
     try {
       makeFolder(dir);
     } catch (error) {
-      throw new QueueError('STORAGE_READ_ONLY', { details: { path: dir }, cause: error });
+      throw new QueueError('STORAGE_READ_ONLY', {
+        message: `The folder ${dir} cannot be created or written: ${(error as Error).message}`,
+        details: { path: dir },
+        cause: error,
+      });
     }
     assertNoChangesMissing(this.#path);
     this.database = openSqlite({ path: this.#path, busyMs });

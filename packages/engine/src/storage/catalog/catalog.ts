@@ -75,6 +75,19 @@ export class Catalog {
     return hosts.filter((host) => this.#processes.isAlive(host)).map(({ instance }) => instance);
   }
 
+  /** The instances besides this one: members of the cluster, hosted or not, and what processes host beside it. */
+  otherInstances(instance: InstanceId): InstanceId[] {
+    return this.#read(() =>
+      this.#file
+        .prepare(
+          `SELECT instance FROM (SELECT instance FROM member UNION SELECT instance FROM host)
+             WHERE instance <> ? ORDER BY instance`,
+        )
+        .pluck()
+        .all(instance),
+    ) as InstanceId[];
+  }
+
   /** Whether a queue or subscriber of this id ever existed: ids are never reused. */
   everExisted(table: 'queue' | 'subscriber', id: QueueId | SubscriberId): boolean {
     const last = this.#read(() =>
@@ -89,7 +102,7 @@ export class Catalog {
   }
 
   /**
-   * Returns whether the queue existed. Throws `QUEUE_IN_USE` for the exception queue of a queue that exists, and
+   * Drops the queue and its exception queue. Returns whether the queue existed. Throws `QUEUE_IN_USE` for the exception queue of a queue that exists, and
    * `QUEUE_CONVERTING`.
    */
   dropQueue(name: string): boolean {
@@ -100,6 +113,7 @@ export class Catalog {
       this.#queues.assertNotExceptionQueue(name, queueId);
       this.subscribers.removeOfQueue(queueId);
       this.#conversions.remove(name);
+      this.#queues.removeExceptionQueueOf(queueId);
       return this.#queues.remove(name);
     });
   }

@@ -64,8 +64,21 @@ export class QueueTable {
    * the number of queues.
    */
   create(row: NewQueueRow): void {
-    const exceptionQueueId = row.attemptsMax === null ? null : this.#insert(exceptionQueueOf(row), null);
+    if (this.idOf(row.name) !== undefined) throw queueExists(row.name);
+    const exceptionQueueId = row.attemptsMax === null ? null : this.#insertExceptionQueue(row);
     this.#insert(row, exceptionQueueId);
+  }
+
+  /** A queue of that name that nothing refers to may be one that somebody uses: it is not taken over. */
+  #insertExceptionQueue(row: NewQueueRow): QueueId {
+    const exceptions = exceptionQueueOf(row);
+    if (this.idOf(exceptions.name) !== undefined) {
+      throw new QueueError('QUEUE_EXISTS', {
+        message: `A queue named ${exceptions.name} already exists, and the exception queue of ${row.name} would have that name: drop it first, or create ${row.name} without attemptsMax`,
+        details: { queue: exceptions.name, of: row.name },
+      });
+    }
+    return this.#insert(exceptions, null);
   }
 
   #insert(row: NewQueueRow, exceptionQueueId: QueueId | null): QueueId {
@@ -78,7 +91,7 @@ export class QueueTable {
     const { changes, lastInsertRowid } = this.#file
       .prepare(`${insertSql('queue', insertedColumns)} ON CONFLICT DO NOTHING`)
       .run(values);
-    if (changes === 0) throw new QueueError('QUEUE_EXISTS', { details: { queue: row.name } });
+    if (changes === 0) throw queueExists(row.name);
     return Number(lastInsertRowid);
   }
 
@@ -95,12 +108,22 @@ export class QueueTable {
       .prepare('SELECT name FROM queue WHERE exception_queue_id = ?')
       .pluck()
       .get(queueId);
-    if (user !== undefined) throw new QueueError('QUEUE_IN_USE', { details: { queue: name, user } });
+    if (user === undefined) return;
+    throw new QueueError('QUEUE_IN_USE', {
+      message: `${name} is the exception queue of ${String(user)}, and is dropped with it`,
+      details: { queue: name, user },
+    });
   }
 
-  /** Returns whether it existed. */
+  /** Removes the queue alone. Returns whether it existed. */
   remove(name: string): boolean {
     return this.#file.prepare('DELETE FROM queue WHERE name = ?').run(name).changes === 1;
+  }
+
+  removeExceptionQueueOf(queueId: QueueId): void {
+    this.#file
+      .prepare('DELETE FROM queue WHERE queue_id = (SELECT exception_queue_id FROM queue WHERE queue_id = ?)')
+      .run(queueId);
   }
 
   /** A half that is undefined stays as it is. Returns whether the queue exists. */
@@ -114,6 +137,10 @@ export class QueueTable {
       .run(toStored(enqueue), toStored(dequeue), name);
     return changes === 1;
   }
+}
+
+function queueExists(queue: string): QueueError {
+  return new QueueError('QUEUE_EXISTS', { details: { queue } });
 }
 
 /** A plain queue of one shard that is stored, indexed and forwarded as its queue is. */

@@ -12,6 +12,8 @@ import type {
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { XaResource, Xid } from '../../api/xa.ts';
+import { assertFields } from '../../model/call-arguments.ts';
+import { globalTransactionFields } from '../../model/call-fields.ts';
 import type { Epoch, InstanceId } from '../../model/ids.ts';
 import type { Ports, Timer } from '../../model/ports.ts';
 import { within } from '../../model/within.ts';
@@ -39,6 +41,7 @@ export class Coordinator implements TransactionCoordinator {
 
   begin(options: GlobalTransactionOptions = {}): DistributedTransaction {
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { message: 'The coordinator is closed' });
+    assertFields(options, globalTransactionFields);
     const { instance, epoch, decisions, participants } = this.#options;
     const gtrid = gtridOf({ instance, epoch, number: decisions.nextNumber() });
     decisions.begin(gtrid);

@@ -43,8 +43,9 @@ export class DistributedTransaction implements GlobalTransaction {
 
   async enlist(name: string, session: Session): Promise<void> {
     this.#assertOpen();
-    const { xa } = session;
-    if (xa === undefined) throw new QueueError('XAER_INVAL', { message: 'The session has no XA interface' });
+    const xa = session?.xa;
+    if (xa === undefined)
+      throw new QueueError('XAER_INVAL', { message: 'enlist needs a session with an XA interface' });
     const participant = this.#context.participantOf(name);
     const bqual = Buffer.from(`${name}/${this.#branches.length}`);
     const branch = {
