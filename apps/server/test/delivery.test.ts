@@ -8,7 +8,7 @@ const sharedApp = shareApp();
 /** A new queue `q` in the app that the tests share. */
 async function withQueue(spec: object): Promise<TestApp> {
   const test = sharedApp();
-  for (const name of ['q', 'q.exceptions']) await test.remove(`/api/queues/${name}`);
+  await test.remove('/api/queues/q?withExceptions=true');
   const made = await test.post<QueueInfo>('/api/queues', { name: 'q', durability: 'relaxed', ...spec });
   expect(made).toMatchObject({ status: 201, body: spec });
   return test;
@@ -20,7 +20,7 @@ const dequeue = async (test: TestApp, options: object = {}, queue = 'q') =>
   (await test.post<Dequeued>(`/api/queues/${queue}/dequeue`, options)).body.messages;
 const nack = (test: TestApp, receipt: string | undefined) =>
   test.post('/api/queues/q/nack', { receipts: [receipt] });
-const info = async (test: TestApp) => (await test.get<QueueInfo>('/api/queues/q')).body;
+const info = async (test: TestApp, queue = 'q') => (await test.get<QueueInfo>(`/api/queues/${queue}`)).body;
 
 describe('priorities', () => {
   it('let more urgent messages overtake others, and are shown with the message', async () => {
@@ -110,7 +110,22 @@ describe('attempts', () => {
       body: { code: 'QUEUE_IN_USE', retryable: false },
     });
     expect((await test.remove('/api/queues/q')).status).toBe(204);
-    expect((await test.remove('/api/queues/q.exceptions')).status).toBe(204);
+    expect((await test.get('/api/queues/q.exceptions')).status).toBe(404);
+  });
+
+  it('keep their queue from being dropped while they have messages, unless both are meant', async () => {
+    const test = await withQueue({ attemptsMax: 1 });
+    await enqueue(test, { payload: 1 });
+    const [message] = await dequeue(test);
+    await nack(test, message!.receipt);
+    await expect.poll(async () => (await info(test, 'q.exceptions')).ready).toBe(1);
+    expect(await test.remove('/api/queues/q')).toMatchObject({
+      status: 409,
+      body: { code: 'EXCEPTION_QUEUE_NOT_EMPTY', details: { exceptionQueue: 'q.exceptions', messages: 1 } },
+    });
+    expect((await test.remove('/api/queues/q?withExceptions=perhaps')).status).toBe(400);
+    expect((await test.remove('/api/queues/q?withExceptions=true')).status).toBe(204);
+    expect((await test.get('/api/queues/q.exceptions')).status).toBe(404);
   });
 });
 

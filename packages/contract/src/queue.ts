@@ -98,6 +98,19 @@ export const QueueInfo = Type.Object(
 );
 export type QueueInfo = Static<typeof QueueInfo>;
 
+export const DropQueueQuery = Type.Object(
+  {
+    withExceptions: Type.Optional(
+      Type.Boolean({
+        description:
+          'true: drop the exception queue even if it has messages; without it such a drop is refused with EXCEPTION_QUEUE_NOT_EMPTY',
+      }),
+    ),
+  },
+  closed,
+);
+export type DropQueueQuery = Static<typeof DropQueueQuery>;
+
 /** Whether a start or stop call concerns enqueue or dequeue; both if there is no body. */
 export const StartStop = Type.Object(
   { enqueue: Type.Optional(Type.Boolean()), dequeue: Type.Optional(Type.Boolean()) },

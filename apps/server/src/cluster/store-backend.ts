@@ -87,7 +87,7 @@ export class StoreBackend implements Backend {
 function toHost(store: QueueStore): QueueHost {
   return {
     createQueue: (spec) => store.createQueue(spec),
-    dropQueue: (name) => store.dropQueue(name),
+    dropQueue: (name, options) => store.dropQueue(name, options),
     startQueue: (name, which) => store.startQueue(name, which),
     stopQueue: (name, which) => store.stopQueue(name, which),
     subscribe: (topic, subscriber) => store.subscribe(topic, subscriber),

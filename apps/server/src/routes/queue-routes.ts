@@ -1,4 +1,4 @@
-import { CreateQueue, QueueInfo, QueueList, QueueStats, StartStop } from '@shardlab/contract';
+import { CreateQueue, DropQueueQuery, QueueInfo, QueueList, QueueStats, StartStop } from '@shardlab/contract';
 import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
@@ -52,14 +52,15 @@ export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }):
     '/api/queues/:queue',
     {
       schema: {
-        summary: 'Drop a queue and its messages',
+        summary: 'Drop a queue with its messages, and its exception queue',
         tags,
         params,
+        querystring: DropQueueQuery,
         response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {
-      await cluster.queues.dropQueue(request.params.queue);
+      await cluster.queues.dropQueue(request.params.queue, request.query);
       return reply.code(204).send(null);
     },
   );

@@ -321,7 +321,8 @@ export const exportHref = (id: string, format: 'json' | 'csv') =>
   `/api/runs/${path(id)}/export?format=${format}`;
 
 export const createQueue = (queue: CreateQueue) => call<QueueInfo>('POST', '/api/queues', { body: queue });
-export const dropQueue = (queue: string) => call<undefined>('DELETE', `/api/queues/${path(queue)}`);
+export const dropQueue = (queue: string, { withExceptions }: { withExceptions: boolean }) =>
+  call<undefined>('DELETE', `/api/queues/${path(queue)}?withExceptions=${withExceptions}`);
 export const startConversion = (queue: string, options: Convert) =>
   call<Conversion>('POST', `/api/queues/${path(queue)}/conversion`, { body: options });
 export const cancelConversion = (queue: string) =>

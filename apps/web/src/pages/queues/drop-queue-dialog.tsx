@@ -2,6 +2,7 @@ import type { QueueInfo } from '@shardlab/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { ApiError } from '../../api/client.ts';
 import { dropQueue } from '../../api/queries.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
@@ -11,8 +12,12 @@ export function DropQueueDialog({ queue: { name, type } }: { queue: QueueInfo })
   const [isOpen, setOpen] = useState(false);
   const navigate = useNavigate();
   const client = useQueryClient();
+  /** The server has said that the exception queue has messages: the next attempt drops them too. */
+  const [hasExceptions, setHasExceptions] = useState(false);
   const drop = useMutation({
-    mutationFn: () => dropQueue(name),
+    mutationFn: () => dropQueue(name, { withExceptions: hasExceptions }),
+    onError: (error) =>
+      setHasExceptions(error instanceof ApiError && error.code === 'EXCEPTION_QUEUE_NOT_EMPTY'),
     onSuccess: async () => {
       setOpen(false);
       await navigate({ to: '/queues', search: {} });
@@ -21,6 +26,7 @@ export function DropQueueDialog({ queue: { name, type } }: { queue: QueueInfo })
   });
   const open = () => {
     drop.reset();
+    setHasExceptions(false);
     setOpen(true);
   };
   return (
@@ -41,7 +47,7 @@ export function DropQueueDialog({ queue: { name, type } }: { queue: QueueInfo })
             disabled={drop.isPending}
             onClick={() => drop.mutate()}
           >
-            Drop it
+            {hasExceptions ? 'Drop both' : 'Drop it'}
           </button>
         </div>
       </Dialog>
