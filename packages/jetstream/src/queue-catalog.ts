@@ -48,11 +48,6 @@ const changeKeys = { enqueue: 'shardlab-enqueue-change', dequeue: 'shardlab-dequ
 const subscriberKey = 'shardlab-subscriber';
 const durableKey = 'shardlab-durable';
 
-/** A text that no other stream has, nor one of the same name later. */
-export function creationOf({ config }: StreamInfo): string {
-  return config.metadata?.[creationKey] ?? '';
-}
-
 export interface CatalogOptions {
   sync: 'always' | 'interval';
   replicas: number;

@@ -51,7 +51,7 @@ export async function* browseAll(
 
 export function notDrained(queue: string, held: number): QueueError {
   return new QueueError('QUEUE_NOT_DRAINED', {
-    message: `Sessions still hold ${held === 0 ? 'or wait for' : held} messages of ${queue}, which stays stopped: let them commit, then move it again`,
+    message: `Sessions still hold ${held === 0 ? 'or wait for' : held} messages of ${queue}, which is used as before: let them commit, then move it again`,
     details: { queue, held },
   });
 }

@@ -7,6 +7,13 @@ export interface MoveRecord {
   /** Counts of the local queue once it was stopped, by which it is known from a later one of the same name. */
   enqueued: number;
   consumed: number;
+  /** How each local queue was before it was stopped, for a move that is continued and then fails. */
+  enabled: Record<string, Enabled>;
+}
+
+export interface Enabled {
+  enqueue: boolean;
+  dequeue: boolean;
 }
 
 const key = 'shardlab-move';
@@ -25,10 +32,19 @@ const leaveKey = 'shardlab-leave';
 /** Phase of a move to the local engine. `copying`: the stream has all messages. `switched`: the local queue has them. */
 export type LeavePhase = 'copying' | 'switched';
 
-export function leaveRecordOf({ config: { metadata = {} } }: StreamInfo): LeavePhase | undefined {
-  return metadata[leaveKey] as LeavePhase | undefined;
+export interface LeaveRecord {
+  phase: LeavePhase;
+  /** In the idempotency keys of the copy, so that a move after one that was undone copies anew. */
+  attempt: string;
 }
 
-export function withLeaveRecord(phase: LeavePhase): Record<string, string> {
-  return { [leaveKey]: phase };
+/** Undefined if no move is under way: none was begun, or it was undone. */
+export function leaveRecordOf({ config: { metadata = {} } }: StreamInfo): LeaveRecord | undefined {
+  const text = metadata[leaveKey];
+  return text?.startsWith('{') ? (JSON.parse(text) as LeaveRecord) : undefined;
+}
+
+/** Null: the move was undone. */
+export function withLeaveRecord(record: LeaveRecord | null): Record<string, string> {
+  return { [leaveKey]: record === null ? '' : JSON.stringify(record) };
 }

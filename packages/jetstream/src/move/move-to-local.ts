@@ -9,6 +9,7 @@
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { nuid } from '@nats-io/transport-node';
 import {
   type BrowsedMessage,
   type NewMessage,
@@ -16,18 +17,20 @@ import {
   type QueueSpec,
   type Session,
 } from '@shardlab/engine';
-import { exceptionQueueName } from '@shardlab/engine/store-rules';
+import { exceptionQueueName, fieldsOf, validateQueueSpec } from '@shardlab/engine/store-rules';
 import { unsupported } from '../capabilities.ts';
 import { dueAtMs, type StoredMessage } from '../message-coding.ts';
 import { MessagePuller } from '../pull-messages.ts';
-import { creationOf, QueueCatalog } from '../queue-catalog.ts';
+import { QueueCatalog } from '../queue-catalog.ts';
 import { type QueueRow, rowOfStream } from '../queue-config.ts';
 import { type LinkOptions, ServerLink } from '../server-link.ts';
 import { storeLimits } from '../store-limits.ts';
 import { assertWhole, browseAll, findLocal, type LocalQueues, notDrained } from './local-queues.ts';
-import { leaveRecordOf, withLeaveRecord } from './move-record.ts';
+import { assertMoveOptions, moveKinds } from './move-options.ts';
+import { type LeaveRecord, leaveRecordOf, withLeaveRecord } from './move-record.ts';
 import type { MoveStep } from './move-steps.ts';
 import { type StoredEntry, storedMessages } from './stored-messages.ts';
+import { Undo } from './undo.ts';
 
 export interface MoveToLocalOptions extends LinkOptions {
   local: LocalQueues;
@@ -46,13 +49,17 @@ const batchMessages = 500;
 const batchBytesMax = 4 * 1024 * 1024;
 const delayMsMax = 400 * 24 * 3_600_000;
 
+const moveFields = fieldsOf<MoveToLocalOptions>('moveToLocal', moveKinds);
+
 /**
  * Begins the move of a queue, or continues one that was begun, and resolves when the stream is gone. Messages get new ids and
  * times of enqueue; those of a shard keep their order, and so do those of a group key. Throws `QUEUE_NOT_FOUND`,
- * `FEATURE_UNSUPPORTED` for topics and queues in memory, `QUEUE_NOT_DRAINED` (the stream stays stopped, and the move can be
- * repeated), `QUEUE_EXISTS` for a local queue of this name, and the errors of the servers and the local engine.
+ * `FEATURE_UNSUPPORTED` for topics and queues in memory, `QUEUE_EXISTS` for a local queue of this name, `QUEUE_NOT_DRAINED`, and the
+ * errors of the servers and the local engine. After an error the stream is used as before, as with `moveToJetStream`; one that an
+ * earlier attempt had stopped, which was killed, stays stopped.
  */
 export async function moveToLocal(options: MoveToLocalOptions): Promise<void> {
+  assertMoveOptions(options, moveFields);
   const link = await ServerLink.open(options);
   try {
     await new MoveToLocal(link, options).run();
@@ -90,33 +97,59 @@ class MoveToLocal {
     }
     const row = rowOfStream(stream);
     const names = row.attemptsMax === null ? [row.name] : [row.name, exceptionQueueName(row.name)];
-    const phase = leaveRecordOf(stream);
-    if (phase !== 'switched') await this.#bringOver(row, names, phase === 'copying');
+    const begun = leaveRecordOf(stream);
+    if (begun?.phase !== 'switched') await this.#bringOver(row, names, begun);
     await this.#start(names);
     await this.#step('drop');
     for (const name of names.toReversed()) await this.#catalog.deleteStream(name);
     await this.#step('done');
   }
 
-  async #bringOver(row: QueueRow, names: readonly string[], isBegun: boolean): Promise<void> {
+  async #bringOver(row: QueueRow, names: readonly string[], begun: LeaveRecord | undefined): Promise<void> {
     const spec = specOf(row);
-    if (!isBegun) await this.#assertFree(names);
+    validateQueueSpec(spec);
+    await assertWhole(this.#local);
+    if (begun === undefined) await this.#assertFree(names);
+    const undo = new Undo();
+    await undo.run(() => this.#bring({ row, names, spec, begun }, undo), this.#options.signal);
+  }
+
+  /** A move that was begun by another process does not know how the stream was before: it stays stopped. */
+  async #bring(
+    {
+      row,
+      names,
+      spec,
+      begun,
+    }: { row: QueueRow; names: readonly string[]; spec: QueueSpec; begun: LeaveRecord | undefined },
+    undo: Undo,
+  ): Promise<void> {
     await this.#step('stop');
-    for (const name of names) await this.#catalog.setEnabled(name, false);
+    for (const name of names) {
+      const { enqueueEnabled: enqueue, dequeueEnabled: dequeue } = await this.#catalog.info(name);
+      undo.add(() => this.#catalog.setEnabled(name, true, { enqueue, dequeue }));
+      await this.#catalog.setEnabled(name, false);
+    }
     await this.#step('drain');
     await pause(stoppedMs);
     for (const name of names) await this.#drain(name);
     await this.#step('create');
     const stopped = { ...row, enqueueEnabled: false, dequeueEnabled: false };
-    await this.#catalog.rewrite(stopped, withLeaveRecord('copying'));
-    if ((await findLocal(this.#local, row.name)) === undefined) await this.#local.createQueue(spec);
+    if (begun === undefined) undo.add(() => this.#catalog.rewrite(stopped, withLeaveRecord(null)));
+    const attempt = begun?.attempt ?? nuid.next();
+    await this.#catalog.rewrite(stopped, withLeaveRecord({ phase: 'copying', attempt }));
+    if ((await findLocal(this.#local, row.name)) === undefined) {
+      await this.#local.createQueue(spec);
+      undo.add(() => this.#dropCopies(names));
+    }
     for (const name of names) await this.#local.stopQueue(name, { enqueue: false, dequeue: true });
     await this.#step('copy');
-    for (const name of names) await this.#copy(name);
+    for (const name of names) await this.#copy(name, attempt);
     await this.#step('check');
     for (const name of names) await this.#check(name);
     await this.#step('switch');
-    await this.#catalog.rewrite(stopped, withLeaveRecord('switched'));
+    undo.clear();
+    await this.#catalog.rewrite(stopped, withLeaveRecord({ phase: 'switched', attempt }));
   }
 
   async #step(step: MoveStep): Promise<void> {
@@ -159,9 +192,7 @@ class MoveToLocal {
   }
 
   /** Messages of one shard go through one session, which keeps their order, and are cut into commits in the same way each time. */
-  async #copy(queue: string): Promise<void> {
-    const stream = await this.#catalog.find(queue);
-    if (stream === undefined) throw new QueueError('QUEUE_NOT_FOUND', { details: { queue } });
+  async #copy(queue: string, attempt: string): Promise<void> {
     const shards = new Map<string, ShardCopy>();
     try {
       for await (const entry of storedMessages(this.#link, queue)) {
@@ -169,7 +200,7 @@ class MoveToLocal {
         const shard = entry.headers?.get('Nats-Schedule-Target') || entry.subject;
         let copy = shards.get(shard);
         if (copy === undefined) {
-          copy = new ShardCopy(this.#local.openSession(), queue, creationOf(stream));
+          copy = new ShardCopy(this.#local.openSession(), queue, `${attempt} ${queue}`);
           shards.set(shard, copy);
         }
         await copy.add(entry);
@@ -197,9 +228,28 @@ class MoveToLocal {
     }
     if (missing.length === 0) return;
     throw new QueueError('STORAGE_FAILED', {
-      message: `${missing.length} messages of ${queue} are not in the local queue; the stream stays stopped and whole`,
+      message: `${missing.length} messages of ${queue} are not in the local queue; the stream is whole`,
       details: { queue, missing: missing.slice(0, 10) },
     });
+  }
+
+  /** The local queue accepts messages from its creation on: one that has others than the stream is kept. */
+  async #dropCopies(names: readonly string[]): Promise<void> {
+    for (const queue of names) {
+      if ((await findLocal(this.#local, queue)) === undefined) continue;
+      const copied = new Set<string>();
+      for await (const { stored } of storedMessages(this.#link, queue)) copied.add(digestOf(stored));
+      for await (const message of browseAll(this.#local, queue, undefined)) {
+        if (copied.has(digestOf(message))) continue;
+        throw new QueueError('QUEUE_EXISTS', {
+          message: `The local queue ${queue} has messages that the stream does not have, and was not dropped`,
+          details: { queue },
+        });
+      }
+    }
+    const [first] = names;
+    if ((await findLocal(this.#local, first!)) !== undefined)
+      await this.#local.dropQueue(first!, { withExceptions: true });
   }
 
   async #start(names: readonly string[]): Promise<void> {
@@ -213,15 +263,15 @@ const pullMax = 1_000;
 class ShardCopy {
   readonly #session: Session;
   readonly #queue: string;
-  readonly #creation: string;
+  readonly #mark: string;
   #batch: NewMessage[] = [];
   #bytes = 0;
   #key = '';
 
-  constructor(session: Session, queue: string, creation: string) {
+  constructor(session: Session, queue: string, mark: string) {
     this.#session = session;
     this.#queue = queue;
-    this.#creation = creation;
+    this.#mark = mark;
   }
 
   async add({ sequence, headers, stored }: StoredEntry): Promise<void> {
@@ -230,7 +280,7 @@ class ShardCopy {
     const isFull =
       this.#batch.length === batchMessages || this.#bytes + stored.payload.length > batchBytesMax;
     if (isFull) await this.flush();
-    if (this.#batch.length === 0) this.#key = `${this.#creation} ${sequence}`;
+    if (this.#batch.length === 0) this.#key = `${this.#mark} ${sequence}`;
     this.#batch.push(messageOf(stored));
     this.#bytes += stored.payload.length;
   }
@@ -251,10 +301,7 @@ class ShardCopy {
     const delayMs = due === undefined ? 0 : Math.min(Math.max(0, due - Date.now()), delayMsMax);
     const id = createHash('sha256').update(stored.id).digest('hex');
     try {
-      await this.#commit(
-        [{ ...messageOf(stored), ...(delayMs > 0 && { delayMs }) }],
-        `${this.#creation} ${id}`,
-      );
+      await this.#commit([{ ...messageOf(stored), ...(delayMs > 0 && { delayMs }) }], `${this.#mark} ${id}`);
     } catch (error) {
       if (!(error instanceof QueueError && error.code === 'IDEMPOTENCY_KEY_REUSED')) throw error;
       await this.#session.rollback();
