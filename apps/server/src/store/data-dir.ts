@@ -1,6 +1,7 @@
 /** The data folder: only its owner can read what is in it, also what an earlier version left open to others. */
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
 
 const fileMode = 0o600;
@@ -11,7 +12,7 @@ const folders = ['cluster', 'runs'];
 /** Creates the folder if it is missing. One that exists keeps its permissions: it may hold other things too. */
 export function prepareDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: folderMode });
+    makeFolder(dataDir, folderMode);
     for (const name of folders) makePrivate(join(dataDir, name), folderMode);
     for (const name of files) makePrivate(join(dataDir, name), fileMode);
   } catch (error) {

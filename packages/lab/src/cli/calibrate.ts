@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { type CalibrationProgress, calibrate } from '../calibrate/calibrate.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { bundledHardwareFolder, calibratedId } from '../hardware/hardware-folder.ts';
 import { hardwareText } from '../hardware/hardware-text.ts';
 import { dataFolder, fromCaller } from './folders.ts';
+import { calibratedPath } from './places.ts';
 
 export interface CalibrateFlags {
   json?: string | undefined;
@@ -13,8 +13,7 @@ export interface CalibrateFlags {
 
 /** `calibrate`: writes `scenarios/hardware/this-machine.json`, or another file. */
 export async function calibrateCommand(flags: CalibrateFlags): Promise<number> {
-  const path =
-    flags.json === undefined ? join(bundledHardwareFolder, `${calibratedId}.json`) : fromCaller(flags.json);
+  const path = flags.json === undefined ? calibratedPath : fromCaller(flags.json);
   const hardware = await calibrate({
     onProgress: tellSubjects(),
     dataDir: dataFolder(flags['data-dir']),

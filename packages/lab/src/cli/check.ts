@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import {
   checkFolder,
   type DamagedPartition,
@@ -7,13 +6,13 @@ import {
   repairFolder,
 } from '@shardlab/engine';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { assertHasQueues, clusterFolder, fromCaller } from './folders.ts';
+import { assertHasQueues, clusterFolder, writeJson } from './folders.ts';
 
 /** `check <folder>`: verifies the engine's folder, or that of a server; with `acceptLoss` it then repairs it and verifies it again. */
-export function checkCommand(
+export async function checkCommand(
   folder: string,
   options: { json?: string | undefined; acceptLoss: boolean },
-): number {
+): Promise<number> {
   try {
     const dir = clusterFolder(folder);
     assertHasQueues(dir);
@@ -28,8 +27,7 @@ export function checkCommand(
       check = checkFolder(dir);
       printCheck(check);
     }
-    if (options.json !== undefined)
-      writeFileSync(fromCaller(options.json), `${JSON.stringify(check, null, 2)}\n`);
+    if (options.json !== undefined) await writeJson(options.json, check);
     return check.faults.length === 0 ? exitCodes.done : exitCodes.failed;
   } catch (error) {
     if (!(error instanceof QueueError)) throw error;

@@ -10,6 +10,7 @@ import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
 import { moveCommand } from './move.ts';
 import { pairsCommand } from './pairs.ts';
+import { placesFault } from './places.ts';
 import { recordCommand } from './record.ts';
 import { runScenariosCommand } from './run.ts';
 import { studyCommand } from './study.ts';
@@ -91,6 +92,34 @@ required claim that does not hold, or a case of pairs that lost speed; 2 invalid
 A claim that does not hold is a finding, not an error, unless --require names it.
 `;
 
+/** The options that each command takes. */
+const optionsOf: Readonly<Record<string, readonly string[]>> = {
+  run: ['quick', 'json', 'require', 'data-dir'],
+  study: ['quick', 'json', 'require', 'resume', 'write', 'recorded', 'data-dir'],
+  record: ['hours', 'into', 'quick', 'judge-only', 'data-dir'],
+  claims: ['data-dir'],
+  validate: [],
+  list: [],
+  calibrate: ['json', 'data-dir'],
+  model: ['fit', 'run', 'structure', 'scale', 'write', 'json'],
+  check: ['json', 'accept-loss'],
+  convert: ['shards', 'attempts-max', 'retry-delay', 'priorities', 'cache-mib', 'drain-s', 'cancel', 'json'],
+  move: ['drain-s'],
+  pairs: ['pairs', 'seconds', 'json', 'data-dir'],
+};
+
+/** An option of another command would be ignored: nothing would be written to the file that it names. */
+function ignoredFault(
+  command: string | undefined,
+  tokens: ReturnType<typeof parse>['tokens'],
+): string | undefined {
+  const taken = optionsOf[command ?? ''];
+  const ignored = tokens.find((token) => token.kind === 'option' && taken?.includes(token.name) === false);
+  if (ignored?.kind !== 'option' || taken === undefined) return undefined;
+  const options = taken.length === 0 ? 'no options' : `only ${taken.map((name) => `--${name}`).join(', ')}`;
+  return `${command} takes ${options}, not ${ignored.rawName}`;
+}
+
 /** Number of further arguments of commands that take more than one. */
 const furtherArguments: Readonly<Record<string, number>> = { convert: 1, move: 2 };
 
@@ -103,7 +132,7 @@ export async function runCommand(args: string[]): Promise<number> {
   }
   const { values, positionals } = parsed;
   const [command, target, ...rest] = positionals;
-  if (values.help) {
+  if (values.help || command === 'help') {
     process.stdout.write(help);
     return exitCodes.done;
   }
@@ -111,6 +140,11 @@ export async function runCommand(args: string[]): Promise<number> {
     ? undefined
     : rest[furtherArguments[command!] ?? 0];
   if (unexpected !== undefined) return usageError(`Unexpected argument "${unexpected}"`);
+  const fault = ignoredFault(command, parsed.tokens) ?? placesFault(positionals, values);
+  if (fault !== undefined) {
+    process.stderr.write(`${fault}\n`);
+    return exitCodes.usage;
+  }
   switch (command) {
     case 'run':
       if (target === undefined) return usageError('run needs a scenario');
@@ -161,6 +195,7 @@ function parse(args: string[]) {
   return parseArgs({
     args,
     allowPositionals: true,
+    tokens: true,
     options: {
       quick: { type: 'boolean', default: false },
       json: { type: 'string' },

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import {
   type Conversion,
   type ConversionStage,
@@ -9,7 +8,7 @@ import {
 } from '@shardlab/engine';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { plural } from '../programs/figures-in-words.ts';
-import { clusterFolder, fromCaller } from './folders.ts';
+import { clusterFolder, writeJson } from './folders.ts';
 
 export interface ConvertFlags {
   shards?: string | undefined;
@@ -53,9 +52,7 @@ export async function convertCommand(folder: string, queue: string, flags: Conve
       signal: stop.signal,
       onStep: printConversion,
     });
-    if (flags.json !== undefined) {
-      await writeFile(fromCaller(flags.json), `${JSON.stringify(conversion, null, 2)}\n`);
-    }
+    if (flags.json !== undefined) await writeJson(flags.json, conversion);
     return exitCodes.done;
   } catch (error) {
     if (stop.signal.aborted) {

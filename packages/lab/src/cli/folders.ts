@@ -1,6 +1,7 @@
 /** The folders and files that commands are given, and the folder for data that outlives a run, which is the server's. */
 import { existsSync, readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { QueueError } from '@shardlab/engine';
 
@@ -16,6 +17,13 @@ export const fromCaller = (path: string): string => resolve(callersFolder(), pat
 export function dataFolder(flag: string | undefined): string {
   const named = flag ?? process.env.DATA_DIR;
   return named === undefined || named === '' ? checkoutDataFolder : fromCaller(named);
+}
+
+/** Writes a value as JSON to a file that the caller named, and creates its folder. */
+export async function writeJson(path: string, value: unknown): Promise<void> {
+  const file = fromCaller(path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, `${JSON.stringify(value, null, 2)}\n`);
 }
 
 /** Accepts the engine's folder, or the data folder of a server, which contains it as `cluster/`. */

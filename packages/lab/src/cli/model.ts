@@ -13,15 +13,16 @@ import {
 } from '@shardlab/model';
 import { LabError } from '../errors/errors.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
+import { fileFault } from '../errors/writable-place.ts';
 import { hardwareText } from '../hardware/hardware-text.ts';
 import { type LoadedHardware, loadHardware } from '../hardware/load-hardware.ts';
 import { agreementReport } from '../model/agreement-report.ts';
-import { writeSection } from '../model/markdown.ts';
+import { assertSection, writeSection } from '../model/markdown.ts';
 import { agreementWith, predictionsOf, scalingOf } from '../model/model-report.ts';
 import { parameterTable, predictionTable, residualTable, scalingTable } from '../model/model-tables.ts';
 import { pointsOf, readRecorded } from '../recorded/recorded-run.ts';
 import { assertRunParams } from '../run/run-params.ts';
-import { callersFolder, fromCaller } from './folders.ts';
+import { callersFolder, fromCaller, writeJson } from './folders.ts';
 
 export interface ModelFlags {
   run: string[];
@@ -48,9 +49,16 @@ export async function modelCommand(target: string, flags: ModelFlags): Promise<n
   try {
     loaded = await loadHardware(target, callersFolder());
     runs = await Promise.all(flags.run.map(readRun));
+    if (flags.write !== undefined)
+      for (const section of sectionsOf(flags, loaded)) await assertSection(fromCaller(flags.write), section);
   } catch (error) {
     if (!(error instanceof LabError)) throw error;
     process.stderr.write(`${error.message}\n`);
+    return exitCodes.usage;
+  }
+  const fault = flags.fit ? fileFault(loaded.path) : undefined;
+  if (fault !== undefined) {
+    process.stderr.write(`${fault}\n`);
     return exitCodes.usage;
   }
   let { hardware } = loaded;
@@ -82,9 +90,19 @@ export async function modelCommand(target: string, flags: ModelFlags): Promise<n
     await report('model-agreement', agreementReport(hardware, compared));
   }
   if (flags.scale) await report('model-scaling', scalingTable(scalingOf(hardware)));
-  if (flags.json !== undefined)
-    await writeFile(fromCaller(flags.json), `${JSON.stringify(found, null, 2)}\n`);
+  if (flags.json !== undefined) await writeJson(flags.json, found);
   return exitCodes.done;
+}
+
+/** The sections that the command will write. */
+function sectionsOf({ fit, run, scale }: ModelFlags, { hardware }: LoadedHardware): string[] {
+  const sections = {
+    'model-fit': fit,
+    'model-predictions': hardware.observations.length > 0,
+    'model-agreement': run.length > 0,
+    'model-scaling': scale,
+  };
+  return Object.entries(sections).flatMap(([section, isWritten]) => (isWritten ? [section] : []));
 }
 
 function fitWithProgress({ hardware }: LoadedHardware): Fit {

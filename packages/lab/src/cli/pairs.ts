@@ -1,13 +1,13 @@
 /** `pairs`: compares the engines of two checkouts, trial beside trial. */
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { integerOption } from '../errors/integer-option.ts';
 import { pairCases } from '../pairs/cases.ts';
 import { comparePairs, type PairsComparison, type PairsVerdict, ratioMin } from '../pairs/compare-pairs.ts';
 import { runPairs, type TrialPair } from '../pairs/run-pairs.ts';
-import { dataFolder, fromCaller } from './folders.ts';
+import { dataFolder, fromCaller, writeJson } from './folders.ts';
 
 export interface PairsFlags {
   /** Number of pairs; a whole number as text. */
@@ -51,7 +51,7 @@ export async function pairsCommand(
     compared[name] = comparePairs(measured);
     process.stdout.write(`${comparisonInWords(name, compared[name])}\n`);
   }
-  if (flags.json !== undefined) await writeFile(fromCaller(flags.json), JSON.stringify(compared, null, 2));
+  if (flags.json !== undefined) await writeJson(flags.json, compared);
   const lost = Object.values(compared).some(({ verdict }) => verdict === 'loss');
   return lost ? exitCodes.failed : exitCodes.done;
 }

@@ -1,5 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
 import { LabError } from '../errors/errors.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
@@ -11,7 +10,7 @@ import { startRun } from '../run/start-run.ts';
 import type { TrialJournal } from '../run/trial-journal.ts';
 import { bundledStudies } from '../studies/registry.ts';
 import { estimateInWords } from './duration.ts';
-import { dataFolder, fromCaller } from './folders.ts';
+import { dataFolder, writeJson } from './folders.ts';
 import { loadOrExplain } from './load-scenario.ts';
 import { ProgressLine } from './progress-line.ts';
 import { reportInWords, summaryInWords } from './run-report.ts';
@@ -124,8 +123,7 @@ function showProgress(event: RunEvent, line: ProgressLine): void {
 /** Writes a single run to the file `json`, or one of several runs to a file in the folder `json`, named by its scenario. */
 export async function writeRun(run: Run, json: string, several: boolean): Promise<void> {
   const path = several ? join(json, `${run.scenario.id}.json`) : json;
-  await mkdir(dirname(fromCaller(path)), { recursive: true });
-  await writeFile(fromCaller(path), `${JSON.stringify(run, null, 2)}\n`);
+  await writeJson(path, run);
   process.stdout.write(`\nWritten to ${path}\n`);
 }
 

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { integerOption } from '../errors/integer-option.ts';
+import { fileFault, folderFault } from '../errors/writable-place.ts';
 import { tortureLine, tortureReport } from './report.ts';
 import { faultCount, runTorture } from './run-torture.ts';
 
@@ -23,6 +24,13 @@ const { values } = parseArgs({
 const kills = integerOption('kills', values.kills, 1);
 const concurrency = integerOption('concurrency', values.concurrency, 1);
 const seed = values.seed === undefined ? Date.now() % 2 ** 31 : integerOption('seed', values.seed, 0);
+const fault =
+  (values.json === undefined ? undefined : fileFault(resolve(values.json))) ??
+  folderFault(resolve(values.dir ?? tmpdir()));
+if (fault !== undefined) {
+  process.stderr.write(`${fault}\n`);
+  process.exit(exitCodes.usage);
+}
 const dir = mkdtempSync(join(resolve(values.dir ?? tmpdir()), 'shardlab-torture-'));
 console.log(`Seed ${seed}, ${kills} kills, data in ${dir}`);
 
