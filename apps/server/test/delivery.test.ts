@@ -18,8 +18,8 @@ const enqueue = (test: TestApp, ...messages: unknown[]) =>
   test.post<Enqueued & ErrorBody>('/api/queues/q/messages', { messages });
 const dequeue = async (test: TestApp, options: object = {}, queue = 'q') =>
   (await test.post<Dequeued>(`/api/queues/${queue}/dequeue`, options)).body.messages;
-const nack = (test: TestApp, receipt: string | undefined) =>
-  test.post('/api/queues/q/nack', { receipts: [receipt] });
+const nack = (test: TestApp, receipt: string | undefined, how: object = {}) =>
+  test.post('/api/queues/q/nack', { receipts: [receipt], ...how });
 const info = async (test: TestApp, queue = 'q') => (await test.get<QueueInfo>(`/api/queues/${queue}`)).body;
 
 describe('priorities', () => {
@@ -92,6 +92,35 @@ describe('attempts', () => {
     expect(await info(test)).toMatchObject({ ready: 0, held: 0 });
   });
 
+  it('end at once for a message that is rejected, and take the error along', async () => {
+    const test = await withQueue({});
+    expect(await info(test)).toMatchObject({ attemptsMax: 5, exceptionQueue: null });
+    await enqueue(test, { payload: 'poison' });
+    const [message] = await dequeue(test);
+    const error = { name: 'Refused', message: 'no such customer', stack: 'at the client' };
+    expect((await nack(test, message!.receipt, { reject: true, error })).status).toBe(204);
+    const [moved] = await dequeue(test, { waitMs: 20_000 }, 'q.exceptions');
+    expect(moved!.properties).toMatchObject({
+      'exception-reason': 'rejected by its consumer, delivered once',
+      'exception-error-name': 'Refused',
+      'exception-error-message': 'no such customer',
+      'exception-error-stack': 'at the client',
+    });
+    expect(await info(test)).toMatchObject({ exceptionQueue: 'q.exceptions', consumed: 1 });
+  });
+
+  it('wait as long as a nack asks, or for the back-off if it says why', async () => {
+    const test = await withQueue({ attemptsMax: null });
+    await enqueue(test, { payload: 1 }, { payload: 2 });
+    const [first] = await dequeue(test);
+    await nack(test, first!.receipt, { delayMs: 3_600_000 });
+    const [second] = await dequeue(test);
+    await nack(test, second!.receipt, { error: { message: 'later' } });
+    expect(await dequeue(test, { waitMs: 20_000 })).toMatchObject([{ payload: 2, deliveryCount: 2 }]);
+    expect(await info(test)).toMatchObject({ ready: 0, held: 1, delayed: 1 });
+    expect(await nack(test, 'x', { retryMs: 1 })).toMatchObject({ status: 400 });
+  });
+
   it('delay a message that was returned', async () => {
     const test = await withQueue({ retryDelayMs: 3_600_000 });
     await enqueue(test, { payload: 1 });
@@ -151,7 +180,11 @@ describe('bad input', () => {
     ['1001 attempts', { attemptsMax: 1_001 }, 'REQUEST_INVALID'],
     ['a pause of a day', { retryDelayMs: 86_400_000 }, 'REQUEST_INVALID'],
     ['priorities as a number', { priorities: 1 }, 'REQUEST_INVALID'],
-    ['attempts that are not written down', { attemptsMax: 2, durability: 'memory' }, 'QUEUE_SPEC_INVALID'],
+    [
+      'counts that are not written down',
+      { attemptsCounted: 'on-delivery', durability: 'memory' },
+      'QUEUE_SPEC_INVALID',
+    ],
     ['priorities without shards', { priorities: true, kind: 'unsharded' }, 'QUEUE_SPEC_INVALID'],
     [
       'a name too long for its exception queue',

@@ -15,10 +15,10 @@ import { validateQueueSpec } from '@shardlab/engine/store-rules';
 import { describe, expect, test } from 'vitest';
 
 interface SettingSchema {
-  type?: 'boolean' | 'integer';
+  type?: 'boolean' | 'integer' | 'null';
   minimum?: number;
   maximum?: number;
-  anyOf?: { const: string }[];
+  anyOf?: (SettingSchema & { const?: string })[];
 }
 
 const schemas = CreateQueue.properties as unknown as Record<string, SettingSchema>;
@@ -51,7 +51,12 @@ test.each(['correlationIndex', 'temporarySubscribers'])('%s is declared in one f
 const queues: GivenQueueSettings[] = (['sharded', 'unsharded'] as const).flatMap((kind) =>
   (['queue', 'topic'] as const).flatMap((type) =>
     (['durable', 'memory'] as const).flatMap((durability) =>
-      [0, 1].map((retentionMs) => ({ kind, type, durability, retentionMs })),
+      [{}, { retentionMs: 1 }, { visibility: 'immediate' as const }, { attemptsMax: null }].map((rest) => ({
+        kind,
+        type,
+        durability,
+        ...rest,
+      })),
     ),
   ),
 );
@@ -97,13 +102,17 @@ describe.each(queueSettingNames)('%s', (name) => {
   const schema = schemas[name]!;
 
   test('has the same values in the engine and in the API', () => {
-    if (schema.anyOf !== undefined) {
-      expect(setting.column.values).toEqual(schema.anyOf.map(({ const: value }) => value));
+    const named = schema.anyOf?.filter(({ const: value }) => value !== undefined) ?? [];
+    if (named.length > 0) {
+      expect(setting.column.values).toEqual(named.map(({ const: value }) => value));
     } else if (schema.type === 'boolean') {
       expect(setting.column.boolean).toBe(true);
     } else {
-      expect(schema.type).toBe('integer');
-      const { minimum = Number.NaN, maximum = Number.NaN } = schema;
+      // Or null, where that is not the default.
+      const integer = schema.anyOf?.find(({ type }) => type === 'integer') ?? schema;
+      expect(setting.isValid(null)).toBe(setting.nullMeans !== undefined);
+      expect(integer.type).toBe('integer');
+      const { minimum = Number.NaN, maximum = Number.NaN } = integer;
       const below = leastOnlyInRows[name] ?? minimum;
       expect([below - 1, minimum, maximum, maximum + 1].map((value) => setting.isValid(value))).toEqual([
         false,

@@ -188,6 +188,40 @@ export const Receipts = Type.Object(
 );
 export type Receipts = Static<typeof Receipts>;
 
+export const Nack = Type.Object(
+  {
+    ...Receipts.properties,
+    error: Type.Optional(
+      Type.Object(
+        {
+          name: Type.Optional(Type.String({ maxLength: queueLimits.errorNameMax })),
+          message: Type.String({ maxLength: queueLimits.errorMessageMax }),
+          stack: Type.Optional(Type.String({ maxLength: queueLimits.errorStackMax })),
+        },
+        {
+          ...closed,
+          description:
+            'Why the consumer failed: kept with the message, also in the exception queue, cut to 128, 1,024 and 4,096 bytes. On a queue without retryDelayMs it then waits 100 ms, doubled with each attempt up to 10 s',
+        },
+      ),
+    ),
+    delayMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: queueLimits.returnDelayMsMax,
+        description: "Time until they can be delivered again; default: the queue's retryDelayMs",
+      }),
+    ),
+    reject: Type.Optional(
+      Type.Boolean({
+        description: 'Whether they move to the exception queue at once, whatever their attempts',
+      }),
+    ),
+  },
+  closed,
+);
+export type Nack = Static<typeof Nack>;
+
 export const Extend = Type.Object(
   {
     ...Receipts.properties,

@@ -19,6 +19,14 @@ export const queueLimits = {
   /** 9 is the most urgent priority, 0 the default. */
   priorityMax: 9,
   delayMsMax: 400 * 24 * 60 * 60_000,
+  /** Deliveries of a message before it moves to the exception queue, unless a queue says otherwise. */
+  attemptsDefault: 5,
+  /** Of a message that is returned. */
+  returnDelayMsMax: 60 * 60_000,
+  /** Characters of the error of a consumer; of each part the engine keeps less. */
+  errorNameMax: 1_024,
+  errorMessageMax: 16 * 1_024,
+  errorStackMax: 64 * 1_024,
   /** Maximum page of traced messages, and maximum number of a queue's next messages that can be traced on request. */
   tracedMessagesMax: 100,
   tracesPendingMax: 100,

@@ -14,10 +14,12 @@ import Type, {
   type TUnion,
 } from 'typebox';
 
-type Named = 'kind' | 'type' | 'durability' | 'visibility';
+type Named = 'kind' | 'type' | 'durability' | 'visibility' | 'attemptsCounted';
 type Derived = Exclude<QueueSettingName, Named>;
 type SchemaOf<Value> = [Value] extends [boolean] ? TBoolean : TInteger;
-type GivenSchemas = { [Name in Derived]: TOptional<SchemaOf<NonNullable<QueueSettings[Name]>>> };
+type GivenSchemas = {
+  [Name in Exclude<Derived, 'attemptsMax'>]: TOptional<SchemaOf<NonNullable<QueueSettings[Name]>>>;
+} & { attemptsMax: TOptional<TUnion<[TInteger, TNull]>> };
 type StoredSchemas = {
   [Name in Derived]: null extends QueueSettings[Name]
     ? TUnion<[TInteger, TNull]>
@@ -29,13 +31,17 @@ const mapDerived = (schemaOf: (setting: QueueSetting<unknown>) => TSchema) =>
   Object.fromEntries(derived.map((name) => [name, schemaOf(queueSettings[name])]));
 
 /** Of a new queue: each may be left out. */
-export const givenSettings = mapDerived(({ column, bounds, about = '' }) =>
-  Type.Optional(
-    column.boolean || bounds === undefined
-      ? Type.Boolean({ description: about })
-      : Type.Integer({ minimum: bounds.min, maximum: bounds.max, description: about }),
-  ),
-) as GivenSchemas;
+export const givenSettings = mapDerived((setting) => {
+  const { column, bounds, nullMeans, about = '' } = setting;
+  if (column.boolean || bounds === undefined) return Type.Optional(Type.Boolean({ description: about }));
+  const range = { minimum: bounds.min, maximum: bounds.max };
+  // Null can be given where it is not the default.
+  return setting.default === null || nullMeans === undefined
+    ? Type.Optional(Type.Integer({ ...range, description: about }))
+    : Type.Optional(
+        Type.Union([Type.Integer(range), Type.Null({ description: nullMeans })], { description: about }),
+      );
+}) as GivenSchemas;
 
 /** Of a queue that exists. */
 export const storedSettings = mapDerived(({ column, nullMeans }) => {

@@ -29,6 +29,17 @@ export const Visibility = Type.Union([
 ]);
 export type Visibility = Static<typeof Visibility>;
 
+export const AttemptsCounted = Type.Union([
+  Type.Literal('on-return', {
+    description: 'The commit that returns a message counts its delivery; the default',
+  }),
+  Type.Literal('on-delivery', {
+    description:
+      'A message is handed over once its delivery is counted, so that consumers whose process it kills count too; needs a persistent queue and attemptsMax',
+  }),
+]);
+export type AttemptsCounted = Static<typeof AttemptsCounted>;
+
 export const QueueName = Type.String({
   pattern: patterns.queueName.pattern,
   description: 'A letter, then letters, digits, dots, dashes or underscores; at most 64',
@@ -48,11 +59,12 @@ export const CreateQueue = Type.Object(
     type: Type.Optional(QueueType),
     durability: Type.Optional(Durability),
     visibility: Type.Optional(Visibility),
+    attemptsCounted: Type.Optional(AttemptsCounted),
     ...givenSettings,
   },
   {
     ...closed,
-    description: `Settings depend on each other: ${settingNeeds}; with attemptsMax the name has at most 53 characters; cacheBytesMin is at most cacheBytesMax. Else 422`,
+    description: `Settings depend on each other: ${settingNeeds}; the name has at most 53 characters unless attemptsMax is null or the queue is buffered; cacheBytesMin is at most cacheBytesMax. Else 422`,
   },
 );
 export type CreateQueue = Static<typeof CreateQueue>;
@@ -64,10 +76,12 @@ export const QueueInfo = Type.Object(
     type: QueueType,
     durability: Durability,
     visibility: Visibility,
+    attemptsCounted: AttemptsCounted,
     ...storedSettings,
     cacheBytes: Type.Integer({ description: 'Bytes that its messages use in the message caches' }),
     exceptionQueue: Type.Union([Type.String(), Type.Null()], {
-      description: 'Receives messages that were delivered attemptsMax times; null without that limit',
+      description:
+        'Receives messages that were rejected, or delivered attemptsMax times; null until there is one',
     }),
     enqueueEnabled: Type.Boolean(),
     dequeueEnabled: Type.Boolean(),

@@ -21,8 +21,15 @@ export {
   subscriberFields,
   whichFields,
 } from './model/call-fields.ts';
+export {
+  RecentFailures,
+  type ValidReturn,
+  validateReturn,
+  withExceptionReason,
+} from './model/failed-attempts.ts';
 export { hashGroupKey } from './model/group-key.ts';
 export { assertNoExceptions, exceptionQueueName } from './model/queue-row.ts';
+export { attemptsUsedUp, countsOnDelivery, retryDelayOf } from './model/retry-life.ts';
 export {
   assertNewMessage,
   assertTransactionSize,
@@ -36,5 +43,5 @@ export {
   validateSubscriber,
 } from './model/session-calls.ts';
 export { subscriberNameFault } from './model/subscriber-name.ts';
-export { withExceptionReason } from './queues/retries.ts';
+export { type DeliveryEnd, endOfFailedCommit } from './queues/retries.ts';
 export { validateQueueSpec } from './runtime/validate-queue-spec.ts';

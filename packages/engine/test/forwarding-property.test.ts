@@ -203,7 +203,7 @@ it('two instances that forward messages behave as a model of one queue', { timeo
       const real = new Real(`${dir}/${round}`);
       for (const index of indexes) await real.open(index);
       try {
-        await real.instances[0]!.instance.createQueue({ name: queue });
+        await real.instances[0]!.instance.createQueue({ name: queue, attemptsMax: null });
         const end = [...indexes.map(commit), drain(last), count];
         await fc.asyncModelRun(() => ({ model: new Model(), real }), [...run, ...end]);
       } finally {

@@ -112,7 +112,7 @@ describe('a queue in one program', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('ends all handlers of a consumption when one of them has failed for good', async () => {
+  it('ends all handlers of a consumption when its onError throws', async () => {
     const queue = await open();
     let calls = 0;
     const consuming = queue.consume(
@@ -120,7 +120,12 @@ describe('a queue in one program', () => {
         calls += 1;
         if (calls === 1) throw new QueueError('STORAGE_FAILED');
       },
-      { concurrency: 3 },
+      {
+        concurrency: 3,
+        onError(error) {
+          throw error;
+        },
+      },
     );
     await queue.enqueue({ payload: 'a' });
     await expect(consuming).rejects.toMatchObject({ code: 'STORAGE_FAILED' });

@@ -84,7 +84,7 @@ describe.each<[QueueKind, Placement]>([
         const real = new RealEngine(`${dir}/${round}`, placement);
         await real.open();
         try {
-          await real.instance.createQueue({ name: queue, kind, shards: 2 });
+          await real.instance.createQueue({ name: queue, kind, shards: 2, attemptsMax: null });
           await fc.asyncModelRun(() => ({ model: new Model(), real }), [...run, ...atTheEnd]);
         } finally {
           await real.close();

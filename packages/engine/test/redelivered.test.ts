@@ -40,7 +40,7 @@ describe('a message that was held when its instance was killed', () => {
     ['a topic', { type: 'topic' }, ['one']],
     ['an unsharded queue', { kind: 'unsharded' }, []],
     ['a grouped unsharded queue', { kind: 'unsharded-grouped' }, []],
-    ['a queue with limited attempts', { attemptsMax: 5 }, []],
+    ['a queue with counted deliveries', { attemptsCounted: 'on-delivery' }, []],
   ])('comes back as redelivered: %s', async (_what, spec, args) => {
     const { dir, instance } = await withMessages(spec, ['a', 'b', 'c']);
     await instance.close();
@@ -77,7 +77,12 @@ describe('a message that was held when its instance was killed', () => {
   });
 
   it('moves to the exception queue only after attempts that were counted', async () => {
-    const { dir, instance } = await withMessages({ attemptsMax: 1 }, ['a', 'b', 'c', 'd']);
+    const { dir, instance } = await withMessages({ attemptsMax: 1, attemptsCounted: 'on-delivery' }, [
+      'a',
+      'b',
+      'c',
+      'd',
+    ]);
     await instance.close();
     await killHoldingConsumer(dir);
     const after = await openTestInstance({ dir });

@@ -80,7 +80,7 @@ describe('a returned message', () => {
   it('stops crashing its consumer once its attempts are used up', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir });
-    await before.createQueue({ name: 'orders', attemptsMax: 3 });
+    await before.createQueue({ name: 'orders', attemptsMax: 3, attemptsCounted: 'on-delivery' });
     await put(before, 'poison', 'fine');
     await before.close();
     const counts: number[] = [];
@@ -102,7 +102,7 @@ describe('a returned message', () => {
 
   it('is not delivered by a dequeue that could not store the attempt', async () => {
     const dir = makeFolder();
-    const instance = await withQueue({ attemptsMax: 2 }, dir);
+    const instance = await withQueue({ attemptsMax: 2, attemptsCounted: 'on-delivery' }, dir);
     await put(instance, 'a', 'b');
     const session = instance.openSession();
     await whileLocked(dir, async () => {
@@ -191,7 +191,8 @@ describe('a returned message', () => {
       { attemptsMax: 0 },
       { attemptsMax: 1_001 },
       { retryDelayMs: -1 },
-      { attemptsMax: 1, durability: 'memory' as const },
+      { attemptsCounted: 'on-delivery' as const, attemptsMax: null },
+      { attemptsCounted: 'on-delivery' as const, durability: 'memory' as const },
     ]) {
       await expect(instance.createQueue({ name: 'odd', ...spec })).rejects.toThrow(
         code('QUEUE_SPEC_INVALID'),

@@ -6,12 +6,13 @@ import {
   Retry,
   type RetryCommand,
   type RetryState,
-  retryDelayAfter,
+  retryDelayOf,
   retryLife,
 } from '../src/model/retry-life.ts';
 
 const commandsTo: Record<RetryState, RetryCommand[]> = {
   decided: [],
+  counting: ['count'],
   delayed: ['delay'],
   moving: ['move'],
   blocked: ['move', 'failMove'],
@@ -49,9 +50,21 @@ describe('a retry', () => {
 
 describe('the rules of redelivery', () => {
   it('double the delay with each attempt, up to an hour', () => {
-    expect([1, 2, 3, 20].map((attempts) => retryDelayAfter(attempts, 100))).toEqual([
-      100, 200, 400, 3_600_000,
-    ]);
+    const delays = [1, 2, 3, 20].map((attempts) => retryDelayOf({ retryDelayMs: 100 }, attempts));
+    expect(delays).toEqual([100, 200, 400, 3_600_000]);
+  });
+
+  it('give the message of a failed consumer a back-off up to ten seconds, if its queue has no delay', () => {
+    const how = { error: { name: 'Error', message: 'boom', stack: '' } };
+    const delays = [1, 2, 3, 20].map((attempts) => retryDelayOf({ retryDelayMs: 0 }, attempts, how));
+    expect(delays).toEqual([100, 200, 400, 10_000]);
+    expect(retryDelayOf({ retryDelayMs: 7 }, 2, how)).toBe(14);
+    expect(retryDelayOf({ retryDelayMs: 0 }, 2)).toBe(0);
+  });
+
+  it('take the delay that a consumer chose', () => {
+    expect(retryDelayOf({ retryDelayMs: 100 }, 5, { delayMs: 0 })).toBe(0);
+    expect(retryDelayOf({ retryDelayMs: 0 }, 5, { delayMs: 30 })).toBe(30);
   });
 
   it('count attempts as used up at the limit, and never if there is no limit', () => {

@@ -43,7 +43,7 @@ describe.each<[QueueKind, number]>([
         const real = new EngineTopic(kind);
         await real.open();
         try {
-          await real.client.createQueue({ name: topic, kind, type: 'topic', shards: 2 });
+          await real.client.createQueue({ name: topic, kind, type: 'topic', shards: 2, attemptsMax: null });
           await runAgainstModel(real, sequence);
         } finally {
           await real.close();

@@ -68,8 +68,8 @@ describe('the file of the unsharded queues', () => {
     enqueue(1, 6);
     expect(idsOf(file.claim({ queueId: 1, subscriber: 0 }, { max: 2 }))).toEqual([1, 2]);
     expect(idsOf(other.claim({ queueId: 1, subscriber: 0 }, { max: 2 }))).toEqual([3, 4]);
-    file.release([{ queueId: 1, id: 2 }]);
-    other.release([{ queueId: 1, id: 3 }]);
+    file.release([{ queueId: 1, id: 2 }], 'NORMAL');
+    other.release([{ queueId: 1, id: 3 }], 'NORMAL');
     expect(
       other
         .claim({ queueId: 1, subscriber: 0 }, { max: 3 })

@@ -142,7 +142,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
 
   it('stops crashing its consumers once the attempts are used up', { timeout: 60_000 }, async () => {
     const dir = makeFolder();
-    const before = await setUp({ attemptsMax: 2 }, dir);
+    const before = await setUp({ attemptsMax: 2, attemptsCounted: 'on-delivery' }, dir);
     await publish(before, 'poison', 'fine');
     await before.close();
     const counts: number[] = [];
@@ -165,7 +165,7 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
 
   it('delivers the messages behind those whose attempts are used up, to a waiting call too', async () => {
     const dir = makeFolder();
-    const instance = await setUp({ attemptsMax: 1 }, dir);
+    const instance = await setUp({ attemptsMax: 1, attemptsCounted: 'on-delivery' }, dir);
     await publish(instance, 'poison 1', 'poison 2');
     const session = instance.openSession();
     await session.dequeue('news', { ...one, max: 2 });

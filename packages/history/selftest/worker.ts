@@ -114,7 +114,7 @@ class Worker {
     const { spec, ordered = true, forwarded = false, subscribers = [] }: Workload = this.#workload;
     const [instance] = this.#instances as [Instance];
     if (!instance.queues().some(({ name }) => name === queue))
-      await instance.createQueue({ forwarding: false, name: queue, ...spec });
+      await instance.createQueue({ forwarding: false, attemptsMax: null, name: queue, ...spec });
     this.#recorder.note({
       type: 'queue',
       queue,
@@ -122,7 +122,7 @@ class Worker {
       forwarded,
       topic: spec.type === 'topic',
       priorities: spec.priorities === true,
-      ...(spec.attemptsMax !== undefined && { exceptions: `${queue}.exceptions` }),
+      ...(typeof spec.attemptsMax === 'number' && { exceptions: `${queue}.exceptions` }),
     });
     for (const subscriber of subscribers) {
       const operation = this.#recorder.begin({ type: 'subscribe', queue, subscriber });

@@ -58,7 +58,7 @@ export const workloads = {
     vary: (chance) => (chance.below(2) === 0 ? { delayMs: chance.pick(delays) + chance.below(250) } : {}),
     kills: true,
   },
-  poison: { spec: { attemptsMax: 2 }, ordered: false, kills: true },
+  poison: { spec: { attemptsMax: 2, attemptsCounted: 'on-delivery' }, ordered: false, kills: true },
   timed: { spec: { shards: 2 }, ordered: false, timed: true },
   streamed: { spec: {}, streamed: true, turns: 15 },
   slow: { spec: {}, slowConsumer: true, kills: true },

@@ -43,7 +43,7 @@ export const jetStreamCapabilities: StoreCapabilities = {
   receiptsElsewhere: weaker('Sessions of the same open store only'),
   deliveryCount: weaker('An upper bound: prefetched messages and those of a lost connection count'),
   attempts: weaker(
-    'As `deliveryCount`: a message may move to the exception queue earlier, never later; a move that was cut off for two minutes is made twice',
+    'As `deliveryCount`: the servers count each delivery, so a message may move to the exception queue earlier, never later. The error and the times of its attempts are those that the moving process has seen. A move that was cut off for two minutes is made twice',
   ),
   delay: { support: 'yes', note: "By the servers' wall clock" },
   delayOnTopics: no,

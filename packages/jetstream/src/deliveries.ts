@@ -1,6 +1,14 @@
 /** Deliveries of queues and subscribers: fetched, passed over or moved to the exception queue, consumed and given back. */
 import { QueueError } from '@shardlab/engine';
-import { exceptionQueueName, withExceptionReason } from '@shardlab/engine/store-rules';
+import {
+  attemptsUsedUp,
+  countsOnDelivery,
+  type DeliveryEnd,
+  exceptionQueueName,
+  RecentFailures,
+  retryDelayOf,
+  withExceptionReason,
+} from '@shardlab/engine/store-rules';
 import { type Hold, Holds } from './holds.ts';
 import { decodeMessage, encodeHeaders, type StoredMessage } from './message-coding.ts';
 import { publishMessages } from './publish-messages.ts';
@@ -24,8 +32,6 @@ export interface DeliveryRequest {
   subscriber?: string;
 }
 
-const retryDelayMsMax = 60 * 60_000;
-
 export class Deliveries {
   readonly holds: Holds;
   readonly #link: ServerLink;
@@ -33,6 +39,8 @@ export class Deliveries {
   readonly #prefetch: number;
   readonly #outcomeMs: number;
   readonly #pullers = new Map<string, MessagePuller>();
+  /** Of messages that this store delivered. */
+  readonly #failures = new RecentFailures();
 
   constructor(link: ServerLink, catalog: QueueCatalog, options: { prefetch: number; outcomeMs: number }) {
     this.#link = link;
@@ -77,8 +85,8 @@ export class Deliveries {
         const delivery = { queue: row.name, subscriber, stored, deliveryCount, hold };
         if (subscriber !== undefined && stored.recipients?.includes(subscriber) === false) {
           await this.holds.consume(hold, this.#outcomeMs);
-        } else if (row.attemptsMax !== null && deliveryCount > row.attemptsMax) {
-          await this.#moveToExceptions(row, delivery);
+        } else if (countsOnDelivery(row) && deliveryCount > row.attemptsMax!) {
+          await this.#moveToExceptions(row, delivery, false);
         } else deliveries.push(delivery);
       }
     } catch (error) {
@@ -107,8 +115,8 @@ export class Deliveries {
       let puller = this.#pullers.get(key);
       // A consumer that was read anew may be another one of that name, led by another server.
       if (puller?.target !== target) {
-        // A prefetched message counts as delivered, which attempts must not.
-        const prefetch = row.attemptsMax === null ? this.#prefetch : 0;
+        // A prefetched message counts as delivered. Where that alone can move it, it must not.
+        const prefetch = countsOnDelivery(row) ? 0 : this.#prefetch;
         puller = new MessagePuller(this.#link, target, { ackWaitMs: target.ackWaitMs, prefetch });
         this.#pullers.set(key, puller);
       }
@@ -126,9 +134,13 @@ export class Deliveries {
   }
 
   /** Stores the message in the exception queue under an id derived from its own, so that an interrupted move is not made twice. */
-  async #moveToExceptions(row: QueueRow, { stored, hold }: Delivery): Promise<void> {
+  async #moveToExceptions(row: QueueRow, delivery: Delivery, rejected: boolean): Promise<void> {
+    const { stored, hold, deliveryCount } = delivery;
     const target = exceptionQueueName(row.name);
-    const fields = withExceptionReason(stored, row.name, row.attemptsMax ?? 0);
+    const attempts = countsOnDelivery(row) ? Math.min(deliveryCount, row.attemptsMax!) : deliveryCount;
+    const failures = this.#failures.get(failureKey(delivery));
+    const fields = withExceptionReason(stored, { queue: row.name, attempts, rejected, failures });
+    await this.#catalog.ensureExceptionQueue(row);
     const message = {
       subject: shardSubject(target, 0),
       payload: stored.payload,
@@ -136,14 +148,16 @@ export class Deliveries {
     };
     await publishMessages(this.#link, streamOf(target), [message], this.#outcomeMs);
     await this.holds.consume(hold, this.#outcomeMs);
+    this.#failures.forget([delivery], failureKey);
   }
 
   /**
-   * Returns messages to their queue, in this order; those whose attempts are used up move to the exception queue. A message that
+   * Returns messages to their queue, in this order; those that are rejected, or whose attempts are used up, move to the exception
+   * queue. A message that
    * a former leader delivered is not returned: it becomes ready when its time is up, or may be delivered to another session
    * already. Rejects with `INSTANCE_UNREACHABLE` if no server confirms.
    */
-  async nack(deliveries: readonly Delivery[]): Promise<void> {
+  async nack(deliveries: readonly Delivery[], end: DeliveryEnd = {}): Promise<void> {
     const leaders = new Map<string, string>();
     try {
       for (const { queue, subscriber } of deliveries) {
@@ -159,7 +173,7 @@ export class Deliveries {
       try {
         const row = await this.#catalog.row(queue);
         const isOurs = leaders.get(pullerKey(queue, subscriber)) === hold.message.leader;
-        if (isOurs) await this.#return(row, delivery);
+        if (isOurs) await this.#return(row, delivery, end);
       } finally {
         this.holds.forget(hold); // also after a failure: its message is ready again when its time is up
       }
@@ -168,12 +182,13 @@ export class Deliveries {
     if (failed?.status === 'rejected') throw failed.reason;
   }
 
-  async #return(row: QueueRow, delivery: Delivery): Promise<void> {
+  async #return(row: QueueRow, delivery: Delivery, end: DeliveryEnd): Promise<void> {
     const { deliveryCount, hold } = delivery;
-    const isExhausted = row.attemptsMax !== null && deliveryCount >= row.attemptsMax;
-    if (isExhausted && this.holds.isValid(hold)) return this.#moveToExceptions(row, delivery);
-    const delayMs = row.retryDelayMs * 2 ** Math.min(deliveryCount - 1, 30);
-    return this.holds.nack(hold, Math.min(delayMs, retryDelayMsMax));
+    const { reject = false, isOutage = false } = end;
+    if (!isOutage) this.#failures.add(failureKey(delivery), end, Date.now());
+    const isExhausted = !isOutage && (reject || attemptsUsedUp(deliveryCount, row.attemptsMax));
+    if (isExhausted && this.holds.isValid(hold)) return this.#moveToExceptions(row, delivery, reject);
+    return this.holds.nack(hold, retryDelayOf(row, deliveryCount, end));
   }
 
   /**
@@ -197,6 +212,7 @@ export class Deliveries {
         .catch(() => undefined);
       unknown.push(...ofConsumer.filter(({ hold }) => hold.message.leader !== leader));
     }
+    this.#failures.forget(deliveries, failureKey);
     return unknown;
   }
 
@@ -205,5 +221,8 @@ export class Deliveries {
     this.holds.close();
   }
 }
+
+const failureKey = ({ queue, subscriber, hold }: Delivery) =>
+  `${queue} ${subscriber ?? ''} ${hold.message.streamSequence}`;
 
 const pullerKey = (queue: string, subscriber: string | undefined) => `${queue} ${subscriber ?? ''}`;

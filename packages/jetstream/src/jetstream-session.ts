@@ -13,6 +13,7 @@ import {
   type Producer,
   QueueError,
   type ReceiveOptions,
+  type ReturnOptions,
   type SqlResult,
 } from '@shardlab/engine';
 import {
@@ -20,15 +21,18 @@ import {
   assertNewMessage,
   assertTexts,
   assertTransactionSize,
+  endOfFailedCommit,
   hashGroupKey,
   messagesWithin,
   receiveFields,
   recordBytes,
   SessionGuard,
   type ValidatedDequeueOptions,
+  type ValidReturn,
   validateCommitOptions,
   validateDequeueOptions,
   validateHoldMs,
+  validateReturn,
   validateSubscriber,
 } from '@shardlab/engine/store-rules';
 import { unsupported } from './capabilities.ts';
@@ -179,14 +183,15 @@ export class JetStreamSession implements ClientSession {
     this.#acknowledged.push({ queue, receipts: [...receipts] });
   }
 
-  async release(queue: string, receipts: string[]): Promise<void> {
+  async release(queue: string, receipts: string[], options?: ReturnOptions): Promise<void> {
     this.#guard.assertFree();
     assertName('queue', queue);
     assertTexts('receipts', receipts);
+    const how = validateReturn(options);
     const { deliveries, timedHolds } = this.#context;
     await this.#guard.run(
       (async () => {
-        await deliveries.nack(timedHolds.take(queue, receipts).deliveries);
+        await deliveries.nack(timedHolds.take(queue, receipts).deliveries, how);
       })(),
     );
   }
@@ -247,7 +252,7 @@ export class JetStreamSession implements ClientSession {
       }
     } catch (error) {
       for (const holds of received) holds.restore();
-      await deliveries.nack(dequeued).catch(() => undefined); // they return when their time is up
+      await deliveries.nack(dequeued, endOfFailedCommit(error)).catch(() => undefined); // they return when their time is up
       throw error;
     }
     await this.#consume([...dequeued, ...received.flatMap((holds) => holds.deliveries)], enqueued);
@@ -338,16 +343,16 @@ export class JetStreamSession implements ClientSession {
     return { subject: delayedSubject(row.name, id), payload, headers: encodeHeaders(id, message, kept) };
   }
 
-  async rollback(): Promise<void> {
+  async rollback(options?: ReturnOptions): Promise<void> {
     this.#guard.assertFree();
-    await this.#guard.run(this.#rollback());
+    await this.#guard.run(this.#rollback(validateReturn(options)));
   }
 
   /** Messages whose return the servers do not confirm are ready when their time is up. */
-  async #rollback(): Promise<void> {
+  async #rollback(how?: ValidReturn): Promise<void> {
     const dequeued = this.#dequeued;
     this.#reset();
-    await this.#context.deliveries.nack(dequeued).catch(() => undefined);
+    await this.#context.deliveries.nack(dequeued, how).catch(() => undefined);
   }
 
   #reset(): void {

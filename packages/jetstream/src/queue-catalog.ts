@@ -76,22 +76,32 @@ export class QueueCatalog {
 
   async create(spec: JetStreamQueueSpec): Promise<QueueInfo> {
     const row = rowOfSpec(spec, this.#options);
-    if (row.attemptsMax !== null) {
-      const { type: _type, attemptsMax: _attemptsMax, retryDelayMs: _retryDelayMs, ...same } = row;
-      const exceptions: QueueRow = {
-        ...same,
-        name: exceptionQueueName(row.name),
-        type: 'queue',
-        attemptsMax: null,
-        retryDelayMs: 0,
-      };
-      // An interrupted creation has left it, and it fits this creation.
-      await this.createStream(exceptions).catch((error: unknown) => {
-        if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
-      });
-    }
+    if (typeof spec.attemptsMax === 'number') await this.#createExceptionQueue(row);
     await this.createStream(row);
     return this.info(row.name);
+  }
+
+  /** Creates the exception queue of a queue unless there is one. */
+  async ensureExceptionQueue(row: QueueRow): Promise<void> {
+    if ((await this.find(exceptionQueueName(row.name))) === undefined) await this.#createExceptionQueue(row);
+  }
+
+  async #createExceptionQueue(row: QueueRow): Promise<void> {
+    const { name, attemptsCounted: _attemptsCounted, ...same } = row;
+    const exceptions: QueueRow = {
+      ...same,
+      name: exceptionQueueName(name),
+      type: 'queue',
+      attemptsMax: null,
+      attemptsCounted: 'on-return',
+      retryDelayMs: 0,
+      enqueueEnabled: true,
+      dequeueEnabled: true,
+    };
+    // An interrupted creation has left it, and it fits this creation, or another process has just created it.
+    await this.createStream(exceptions).catch((error: unknown) => {
+      if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
+    });
   }
 
   /** Creates the stream and its consumer. Throws `QUEUE_EXISTS`, `STREAM_FOREIGN`. `metadata` is added to that of the queue. */
@@ -301,16 +311,21 @@ export class QueueCatalog {
       for await (const stream of this.#link.manager.streams.list(subjectsOfAllQueues)) found.push(stream);
       return found;
     });
+    const names = new Set(streams.map(({ config }) => config.name));
     const infos = streams.filter(isOurs).map(async (stream) => {
       const row = rowOfStream(stream);
       const current = isOfLeader(stream) ? stream : await this.find(row.name);
-      return current === undefined ? [] : [await this.#describe(row, current)];
+      return current === undefined ? [] : [await this.#describe(row, current, names)];
     });
     return (await Promise.all(infos)).flat();
   }
 
-  async #describe(row: QueueRow, { state }: StreamInfo): Promise<QueueInfo> {
-    const { name, type, shards, durability, attemptsMax, retryDelayMs, enqueueEnabled, dequeueEnabled } = row;
+  /** `names`: of all streams, if they are known. */
+  async #describe(row: QueueRow, { state }: StreamInfo, names?: ReadonlySet<string>): Promise<QueueInfo> {
+    const { name, type, shards, durability, enqueueEnabled, dequeueEnabled } = row;
+    const { attemptsMax, attemptsCounted, retryDelayMs } = row;
+    const exceptions = exceptionQueueName(name);
+    const hasExceptions = names?.has(streamOf(exceptions)) ?? (await this.find(exceptions)) !== undefined;
     const { ready, held } =
       type === 'queue'
         ? await this.consumerCounts(await this.consumer(name, undefined))
@@ -322,10 +337,11 @@ export class QueueCatalog {
       shards,
       durability,
       attemptsMax,
+      attemptsCounted,
       retryDelayMs,
       forwarding: false,
       cacheBytes: 0,
-      exceptionQueue: attemptsMax === null ? null : exceptionQueueName(name),
+      exceptionQueue: hasExceptions ? exceptions : null,
       enqueueEnabled,
       dequeueEnabled,
       ready,

@@ -10,7 +10,7 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import { QueueError, type QueueSpec } from '@shardlab/engine';
+import { type AttemptsCounted, QueueError, type QueueSpec } from '@shardlab/engine';
 import { assertFields, fieldsOf, queueSettingKinds, validateQueueSpec } from '@shardlab/engine/store-rules';
 import { unsupported } from './capabilities.ts';
 import { storeLimits } from './store-limits.ts';
@@ -33,6 +33,7 @@ export interface StoredSpec {
   shards: number;
   durability: 'durable' | 'relaxed' | 'memory';
   attemptsMax: number | null;
+  attemptsCounted: AttemptsCounted;
   retryDelayMs: number;
   /** Null: no bound of its own. */
   bytesMax: number | null;
@@ -98,6 +99,7 @@ export function rowOfSpec(
     shards: row.shards,
     durability: row.durability === 'durable' && store.sync !== 'always' ? 'relaxed' : row.durability,
     attemptsMax: row.attemptsMax,
+    attemptsCounted: row.attemptsCounted,
     retryDelayMs: row.retryDelayMs,
     bytesMax,
     replicas,
@@ -122,6 +124,11 @@ export function streamConfigOf(row: QueueRow): Partial<StreamConfig> & { name: s
     allow_msg_schedules: canDelay(row),
     metadata: metadataOf(row),
   };
+}
+
+/** A queue that was created before there was a choice has no `attemptsCounted`. */
+function storedSpec(json: string): StoredSpec {
+  return { attemptsCounted: 'on-return', ...(JSON.parse(json) as Partial<StoredSpec>) } as StoredSpec;
 }
 
 export function canDelay({ type, bytesMax }: StoredSpec): boolean {
@@ -150,7 +157,7 @@ export function rowOfStream(info: StreamInfo): QueueRow {
   }
   const stopped = (metadata[stopsKey] ?? '').split(',');
   return {
-    ...(JSON.parse(metadata[specKey]!) as StoredSpec),
+    ...storedSpec(metadata[specKey]!),
     replicas,
     enqueueEnabled: !stopped.includes('enqueue'),
     dequeueEnabled: !stopped.includes('dequeue'),

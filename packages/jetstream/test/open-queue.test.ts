@@ -1,6 +1,6 @@
 /** The engine's own entry points to a queue on servers: `openQueue` and `connectCluster`. */
-import { connectCluster, openQueue } from '@shardlab/engine';
-import { expect, it } from 'vitest';
+import { connectCluster, exceptionProperties, type Message, openQueue } from '@shardlab/engine';
+import { expect, it, vi } from 'vitest';
 import { openNatsStore } from '../../engine/src/runtime/open-nats-store.ts';
 import { describeOnServers } from './servers.ts';
 
@@ -35,6 +35,57 @@ describeOnServers('a queue opened by the engine', { servers: 1 }, (servers) => {
     );
     expect(seen).toEqual(Array.from({ length: 300 }, (_, index) => index));
     await Promise.all([queue.close(), other.close()]);
+  });
+
+  it.each([
+    [1, 1],
+    [8, 8],
+  ])('is not stopped by messages whose handler fails: %i handlers, %i bad', async (concurrency, bad) => {
+    const name = `poisoned-${concurrency}`;
+    const queue = await openQueue({ nats: [...servers.cluster.urls], name, attemptsMax: 2, retryDelayMs: 1 });
+    const payloads = [...Array(bad).fill('bad'), ...Array.from({ length: 200 }, (_, i) => `good ${i}`)];
+    await queue.enqueue(payloads.map((payload: string) => ({ payload })));
+    const done: string[] = [];
+    let failures = 0;
+    const stop = new AbortController();
+    const consuming = queue.consume(
+      ({ payload }) => {
+        if (payload.toString() === 'bad') throw new RangeError('no such customer');
+        done.push(payload.toString());
+      },
+      { concurrency, signal: stop.signal, onError: () => (failures += 1) },
+    );
+    const session = queue.openSession();
+    const moved: Message[] = [];
+    while (moved.length < bad)
+      moved.push(...(await session.dequeue(`${name}.exceptions`, { max: bad, waitMs: 20_000 })));
+    await session.commit();
+    await vi.waitFor(() => expect(done).toHaveLength(200), { timeout: 60_000 });
+    stop.abort();
+    await consuming;
+    expect(new Set(done).size).toBe(200);
+    expect(failures).toBe(bad * 2);
+    for (const { properties } of moved)
+      expect(properties).toMatchObject({
+        [exceptionProperties.errorName]: 'RangeError',
+        [exceptionProperties.attemptsEndedAt]: expect.stringMatching(/^\["20.*Z","20.*Z"\]$/),
+      });
+    await queue.close();
+  });
+
+  it('rejects a message at once, to an exception queue that is created then', async () => {
+    const queue = await openQueue({ nats: [...servers.cluster.urls], name: 'rejecting' });
+    expect(await queue.info()).toMatchObject({ attemptsMax: 5, exceptionQueue: null });
+    await queue.enqueue({ payload: 'bad' });
+    const session = queue.openSession();
+    await session.dequeue('rejecting', { waitMs: 20_000 });
+    await session.rollback({ reject: true });
+    expect(await queue.info()).toMatchObject({ exceptionQueue: 'rejecting.exceptions' });
+    const [moved] = await session.dequeue('rejecting.exceptions', { waitMs: 20_000 });
+    expect(moved!.properties).toMatchObject({
+      [exceptionProperties.reason]: 'rejected by its consumer, delivered once',
+    });
+    await queue.close();
   });
 
   it('can be created and listed by a client of all queues', async () => {

@@ -52,7 +52,7 @@ for (const [count, runs] of [
           const real = new RealStore(servers);
           await real.open();
           try {
-            await real.store.createQueue({ name: queue, shards: 2, replicas: count });
+            await real.store.createQueue({ name: queue, shards: 2, replicas: count, attemptsMax: null });
             await fc.asyncModelRun(() => ({ model: new Model(), real }), [...run, ...atTheEnd]);
           } finally {
             await real.store.dropQueue(queue).catch(() => undefined); // An earlier failure is the one to report.

@@ -10,6 +10,7 @@ const row: QueueRow = {
   shards: 1,
   durability: 'relaxed',
   attemptsMax: null,
+  attemptsCounted: 'on-return',
   retryDelayMs: 0,
   bytesMax: null,
   replicas: 1,

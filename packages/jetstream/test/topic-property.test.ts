@@ -42,7 +42,13 @@ for (const [count, numRuns] of [
           const real = new ServersTopic(servers);
           await real.open();
           try {
-            await real.client.createQueue({ name: topic, type: 'topic', shards: 2, replicas: count });
+            await real.client.createQueue({
+              name: topic,
+              type: 'topic',
+              shards: 2,
+              replicas: count,
+              attemptsMax: null,
+            });
             await runAgainstModel(real, sequence);
           } finally {
             await real.client.dropQueue(topic).catch(() => undefined); // An earlier failure is the one to report.

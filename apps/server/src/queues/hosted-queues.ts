@@ -11,6 +11,7 @@ import {
   type ProcessHost,
   QueueError,
   type ReceiveOptions,
+  type ReturnOptions,
   type Session,
   type StreamedMessage,
   splitReceipts,
@@ -131,9 +132,9 @@ class HostedSession implements QueueSession {
     this.#transaction = session;
   }
 
-  async release(queue: string, receipts: string[]): Promise<void> {
+  async release(queue: string, receipts: string[], options?: ReturnOptions): Promise<void> {
     const [session, known] = this.#ownersOf(receipts);
-    await session.release(queue, known);
+    await session.release(queue, known, options);
   }
 
   async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
@@ -154,8 +155,8 @@ class HostedSession implements QueueSession {
     return session.commit(options);
   }
 
-  async rollback(): Promise<void> {
-    await this.#endTransaction()?.rollback();
+  async rollback(options?: ReturnOptions): Promise<void> {
+    await this.#endTransaction()?.rollback(options);
   }
 
   #endTransaction(): Session | undefined {

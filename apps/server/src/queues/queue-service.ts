@@ -11,6 +11,7 @@ import {
   type Message,
   QueueError,
   type QueueErrorCode,
+  type ReturnOptions,
   type Session,
   type StreamedMessage,
 } from '@shardlab/engine';
@@ -180,7 +181,7 @@ export class QueueService {
         waitMs,
       );
       if (signal.aborted) {
-        void this.#nack(queue, taken);
+        await this.#nack(queue, taken);
         return emptyDelivery;
       }
       try {
@@ -231,8 +232,8 @@ export class QueueService {
     });
   }
 
-  async release(queue: string, receipts: string[]): Promise<void> {
-    await this.#withSession(async (session) => session.release(queue, receipts));
+  async release(queue: string, receipts: string[], how: ReturnOptions = {}): Promise<void> {
+    await this.#withSession(async (session) => session.release(queue, receipts, how));
   }
 
   async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {

@@ -7,6 +7,7 @@ import {
   Enqueued,
   Extend,
   IdempotencyHeaders,
+  Nack,
   Receipts,
 } from '@shardlab/contract';
 import type { FastifyReply, FastifySerializerCompiler } from 'fastify';
@@ -122,15 +123,17 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
     '/api/queues/:queue/nack',
     {
       schema: {
-        summary: 'Return held messages to the queue at once. A stale receipt changes nothing',
+        summary:
+          'Return held messages to the queue, at once or after a delay; those whose attempts are used up, or that are rejected, move to the exception queue. A stale receipt changes nothing',
         tags,
         params,
-        body: Receipts,
+        body: Nack,
         response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {
-      await queues.release(request.params.queue, request.body.receipts);
+      const { receipts, ...how } = request.body;
+      await queues.release(request.params.queue, receipts, how);
       return reply.code(204).send(null);
     },
   );

@@ -4,7 +4,7 @@
  */
 
 import type { Message, NewMessage } from './message.ts';
-import type { CommitResult, DequeueOptions, Session } from './session.ts';
+import type { CommitResult, DequeueOptions, ReturnOptions, Session } from './session.ts';
 
 /**
  * When a message that the consumer was given is consumed.
@@ -25,7 +25,7 @@ export interface ConsumerOptions {
   /**
    * Messages that may be on their way to the consumer or wait in its process, 1 to 10,000; default 10, and 1 switches the
    * pipeline off. They are in the destination's order when they leave the instance: what arrives there later, however urgent,
-   * comes after them. Where the queue has `attemptsMax` it is 1, because each delivery is an attempt.
+   * comes after them. Where each delivery is counted (`attemptsCounted`) it is 1.
    */
   messagesMaximum?: number;
   /**
@@ -34,13 +34,17 @@ export interface ConsumerOptions {
    * session has several consumers by then; afterwards either of these fails with `PREFETCH_ACTIVE`.
    */
   prefetch?: boolean;
-  /** Called with one message after the other; the next one comes when it has returned or resolved. */
+  /**
+   * Called with one message after the other; the next one comes when it has returned or resolved. If it throws, in the modes
+   * `auto` and `dups-ok`, its message goes back with the error: it waits for its delay while others pass it, and moves to the
+   * exception queue when its attempts are used up. `RejectMessage` and `RetryLater` choose otherwise.
+   */
   listener?: (message: Message) => void | Promise<void>;
   /**
-   * Called with the error that a listener throws, and with the reason why its consumer ended (`CONSUMER_STALLED`,
-   * `INSTANCE_UNREACHABLE`, …).
+   * Called with the error that a listener throws and its message, and with the reason why its consumer ended
+   * (`CONSUMER_STALLED`, `INSTANCE_UNREACHABLE`, …). Default: lines on standard error, at most ten in ten seconds.
    */
-  onError?: (error: unknown) => void;
+  onError?: (error: unknown, message?: Message) => void;
   /**
    * Default true: the pipeline holds as many messages as the consumer takes in about 100 ms, at least 10, even if
    * `messagesMaximum` allows more, so that a slow consumer keeps no messages from others. False: the pipeline is filled up to
@@ -76,8 +80,8 @@ export interface Consumer {
    * connection was lost since: they are delivered again.
    */
   acknowledge(): Promise<void>;
-  /** Returns all received messages that are not acknowledged; delivery restarts with the oldest of them. */
-  recover(): Promise<void>;
+  /** Returns all received messages that are not acknowledged, as `options` says; delivery restarts with the oldest that is ready. */
+  recover(options?: ReturnOptions): Promise<void>;
   /** Returns all messages that are not acknowledged. Those that the application has not been given do not count as delivered. */
   close(): Promise<void>;
 }
@@ -117,7 +121,7 @@ export interface ClientSessionOptions {
    * later come after them. Those that the session does not take within a second, or has not taken at its rollback or close,
    * return in order and do not count as delivered; those that were on a lost connection count.
    *
-   * For sharded queues and topics without `attemptsMax` whose visibility is `commit`; on others, in a branch of a distributed
+   * For sharded queues and topics whose visibility is `commit` and whose attempts are counted on return; on others, in a branch of a distributed
    * transaction and in a session that has a consumer by then, each dequeue is a round trip. Once the session prefetches, starting
    * a branch and opening a consumer fail with `PREFETCH_ACTIVE`.
    */

@@ -143,10 +143,22 @@ export const limits = {
   drainPollMs: 20,
   /** 400 days. */
   delayMsMax: 400 * 24 * 60 * 60_000,
-  /** Deliveries of a message before it moves to the exception queue. */
+  /** Deliveries of a message before it moves to the exception queue: the default is that of Oracle's max_retries. */
+  attemptsDefault: 5,
   attemptsMax: 1_000,
   /** Pause before a returned message is delivered again; it doubles up to this. */
   retryDelayMsMax: 60 * 60_000,
+  /** The same for a message whose consumer failed, on a queue without a pause of its own: the first one, and the longest. */
+  backOffMs: 100,
+  backOffMsMax: 10_000,
+  /** What is kept of the error of a consumer. A stack of Node's default ten frames has 1 to 2 KiB. */
+  errorNameBytesMax: 128,
+  errorMessageBytesMax: 1_024,
+  errorStackBytesMax: 4_096,
+  /** Failed attempts of a message whose times are kept: the first one and the latest. */
+  attemptTimesMax: 20,
+  /** Messages of unsharded queues whose failures a process keeps until they are consumed; of older ones the next failure is the first. */
+  failedMessagesMax: 1_000,
   /** How long consumed messages can be kept: two weeks. */
   retentionMsMax: 14 * 24 * 60 * 60_000,
   /** Undelivered messages of a buffered queue past which it refuses more: Oracle's default, and the most that fits in memory. */

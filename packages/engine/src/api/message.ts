@@ -53,8 +53,8 @@ export interface Message {
   priority?: number | undefined;
   enqueuedAtMs: number;
   /**
-   * Delivery attempt, from 1. At 1 no consumer has seen the message before. Exact where `attemptsMax` is set, and as long as the
-   * instance is open. Otherwise a message that may have been delivered before a restart has at least 2: after a clean close the
+   * Delivery attempt, from 1. At 1 no consumer has seen the message before. Exact where each delivery is counted
+   * (`attemptsCounted`), and as long as the instance is open. Otherwise a message that may have been delivered before a restart has at least 2: after a clean close the
    * messages that were delivered and not consumed, after a crash all messages.
    */
   deliveryCount: number;

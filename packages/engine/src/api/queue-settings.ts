@@ -23,6 +23,13 @@ export type Visibility = 'commit' | 'immediate';
 /** `queue`: each message has one consumer. `topic`: each subscriber gets every message. */
 export type QueueType = 'queue' | 'topic';
 
+/**
+ * When a delivery is counted towards `attemptsMax`. `on-return`: by the commit that returns the message, so deliveries wait for
+ * nothing. `on-delivery`: before the message is handed over, which waits for that commit; this also counts consumers whose
+ * process the message kills.
+ */
+export type AttemptsCounted = 'on-return' | 'on-delivery';
+
 export interface QueueSetting<Value> {
   readonly default: Value;
   isValid(value: unknown): value is Value;
@@ -59,6 +66,7 @@ interface NeededSettings {
   durability: Durability;
   visibility: Visibility;
   retentionMs: number;
+  attemptsMax: number | null;
 }
 
 export interface QueueColumn {
@@ -83,6 +91,11 @@ const persistentSharded: SettingNeed = {
 const shardedOrTopic: SettingNeed = {
   needed: 'a sharded queue, or a topic',
   isMet: (queue) => isSharded(queue) || queue.type === 'topic',
+};
+const visibleOnCommit: SettingNeed = {
+  needed: 'visibility on commit',
+  isMet: ({ visibility }) => visibility === 'commit',
+  because: 'What is consumed at once does not come back',
 };
 
 export const queueSettings = {
@@ -141,22 +154,37 @@ export const queueSettings = {
     needs: [shardedOrTopic],
   }),
   /**
-   * Deliveries of a message before it moves to the exception queue, 1 to 1,000; default: no limit, which is null. With a limit,
-   * each delivery is made durable before the message is handed over, so a message that crashes its consumer is counted. The
-   * exception queue is created with the queue and named `<name>.exceptions`. Sharded queues and all topics.
+   * Deliveries of a message before it moves to the exception queue, 1 to 1,000, or null without a limit; default 5, which is
+   * Oracle's max_retries, and null for a buffered queue. The exception queue is named `<name>.exceptions`. It is created with the
+   * queue if a limit is given, else when the first message moves there.
    */
   attemptsMax: orNull('no limit', {
     min: 1,
     max: limits.attemptsMax,
-    about: 'Deliveries of a message before it moves to the exception queue; no limit by default',
-    needs: [shardedOrTopic, { ...persistent, because: 'Attempts are stored' }],
+    default: limits.attemptsDefault,
+    about: `Deliveries of a message before it moves to the exception queue; default ${limits.attemptsDefault}, none for a buffered queue`,
+    needs: [visibleOnCommit],
   }),
-  /** Delay before a returned message is delivered again, doubled each time; default 0, at most an hour. Sharded queues and all topics. */
+  /** Default `on-return`. */
+  attemptsCounted: oneOf<AttemptsCounted>(['on-return', 'on-delivery'], {
+    valueInUse: 'on-delivery',
+    needs: [
+      { ...persistent, because: 'Attempts are stored' },
+      {
+        needed: 'attemptsMax',
+        isMet: ({ attemptsMax }) => attemptsMax !== null,
+        because: 'Without a limit nothing is to be counted',
+      },
+    ],
+  }),
+  /**
+   * Delay before a returned message is delivered again, doubled each time; default 0, at most an hour. A message that is returned
+   * with the error of its consumer waits in any case: see `ReturnOptions`.
+   */
   retryDelayMs: wholeNumber({
     min: 0,
     max: limits.retryDelayMsMax,
     about: 'Pause before a returned message is delivered again; doubles with each delivery',
-    needs: [shardedOrTopic],
   }),
   /**
    * How long consumed messages are kept at least, for `browse` with `processed`; default 0, at most two weeks. They keep their
@@ -239,8 +267,10 @@ export type QueueSettingName = keyof Declared;
 type ValueOf<Setting> = Setting extends QueueSetting<infer Value> ? Value : never;
 /** Of a queue that exists: all of them. */
 export type QueueSettings = { [Name in keyof Declared]: ValueOf<Declared[Name]> };
-/** Of a new queue: those that differ from their defaults. */
-export type GivenQueueSettings = { [Name in keyof Declared]?: NonNullable<ValueOf<Declared[Name]>> };
+/** Of a new queue: those that differ from their defaults. Null can be given where that is not the default. */
+export type GivenQueueSettings = {
+  [Name in Exclude<keyof Declared, 'attemptsMax'>]?: NonNullable<ValueOf<Declared[Name]>>;
+} & { attemptsMax?: number | null };
 
 export const queueSettingNames = Object.keys(queueSettings) as QueueSettingName[];
 
@@ -319,12 +349,12 @@ function wholeNumber({
   };
 }
 
-/** A whole number, or null, which is the default. */
+/** A whole number, or null, which is the default unless another is given. */
 function orNull(nullMeans: string, number: WholeNumber): QueueSetting<number | null> {
   const { isValid, column, ...setting } = wholeNumber(number);
   return {
     ...setting,
-    default: null,
+    default: number.default ?? null,
     isValid: (value): value is number | null => value === null || isValid(value),
     nullMeans,
     isInUse: (value) => value !== null,

@@ -16,7 +16,7 @@ export interface QueueInfo extends QueueSettings {
   name: string;
   /** Bytes of its messages in the message cache of this instance. */
   cacheBytes: number;
-  /** Name of the queue that receives messages past `attemptsMax`; null without a limit. */
+  /** Name of the queue that receives messages that were rejected or reached `attemptsMax`; null until there is one. */
   exceptionQueue: string | null;
   enqueueEnabled: boolean;
   dequeueEnabled: boolean;

@@ -56,6 +56,23 @@ export interface CommitResult {
   readonly replayed: boolean;
 }
 
+/**
+ * How messages go back to their queue. The commit that returns them counts their delivery. A message whose attempts are used up
+ * (`attemptsMax`) moves to the exception queue with the error and the times of its attempts instead.
+ */
+export interface ReturnOptions {
+  /**
+   * Why the consumer failed: whatever was thrown. Its name, message and stack are kept with the message, cut to 128, 1,024 and
+   * 4,096 bytes. On a queue without `retryDelayMs` the message then waits for a back-off: 100 ms, doubled with each attempt up
+   * to 10 s.
+   */
+  error?: unknown;
+  /** Time until it can be delivered again, 0 ms to an hour. Default: the queue's `retryDelayMs`, doubled with each attempt. */
+  delayMs?: number;
+  /** True: it moves to the exception queue at once, whatever its attempts. Queues without one get it then. */
+  reject?: boolean;
+}
+
 /** Ids of the messages that were enqueued, in the order of the call. */
 export type EnqueueResult = Pick<CommitResult, 'ids'>;
 
@@ -144,15 +161,19 @@ export interface Session {
    * statements are allowed as there.
    */
   query(sql: string, parameters?: SqlParameters): Promise<SqlResult>;
-  /** Returns received messages to the queue; resolves when they are ready. If a receipt is stale, none is released. */
-  release(queue: string, receipts: string[]): Promise<void>;
+  /**
+   * Returns received messages to the queue; resolves when they are ready, or wait for their delay or their move. If a receipt
+   * is stale, none is released.
+   */
+  release(queue: string, receipts: string[], options?: ReturnOptions): Promise<void>;
   /** The message that any session received with this receipt; `RECEIPT_STALE` if its hold has ended. */
   messageOfReceipt(queue: string, receipt: string): Promise<Message>;
   /** Restarts the hold of received messages. If a receipt is stale, none is extended. */
   extend(queue: string, receipts: string[], holdMs: number): Promise<void>;
   /** Resolves once the transaction is durable as its queues promise; an empty one resolves at once. */
   commit(options?: CommitOptions): Promise<CommitResult>;
-  rollback(): Promise<void>;
+  /** Undoes the transaction. The messages that it dequeued go back as `options` says; acknowledged ones stay held. */
+  rollback(options?: ReturnOptions): Promise<void>;
   /** Rolls back and ends the session. */
   close(): Promise<void>;
 }

@@ -14,11 +14,13 @@ import type {
   DequeueOptions,
   EnqueueResult,
   ReceiveOptions,
+  ReturnOptions,
   Session,
 } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
 import { assertFields, assertName } from '../model/call-arguments.ts';
 import { dequeueFields, receiveFields, streamedMessageFields } from '../model/call-fields.ts';
+import { validateReturn } from '../model/failed-attempts.ts';
 import type { InstanceId } from '../model/ids.ts';
 import { pause } from '../model/pause.ts';
 import type { Clock, Ports } from '../model/ports.ts';
@@ -278,10 +280,10 @@ export class ClusterSession implements Session {
     throw new QueueError('QUERY_UNSUPPORTED');
   }
 
-  async release(queue: string, receipts: string[]): Promise<void> {
+  async release(queue: string, receipts: string[], options?: ReturnOptions): Promise<void> {
     this.#guard.assertFree();
     const [instance, instanceReceipts] = splitReceipts(receipts);
-    await this.#guard.run(this.#sessionOn(instance).release(queue, instanceReceipts));
+    await this.#guard.run(this.#sessionOn(instance).release(queue, instanceReceipts, options));
   }
 
   async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
@@ -337,11 +339,12 @@ export class ClusterSession implements Session {
     return detached;
   }
 
-  async rollback(): Promise<void> {
+  async rollback(options?: ReturnOptions): Promise<void> {
     this.#guard.assertFree();
     this.#assertNotInBranch('rollback');
+    validateReturn(options);
     const { instance } = this.#detachTransaction();
-    if (instance !== undefined) await this.#guard.run(this.#sessionOn(instance).rollback());
+    if (instance !== undefined) await this.#guard.run(this.#sessionOn(instance).rollback(options));
   }
 
   async close(): Promise<void> {

@@ -4,8 +4,9 @@
  */
 
 import type { Message } from '../api/message.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
 import type { RequestNumber } from '../model/ids.ts';
-import { requests } from '../wire/protocol.ts';
+import { requests, returnToText } from '../wire/protocol.ts';
 import type { ConsumerSettings } from './consumer-settings.ts';
 import type { PushedMessages } from './pending-requests.ts';
 import type { SessionAttachment } from './session-attachment.ts';
@@ -17,7 +18,7 @@ export interface TransactedPart {
   /** A commit that consumes them was sent: they are the transaction's. */
   onCommitSent(): void;
   /** The transaction was rolled back: delivery begins again with the oldest message that it had. */
-  recover(): Promise<void>;
+  recover(how?: ValidReturn): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -118,11 +119,14 @@ export class ConsumerStream {
     });
   }
 
-  /** Returns all unacknowledged messages to the queue. The application has seen the first `seen` of them. None arrives afterwards. */
-  async recover(seen: number): Promise<void> {
+  /**
+   * Returns all unacknowledged messages to the queue. The application has seen the first `seen` of them, and returns these as
+   * `how` says. None arrives afterwards.
+   */
+  async recover(seen: number, how: ValidReturn): Promise<void> {
     this.#credit = 0;
     this.flush();
-    await this.#request(requests.recoverConsumer, [seen]);
+    await this.#request(requests.recoverConsumer, [seen], returnToText(how));
   }
 
   /** Returns the messages that the application has not seen: all behind the first `seen`. */
@@ -141,11 +145,12 @@ export class ConsumerStream {
     }
   }
 
-  #request<T = void>(kind: number, fields: readonly number[]): Promise<T> {
+  #request<T = void>(kind: number, fields: readonly number[], text?: string): Promise<T> {
     return this.#session.request<T>(kind, (writer) => {
       writer.u32(this.#session.sessionNumber);
       writer.u32(this.#number);
       for (const field of fields) writer.u32(field);
+      if (text !== undefined) writer.text(text);
     });
   }
 }

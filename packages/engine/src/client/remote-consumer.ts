@@ -8,9 +8,10 @@ import type { AckMode, Consumer, ConsumerOptions, ReceiveMessageOptions } from '
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
-import type { DequeueOptions } from '../api/session.ts';
+import type { DequeueOptions, ReturnOptions } from '../api/session.ts';
 import { assertFields } from '../model/call-arguments.ts';
 import { receiveBatchFields, receiveOneFields } from '../model/call-fields.ts';
+import { returnOfThrown, validateReturn } from '../model/failed-attempts.ts';
 import type { RequestNumber } from '../model/ids.ts';
 import { validateMaxAndWait } from '../model/session-calls.ts';
 import { type ConsumerSettings, validateConsumer } from './consumer-settings.ts';
@@ -38,6 +39,8 @@ export interface ConsumerHost {
   /** The instance has returned messages that the session's transaction is to consume. */
   onTransactedLost(error: unknown): void;
   onClosed(consumer: RemoteConsumer): void;
+  /** What a consumer of this queue without `onError` does with errors. */
+  logFailures(queue: string): NonNullable<ConsumerOptions['onError']>;
 }
 
 export class RemoteConsumer implements Consumer, TransactedPart {
@@ -46,7 +49,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
   readonly #settings: ConsumerSettings;
   readonly #isPrefetchWanted: boolean;
   readonly #listener: ConsumerOptions['listener'];
-  readonly #onError: (error: unknown) => void;
+  readonly #onError: NonNullable<ConsumerOptions['onError']>;
   /** Set while the consumer is open at the instance. */
   #stream: ConsumerStream | undefined;
   #prefetching: boolean | undefined;
@@ -72,7 +75,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     this.#settings = settings;
     this.#isPrefetchWanted = isPrefetchWanted;
     this.#listener = options.listener;
-    this.#onError = options.onError ?? (() => undefined);
+    this.#onError = options.onError ?? host.logFailures(queue);
     if (this.#listener !== undefined) this.#prefetching = true;
   }
 
@@ -155,10 +158,9 @@ export class RemoteConsumer implements Consumer, TransactedPart {
           const pending = listener(message);
           if (pending !== undefined) await pending;
         } catch (error) {
-          this.#onError(error);
-          if (!this.#acknowledgesItself) continue;
-          // After JMS: delivered again, before what came after it.
-          if (this.#stream === stream && this.#closing === undefined) await this.recover();
+          this.#onError(error, message);
+          if (this.#acknowledgesItself && this.#stream === stream && this.#closing === undefined)
+            await this.#returnFailed(error);
           continue;
         }
         if (this.#stream === stream) this.#acknowledgeDelivered();
@@ -168,6 +170,13 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     } finally {
       this.#isDispatching = false;
     }
+  }
+
+  /** The last message failed; those before it that are not acknowledged yet did not. */
+  async #returnFailed(error: unknown): Promise<void> {
+    this.#stream?.add({ acknowledged: this.#unacknowledged - 1, credit: 0 });
+    this.#unacknowledged = 1;
+    await this.recover(returnOfThrown(error));
   }
 
   #shift(): Message | undefined {
@@ -353,7 +362,8 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     }
   }
 
-  async recover(): Promise<void> {
+  async recover(options?: ReturnOptions): Promise<void> {
+    const how = validateReturn(options);
     this.#assertUsable();
     const stream = this.#stream;
     if (stream === undefined) return;
@@ -362,7 +372,7 @@ export class RemoteConsumer implements Consumer, TransactedPart {
     this.#buffer.clear();
     this.#isRecovering = true;
     try {
-      await stream.recover(seen);
+      await stream.recover(seen, how);
     } catch (error) {
       if (error instanceof ConnectionLost) return; // the instance returns them by itself
       throw error;

@@ -14,10 +14,11 @@ import type {
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
-import type { CommitOptions, DequeueOptions, ReceiveOptions } from '../api/session.ts';
+import type { CommitOptions, DequeueOptions, ReceiveOptions, ReturnOptions } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
 import { assertFields } from '../model/call-arguments.ts';
 import { clientSessionFields } from '../model/call-fields.ts';
+import { validateReturn } from '../model/failed-attempts.ts';
 import {
   assertNewMessage,
   assertTransactionSize,
@@ -279,9 +280,10 @@ export class RemoteSession implements ClientSession {
     this.#consumers?.cancelWait();
   }
 
-  async release(queue: string, receipts: string[]): Promise<void> {
+  async release(queue: string, receipts: string[], options?: ReturnOptions): Promise<void> {
     this.#guard.assertFree();
-    await this.#guard.run(this.#requests.release(queue, receipts));
+    const how = validateReturn(options);
+    await this.#guard.run(this.#requests.release(queue, receipts, how));
   }
 
   async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
@@ -340,7 +342,7 @@ export class RemoteSession implements ClientSession {
    */
   async #afterRefusal(error: unknown, dequeuing: Promise<Message[]>): Promise<never> {
     const returned = dequeuing.then(
-      (messages) => (messages.length > 0 ? this.#transaction.endAtServer(requests.rollback) : undefined),
+      (messages) => (messages.length > 0 ? this.#transaction.rollbackAtServer() : undefined),
       () => undefined,
     );
     await this.#guard.run(returned);
@@ -360,14 +362,15 @@ export class RemoteSession implements ClientSession {
     }
   }
 
-  async rollback(): Promise<void> {
+  async rollback(options?: ReturnOptions): Promise<void> {
     this.#guard.assertFree();
     this.#assertNotInBranch('rollback');
+    const how = validateReturn(options);
     const { isAtServer } = this.#transaction;
     this.#transaction.end();
     if (!isAtServer) return;
-    const ended = this.#transaction.endAtServer(requests.rollback);
-    await this.#guard.run(Promise.all([ended, this.#consumers?.recoverTransacted()]));
+    const ended = this.#transaction.rollbackAtServer(how);
+    await this.#guard.run(Promise.all([ended, this.#consumers?.recoverTransacted(how)]));
   }
 
   async close(): Promise<void> {
@@ -377,7 +380,7 @@ export class RemoteSession implements ClientSession {
     await this.#consumers?.closeAll();
     for (const producer of this.#producers) producer.abandon();
     this.#transaction.end();
-    if (this.#attachment.isCurrent) await this.#transaction.endAtServer(requests.closeSession);
+    if (this.#attachment.isCurrent) await this.#transaction.closeAtServer();
     this.#onClosed(this);
   }
 }

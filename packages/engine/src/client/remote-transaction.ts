@@ -5,9 +5,10 @@
  */
 
 import { QueueError } from '../api/errors.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
 import type { TransactionNumber } from '../model/ids.ts';
 import { LazyCommitResult, type SessionGuard } from '../model/session-calls.ts';
-import { requests } from '../wire/protocol.ts';
+import { requests, returnToText } from '../wire/protocol.ts';
 import { learnOutcome, type SentAt, sentNow } from './learn-outcome.ts';
 import { ConnectionLost } from './pending-requests.ts';
 import type { SessionAttachment } from './session-attachment.ts';
@@ -141,14 +142,25 @@ export class RemoteTransaction {
 
   /** Rolls back and throws why a consumer has ended, as the instance does for a commit that names messages of such a consumer. */
   async #refuseToCommit({ error }: { error: unknown }): Promise<never> {
-    if (this.isAtServer) await this.endAtServer(requests.rollback);
+    if (this.isAtServer) await this.rollbackAtServer();
     throw error;
   }
 
-  /** Rolls back at the instance, or closes the session there: it does the same by itself when the connection is lost. */
-  async endAtServer(kind: typeof requests.rollback | typeof requests.closeSession): Promise<void> {
+  rollbackAtServer(how: ValidReturn = {}): Promise<void> {
+    return this.#endAtServer(requests.rollback, returnToText(how));
+  }
+
+  closeAtServer(): Promise<void> {
+    return this.#endAtServer(requests.closeSession);
+  }
+
+  /** The instance does the same by itself when the connection is lost. */
+  async #endAtServer(kind: number, text?: string): Promise<void> {
     try {
-      await this.#attachment.request(kind, (writer) => writer.u32(this.#attachment.sessionNumber));
+      await this.#attachment.request(kind, (writer) => {
+        writer.u32(this.#attachment.sessionNumber);
+        if (text !== undefined) writer.text(text);
+      });
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
     }

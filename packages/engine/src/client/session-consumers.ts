@@ -6,6 +6,8 @@
 import type { ConsumerOptions } from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
+import { FailureLog } from '../model/failure-log.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { operations } from '../wire/protocol.ts';
 import type { TransactedPart } from './consumer-stream.ts';
@@ -31,6 +33,7 @@ export class SessionConsumers {
       decidePrefetch: (isWanted) => this.#decide(isWanted && this.#consumers.size === 1) && isWanted,
       onTransactedLost: (error) => this.#onTransactedLost(error),
       onClosed: (consumer) => this.#consumers.delete(consumer),
+      logFailures: (queue) => new FailureLog(queue, session.attachment.link.ports.clock).add,
     };
   }
 
@@ -133,9 +136,9 @@ export class SessionConsumers {
   }
 
   /** The transaction was rolled back. */
-  async recoverTransacted(): Promise<void> {
+  async recoverTransacted(how?: ValidReturn): Promise<void> {
     this.#transactedLoss = undefined;
-    await Promise.all(this.#transactedParts().map((part) => part.recover()));
+    await Promise.all(this.#transactedParts().map((part) => part.recover(how)));
   }
 
   async closeAll(): Promise<void> {

@@ -15,6 +15,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
 import type { RequestNumber } from '../model/ids.ts';
 import { PipelineWindow, payloadBytesOf } from '../model/pipeline-window.ts';
 import type { Timer } from '../model/ports.ts';
@@ -256,13 +257,13 @@ export class SessionPrefetch implements TransactedPart {
     this.#stream?.returnUnseen(this.#taken).catch(() => undefined); // a lost connection returns them too
   }
 
-  async recover(): Promise<void> {
+  async recover(how: ValidReturn = {}): Promise<void> {
     const stream = this.#stream;
     const seen = this.#taken;
     this.#empty();
     if (stream === undefined) return;
     try {
-      await stream.recover(seen);
+      await stream.recover(seen, how);
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error; // else the instance returns them by itself
     }

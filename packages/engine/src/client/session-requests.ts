@@ -1,8 +1,10 @@
 /** The calls of a remote session that are no part of its transaction: each is one request, sent at once. */
 import { QueueError } from '../api/errors.ts';
 import type { Message, NewMessage } from '../api/message.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
-import { assertReceipts, assertText, requests } from '../wire/protocol.ts';
+import type { FrameWriter } from '../wire/frame-writer.ts';
+import { assertReceipts, assertText, requests, returnToText } from '../wire/protocol.ts';
 import { ConnectionLost } from './pending-requests.ts';
 import type { RemoteTransaction } from './remote-transaction.ts';
 import type { SessionAttachment } from './session-attachment.ts';
@@ -52,21 +54,27 @@ export class SessionRequests {
     return message;
   }
 
-  release(queue: string, receipts: string[]): Promise<void> {
-    return this.#requestForReceipts(requests.release, queue, receipts);
+  release(queue: string, receipts: string[], how: ValidReturn): Promise<void> {
+    const text = returnToText(how);
+    return this.#requestForReceipts(requests.release, queue, receipts, (writer) => writer.text(text));
   }
 
   extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
-    return this.#requestForReceipts(requests.extend, queue, receipts, holdMs);
+    return this.#requestForReceipts(requests.extend, queue, receipts, (writer) => writer.u32(holdMs));
   }
 
-  async #requestForReceipts(kind: number, queue: string, receipts: string[], holdMs?: number): Promise<void> {
+  async #requestForReceipts(
+    kind: number,
+    queue: string,
+    receipts: string[],
+    writeOptions: (writer: FrameWriter) => void,
+  ): Promise<void> {
     assertText('queue', queue);
     assertReceipts(receipts);
     await this.#transaction.attach();
     await this.#attachment.request(kind, (writer) => {
       writer.u32(this.#attachment.sessionNumber);
-      if (holdMs !== undefined) writer.u32(holdMs);
+      writeOptions(writer);
       writer.text(queue);
       for (const receipt of receipts) writer.text(receipt);
     });

@@ -1,6 +1,7 @@
 /** A run of consecutive messages that one dequeue delivers together. */
 
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
+import type { FailedAttempts } from '../model/failed-attempts.ts';
 import type { HoldNumber, Seq } from '../model/ids.ts';
 import type { MessageState } from '../model/message-life.ts';
 import { bufferOf, recordEnd } from '../model/message-record.ts';
@@ -23,6 +24,8 @@ export interface DeliveryRun {
   readonly holdNumber: HoldNumber;
   /** The same for all messages of the run. Only `CursorDeliveries` changes it, through the table of `message-life.ts`. */
   state: MessageState;
+  /** Set once attempts of all messages of the run have failed. */
+  failures?: FailedAttempts;
 }
 
 /** The first `count` messages of a run, and the rest, which must not be empty. */

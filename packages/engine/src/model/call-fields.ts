@@ -12,7 +12,7 @@ import type { NewMessage, StreamedMessage } from '../api/message.ts';
 import type { DropQueueOptions, QueueSpec } from '../api/queue.ts';
 import { type GivenQueueSettings, queueSettingNames } from '../api/queue-settings.ts';
 import type { ServiceSpec } from '../api/service.ts';
-import type { CommitOptions, DequeueOptions, ReceiveOptions } from '../api/session.ts';
+import type { CommitOptions, DequeueOptions, ReceiveOptions, ReturnOptions } from '../api/session.ts';
 import type { SharedDequeueOptions, SharedEnqueueOptions, ShareQueueOptions } from '../api/shared-queue.ts';
 import type { NatsOptions, NatsStoreOptions } from '../api/store.ts';
 import type { SubscriberSpec } from '../api/subscriber.ts';
@@ -42,6 +42,11 @@ export const receiveFields = fieldsOf<ReceiveOptions>('A receive', {
   holdMs: 'number',
   bytesMax: 'number',
   sameInstanceAs: 'string',
+});
+export const returnFields = fieldsOf<ReturnOptions>('A return', {
+  error: 'any',
+  delayMs: 'number',
+  reject: 'boolean',
 });
 export const commitFields = fieldsOf<CommitOptions>('A commit', { idempotencyKey: 'any' });
 

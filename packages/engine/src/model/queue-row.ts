@@ -10,7 +10,7 @@ export interface NewQueueRow extends QueueSettings {
 
 export interface QueueRow extends NewQueueRow {
   queueId: QueueId;
-  /** Queue for messages that reached `attemptsMax`; null without a limit. */
+  /** Queue for messages that were rejected or reached `attemptsMax`; null until there is one. */
   exceptionQueueId: QueueId | null;
   enqueueEnabled: boolean;
   dequeueEnabled: boolean;

@@ -3,32 +3,37 @@
  * messages stay held or paused (`message-life.ts`) until it has ended.
  *
  *     decided    their consumer is done with them, and nothing has happened yet
- *     delayed    paused until the queue's retry delay is over
- *     moving     their attempts are used up; the commit that moves them to the exception queue is in progress
- *     blocked    that commit failed, or the exception queue is gone: paused until the next try
- *     returned   ready to be delivered again; where the attempts are used up, the dispatcher moves them instead
+ *     counting   the commit that counts the delivery is in progress; then they return, also if it fails
+ *     delayed    paused until their delay is over
+ *     moving     rejected, or their attempts are used up; the commit that moves them to the exception queue is in progress
+ *     blocked    that commit failed, or there is no exception queue: paused until the next try
+ *     returned   ready to be delivered again
  *     moved      consumed here, and enqueued in the exception queue
  */
 import { limits } from '../api/limits.ts';
+import type { ValidReturn } from './failed-attempts.ts';
 import type { ViolationListener } from './invariant.ts';
+import type { QueueRow } from './queue-row.ts';
 import { TransitionTable } from './transition-table.ts';
 
-export type RetryState = 'decided' | 'delayed' | 'moving' | 'blocked' | 'returned' | 'moved';
+export type RetryState = 'decided' | 'counting' | 'delayed' | 'moving' | 'blocked' | 'returned' | 'moved';
 
 export type RetryCommand =
+  | 'count'
   | 'return'
   | 'delay'
-  /** The retry delay, or the pause before the next try, is over. */
+  /** The delay is over. */
   | 'resume'
   | 'move'
   | 'finishMove'
   | 'failMove';
 
 export const retryLife = new TransitionTable<RetryState, RetryCommand>('a retry', {
-  decided: { return: 'returned', delay: 'delayed', move: 'moving' },
+  decided: { count: 'counting', return: 'returned', delay: 'delayed', move: 'moving' },
+  counting: { return: 'returned', delay: 'delayed' },
   delayed: { resume: 'returned' },
   moving: { finishMove: 'moved', failMove: 'blocked' },
-  blocked: { resume: 'returned' },
+  blocked: { move: 'moving' },
   returned: {},
   moved: {},
 });
@@ -54,9 +59,28 @@ export class Retry<Queue, Delivery> {
   }
 }
 
-/** The delay after `attempts` attempts (at least 1), milliseconds: it doubles with each, up to the longest that is allowed. */
-export function retryDelayAfter(attempts: number, retryDelayMs: number): number {
-  return Math.min(retryDelayMs * 2 ** (attempts - 1), limits.retryDelayMsMax);
+/**
+ * How long a message waits that is returned after `attempts` attempts (at least 1), milliseconds. The delay of the queue doubles
+ * with each attempt. A queue without one has a back-off for messages whose consumer failed, so that no error makes a consumer spin.
+ */
+export function retryDelayOf(
+  { retryDelayMs }: Pick<QueueRow, 'retryDelayMs'>,
+  attempts: number,
+  { error, delayMs }: ValidReturn = {},
+): number {
+  if (delayMs !== undefined) return delayMs;
+  const doublings = 2 ** (attempts - 1);
+  if (retryDelayMs > 0 || error === undefined)
+    return Math.min(retryDelayMs * doublings, limits.retryDelayMsMax);
+  return Math.min(limits.backOffMs * doublings, limits.backOffMsMax);
+}
+
+/** Whether each delivery is counted before the message is handed over. Elsewhere the commit that returns it counts. */
+export function countsOnDelivery({
+  attemptsMax,
+  attemptsCounted,
+}: Pick<QueueRow, 'attemptsMax' | 'attemptsCounted'>): boolean {
+  return attemptsMax !== null && attemptsCounted === 'on-delivery';
 }
 
 /** Whether a message that was delivered so often must not be delivered again. `attemptsMax` null: no limit. */

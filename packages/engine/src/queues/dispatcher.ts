@@ -6,7 +6,9 @@ import { registerWaitEvent, type WaitEvent } from '../api/waits.ts';
 import { type Delivery, deliveryName, traceDelivery, traceHold } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
 import type { Epoch, HoldNumber, Seq } from '../model/ids.ts';
+import { ignoreViolation } from '../model/invariant.ts';
 import { type ChunkedPayload, RecordMessage, readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -15,7 +17,7 @@ import type { BacklogReader } from './backlog-reader.ts';
 import type { DeliveryLease } from './delivery-lease.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import type { MessageReceiver, ValidDequeueOptions, ValidReceiveOptions } from './queue-engine.ts';
-import type { Retries } from './retries.ts';
+import type { DeliveryEnd, Retries } from './retries.ts';
 import type { ShardedQueue } from './sharded-queues.ts';
 import type { TimedHolds } from './timed-holds.ts';
 import { waitingForMessages } from './waiters.ts';
@@ -53,12 +55,12 @@ export class Dispatcher implements MessageReceiver {
     options: ValidDequeueOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Message[]> {
-    return queue.row.attemptsMax === null
-      ? this.#deliverOrWait(queue, options, onDelivery)
-      : this.#deliverCounted(queue, options, onDelivery);
+    return queue.countsDeliveries
+      ? this.#deliverCounted(queue, options, onDelivery)
+      : this.#deliverOrWait(queue, options, onDelivery);
   }
 
-  /** If attempts are limited, returns a delivery only after the file has counted it. */
+  /** Returns a delivery only after the file has counted it. */
   async #deliverCounted(
     queue: ShardedQueue,
     options: ValidDequeueOptions,
@@ -70,7 +72,7 @@ export class Dispatcher implements MessageReceiver {
     try {
       await this.#options.retries.recordAttempts(queue.row, deliveries);
     } catch (error) {
-      this.returnDeliveries({ seen: [], unseen: deliveries });
+      await this.returnDeliveries({ seen: [], unseen: deliveries });
       throw error;
     }
     for (const delivery of deliveries) onDelivery(delivery);
@@ -150,14 +152,13 @@ export class Dispatcher implements MessageReceiver {
     { max: wanted, bytesMax, subscriber, session, capacity }: ValidDequeueOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Message[] {
-    const limited = queue.row.attemptsMax !== null;
     const subscription = queue.subscription(subscriber);
     const max = capacity === undefined ? wanted : Math.min(wanted, capacity());
     const messages: Message[] = [];
     for (;;) {
       const out: Delivery[] = [];
       const count = subscription.deliver({ max, session, nextHoldNumber: this.#nextHoldNumber, out });
-      const alive = limited ? this.#options.retries.divertExhausted(queue, out) : out;
+      const alive = queue.countsDeliveries ? this.#options.retries.divertExhausted(queue, out) : out;
       const deliveries = bytesMax === undefined ? alive : takeWithin(alive, bytesMax);
       const [first] = deliveries;
       if (first !== undefined && queue.latencies?.isDue(first.deliveryCount) === true)
@@ -198,11 +199,14 @@ export class Dispatcher implements MessageReceiver {
     return new HeldMessage(hold!.delivery, this.#options, receipt);
   }
 
-  async release(row: QueueRow, receipts: readonly string[]): Promise<void> {
+  async release(row: QueueRow, receipts: readonly string[], how?: ValidReturn): Promise<void> {
     const holds = this.#options.holds.find(row, receipts);
     for (const hold of holds) this.#options.holds.release(hold);
     for (const { delivery } of holds) traceDelivery('released', delivery);
-    this.nack(holds.map((hold) => hold.delivery));
+    await this.nack(
+      holds.map((hold) => hold.delivery),
+      how,
+    );
   }
 
   extend(row: QueueRow, receipts: readonly string[], holdMs: number): void {
@@ -216,14 +220,21 @@ export class Dispatcher implements MessageReceiver {
   /** Their timed holds have ended. */
   onExpired(deliveries: readonly Delivery[]): void {
     for (const delivery of deliveries) traceDelivery('expired', delivery);
-    this.nack(deliveries);
+    void this.nack(deliveries);
   }
 
   /**
-   * Returns messages to their queues: those that a consumer has seen count as delivered, the others do not. No waiting call is
-   * served before all are returned, so that they are redelivered in order.
+   * Returns messages to their queues: those that a consumer has seen count as delivered, the others do not. These come after
+   * them, so that they are redelivered in order. A promise if that waits for a commit; it never rejects.
    */
-  returnDeliveries({ seen, unseen }: { seen: readonly Delivery[]; unseen: readonly Delivery[] }): void {
+  returnDeliveries({ seen, unseen }: ReturnedDeliveries, how?: ValidReturn): Promise<void> | undefined {
+    const counted = this.nack(seen, how);
+    if (counted !== undefined) return counted.then(() => this.#returnUnseen(unseen));
+    this.#returnUnseen(unseen);
+    return undefined;
+  }
+
+  #returnUnseen(unseen: readonly Delivery[]): void {
     const queues = new Set<ShardedQueue>();
     for (const [cursor, ofCursor] of Map.groupBy(unseen, (delivery) => delivery.cursor)) {
       const queue = this.#options.queueOfLog(cursor.log);
@@ -231,18 +242,24 @@ export class Dispatcher implements MessageReceiver {
       cursor.deliveries.cancelDelivery(ofCursor);
       queues.add(queue);
     }
-    this.nack(seen);
     for (const queue of queues) queue.serveWaiters();
   }
 
-  /** Returns messages to their queues, and delivers them to calls that wait there. */
-  nack(deliveries: readonly Delivery[]): void {
+  /**
+   * Returns messages to their queues, and delivers them to calls that wait there. A promise if that waits for the commit that
+   * counts the delivery; it never rejects.
+   */
+  nack(deliveries: readonly Delivery[], end?: DeliveryEnd): Promise<void> | undefined {
     const { retries, queueOfLog } = this.#options;
+    const counting: Promise<void>[] = [];
     for (const [queue, ofQueue] of Map.groupBy(deliveries, ({ cursor }) => queueOfLog(cursor.log))) {
       if (queue === undefined) continue; // dropped meanwhile
-      retries.nack(queue, ofQueue);
-      queue.serveWaiters();
+      const counted = retries.nack(queue, ofQueue, end);
+      if (counted === undefined) queue.serveWaiters();
+      else counting.push(counted.then(() => queue.serveWaiters()));
     }
+    if (counting.length === 0) return undefined;
+    return Promise.all(counting).then(() => undefined, ignoreViolation);
   }
 }
 
@@ -283,6 +300,11 @@ function countWithin({ run, start, count }: Delivery, bytes: number): number {
     if (end - start > bytes) return fitting;
   }
   return count;
+}
+
+export interface ReturnedDeliveries {
+  seen: readonly Delivery[];
+  unseen: readonly Delivery[];
 }
 
 /** Parts of the instance that every delivered message needs. */

@@ -14,6 +14,7 @@ import type { SubscriberInfo } from '../api/subscriber.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { CorrelationKey } from '../model/correlation-key.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
 import type { Seq, SessionNumber } from '../model/ids.ts';
 import type { ChunkedPayload, RecordContent, RecordRun } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -101,7 +102,8 @@ export interface QueueTransaction {
   commit(outcome?: OutcomeTag): Promise<LazyCommitResult>;
   /** Commits unless a transaction of this key was committed before. Throws what `CommitOptions.idempotencyKey` says. */
   commitOnce(keyed: KeyedCommit): Promise<LazyCommitResult>;
-  rollback(): Promise<void>;
+  /** Resolves when the messages that were dequeued are counted and returned. */
+  rollback(how?: ValidReturn): Promise<void>;
 }
 
 /**
@@ -162,8 +164,11 @@ export interface DeliveryPipeline {
   consumeIn(transaction: QueueTransaction, queue: QueueRow, count: number): void;
   /** Consumes the first `count` messages, at most `size`. If that fails they return to their queue. */
   consume(queue: QueueRow, count: number): MaybeLater<void>;
-  /** Returns all: the consumer has seen the first `seen` messages, so that their delivery counts. */
-  returnAll(seen: number): void;
+  /**
+   * Returns all: the consumer has seen the first `seen` messages, so that their delivery counts, and they are returned as `how`
+   * says. A promise if that waits for a commit; it never rejects.
+   */
+  returnAll(seen: number, how?: ValidReturn): Promise<void> | undefined;
   /** Returns those behind the first `seen`, at most `size`: the consumer has not seen them. */
   returnUnseen(seen: number): void;
 }
@@ -183,7 +188,7 @@ export interface TransactionStatements {
 export interface MessageReceiver {
   receive(queue: QueueRow, options: ValidReceiveOptions): Promise<Message[]>;
   /** Throws `RECEIPT_STALE`. */
-  release(queue: QueueRow, receipts: readonly string[]): Promise<void>;
+  release(queue: QueueRow, receipts: readonly string[], how?: ValidReturn): Promise<void>;
   /** Throws `RECEIPT_STALE`. */
   extend(queue: QueueRow, receipts: readonly string[], holdMs: number): void;
 }

@@ -65,8 +65,8 @@ export function recoverQueue({
   for (const log of queue.logs) {
     recoverLog(log, partitionsByLog.get(log.id) ?? []);
     for (const cursor of log.cursors) {
-      // Where attempts are limited the file has counted every delivery.
-      if (queue.row.attemptsMax === null) cursor.recoverDelivered(deliveredEndSeqOf(cursor, deliveryMarks));
+      // Elsewhere the file has counted every delivery.
+      if (!queue.countsDeliveries) cursor.recoverDelivered(deliveredEndSeqOf(cursor, deliveryMarks));
       cursor.recoverEvacuated(
         evacuated.filter(({ shard, subscriber }) => shard === log.id && subscriber === cursor.subscriber),
       );
@@ -89,8 +89,8 @@ function deliveredEndSeqOf(
 /** How far the messages of these queues were delivered, to be stored when the instance closes. */
 export function deliveryMarksOf(queues: Iterable<ShardedQueue>): DeliveryMark[] {
   const marks: DeliveryMark[] = [];
-  for (const { row, logs } of queues) {
-    if (row.attemptsMax !== null || row.durability === 'memory') continue;
+  for (const { row, logs, countsDeliveries } of queues) {
+    if (countsDeliveries || row.durability === 'memory') continue;
     for (const { queueId, id: shard, cursors } of logs) {
       for (const { durable, subscriber, consumption, deliveredEndSeq: endSeq, evacuated } of cursors) {
         const hasDelivered = consumption.watermark < endSeq || evacuated.size > 0;

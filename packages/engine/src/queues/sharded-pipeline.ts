@@ -2,6 +2,7 @@
 
 import type { Message } from '../api/message.ts';
 import type { Delivery } from '../log/delivery.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
 import type { SessionNumber } from '../model/ids.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type {
@@ -65,16 +66,16 @@ export class ShardedPipeline implements DeliveryPipeline {
     else return transaction.commit().then(() => undefined);
   }
 
-  returnAll(seen: number): void {
+  returnAll(seen: number, how?: ValidReturn): Promise<void> | undefined {
     const { dispatcher } = this.#transactions.context;
     const first = this.#take(Math.min(seen, this.#size));
-    dispatcher.returnDeliveries({ seen: first, unseen: this.#take(this.#size) });
+    return dispatcher.returnDeliveries({ seen: first, unseen: this.#take(this.#size) }, how);
   }
 
   returnUnseen(seen: number): void {
     const kept = this.#take(seen);
     const { dispatcher } = this.#transactions.context;
-    dispatcher.returnDeliveries({ seen: [], unseen: this.#take(this.#size) });
+    void dispatcher.returnDeliveries({ seen: [], unseen: this.#take(this.#size) });
     this.#deliveries = kept;
     this.#size = seen;
   }

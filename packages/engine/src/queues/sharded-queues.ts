@@ -14,6 +14,7 @@ import { hashGroupKey } from '../model/group-key.ts';
 import type { LogId, QueueId, Seq, SessionNumber, SubscriberId } from '../model/ids.ts';
 import { priorityOfLog } from '../model/log-id.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import { countsOnDelivery } from '../model/retry-life.ts';
 import type { TraceRing } from '../model/trace-ring.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { BlockedSends } from './blocked-sends.ts';
@@ -46,6 +47,8 @@ export interface ShardedQueueOptions extends Omit<QueueLogsOptions, 'trace'> {
 /** One queue. */
 export class ShardedQueue {
   readonly row: QueueRow;
+  /** A message is handed over once its delivery is counted. */
+  readonly countsDeliveries: boolean;
   /** All logs: those of the queue's shards, and those of messages forwarded here. */
   readonly logs: readonly MessageLog[];
   /** Undefined if nothing can be traced. */
@@ -74,6 +77,7 @@ export class ShardedQueue {
     const { row } = ofLogs;
     this.trace = traceRing && new QueueTrace(traceRing);
     this.row = row;
+    this.countsDeliveries = countsOnDelivery(row);
     this.lost = lostMessages.get(row.queueId) ?? 0;
     this.#cache = cache.openShare({ bytesMin: row.cacheBytesMin, bytesMax: row.cacheBytesMax });
     this.#waits = waits;

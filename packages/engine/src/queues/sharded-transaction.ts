@@ -36,6 +36,7 @@ import type {
   TransactionSource,
   ValidDequeueOptions,
 } from './queue-engine.ts';
+import { type DeliveryEnd, endOfFailedCommit } from './retries.ts';
 import type { ShardedQueues } from './sharded-queues.ts';
 import type { TimedHold, TimedHolds } from './timed-holds.ts';
 import {
@@ -282,7 +283,7 @@ export class ShardedTransaction implements QueueTransaction {
       else await this.#context.rowLockWaits.run(this.#attempt, this.#staged);
     } catch (error) {
       this.#staged.time?.end();
-      await this.rollback();
+      await this.rollback(endOfFailedCommit(error));
       throw error;
     }
     this.#onCommitted();
@@ -378,13 +379,15 @@ export class ShardedTransaction implements QueueTransaction {
     if (other.#staged.sync === 'FULL') this.#staged.sync = 'FULL';
   }
 
-  async rollback(): Promise<void> {
+  async rollback(end?: DeliveryEnd): Promise<void> {
     const { dispatcher, holds, payloads } = this.#context;
     this.#staged.reservation?.release();
     const acknowledged = new Set<Delivery>(this.#acknowledged.map((hold) => hold.delivery));
     const held = this.#staged.deliveries.filter((delivery) => !acknowledged.has(delivery));
     for (const delivery of held) traceDelivery('rolled-back', delivery, { session: this.#session });
-    dispatcher.nack(held);
+    const returned = dispatcher.nack(held, end);
+    // The holds of a commit that was refused go on once its caller is told.
+    if (returned !== undefined) await returned;
     for (const hold of this.#acknowledged) holds.unstage(hold);
     for (const payload of this.#uploadedPayloads ?? []) payloads.discardPayload(payload);
   }

@@ -1,6 +1,6 @@
 /** Puts an instance together in this process, which has claimed it: its files, its kinds of queue, what they share. */
 
-import type { QueueError } from '../api/errors.ts';
+import { QueueError } from '../api/errors.ts';
 import type { InstanceOptions } from '../api/instance.ts';
 import type { DamageFinding } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
@@ -10,6 +10,7 @@ import { logFileSync } from '../model/commit-waits.ts';
 import { isEmulated } from '../model/emulated-sync.ts';
 import type { InstanceId, QueueId } from '../model/ids.ts';
 import type { InstancePorts } from '../model/ports.ts';
+import type { QueueRow } from '../model/queue-row.ts';
 import { servicesOf, validateServices } from '../model/validate-services.ts';
 import { WaitRecorder } from '../model/wait-recorder.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
@@ -78,6 +79,14 @@ export async function assembleInstance(
   // The catalog is read for a queue that another process has created just now, and for one that is gone.
   const queueById = (queueId: QueueId) =>
     opened.instance?.findQueueById(queueId) ?? catalog.queues().find((row) => row.queueId === queueId);
+  const exceptionQueueOf = (queue: QueueRow) => {
+    try {
+      return opened.instance?.exceptionQueueOf(queue);
+    } catch (error) {
+      if (error instanceof QueueError) return undefined; // the move is tried again
+      throw error;
+    }
+  };
   try {
     catalog.subscribers.removeOfInstance(id); // nondurable ones of an earlier process
     const sharded = await openSharded({
@@ -92,6 +101,7 @@ export async function assembleInstance(
       everExisted: (what, ofId) => catalog.everExisted(what, ofId),
       sqlInstance: () => catalog.sqlInstance(),
       queueById,
+      exceptionQueueOf,
       subscribers: (queueId) => catalog.subscribers.ofTopic(queueId),
       onFatal,
       lease,
@@ -108,6 +118,7 @@ export async function assembleInstance(
       outcomes,
       queues: () => catalog.queues(),
       queueById,
+      exceptionQueueOf,
       onFatal,
       logBytesMax,
     };

@@ -78,6 +78,8 @@ export interface ShardedOptions {
   /** Whether the catalog ever had the queue: if it did and no longer has it, the queue was dropped. */
   everExisted(what: 'queue' | 'subscriber', id: QueueId | SubscriberId): boolean;
   queueById(queueId: QueueId | null): QueueRow | undefined;
+  /** Created if it is missing; undefined if it cannot be created now. */
+  exceptionQueueOf(queue: QueueRow): QueueRow | undefined;
   /** The instance whose file has the application's tables; undefined while there are none. */
   sqlInstance(): InstanceId | undefined;
   freeDiskBytes(): Promise<number>;
@@ -185,7 +187,10 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     slab,
     payloads,
     ports,
-    exceptionQueueOf: ({ exceptionQueueId }) => queues.findById(exceptionQueueId),
+    exceptionQueueOf: (row) => {
+      const exceptions = options.exceptionQueueOf(row);
+      return exceptions && queues.getOrCreate(exceptions);
+    },
     onReady: (queue) => queue.serveWaiters(),
     onInvariantBroken,
   });

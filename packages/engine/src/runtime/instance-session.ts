@@ -3,12 +3,19 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
-import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
+import type {
+  CommitOptions,
+  DequeueOptions,
+  ReceiveOptions,
+  ReturnOptions,
+  Session,
+} from '../api/session.ts';
 import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { assertName, assertTexts } from '../model/call-arguments.ts';
 import { receiveFields } from '../model/call-fields.ts';
+import { validateReturn } from '../model/failed-attempts.ts';
 import type { InstanceId, Seq, SessionNumber } from '../model/ids.ts';
 import type { RecordRun } from '../model/message-record.ts';
 import type { ServiceStateRow } from '../model/service-rows.ts';
@@ -276,12 +283,13 @@ export class InstanceSession implements Session {
     this.#guard.stopWait();
   }
 
-  async release(queue: string, receipts: string[]): Promise<void> {
+  async release(queue: string, receipts: string[], options?: ReturnOptions): Promise<void> {
     this.#assertWriterFree('release');
     assertTexts('receipts', receipts);
+    const how = validateReturn(options);
     const { row, engine } = this.#context.findQueue(queue);
     this.#guard.countCall();
-    await this.#guard.run(engine.receiver.release(row, receipts));
+    await this.#guard.run(engine.receiver.release(row, receipts, how));
   }
 
   async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
@@ -343,14 +351,15 @@ export class InstanceSession implements Session {
     for (const { row, receipts } of acknowledged) transaction.acknowledge(row, receipts);
   }
 
-  async rollback(): Promise<void> {
+  async rollback(options?: ReturnOptions): Promise<void> {
     this.#guard.assertFree();
     this.#assertNotInBranch('rollback');
+    const how = validateReturn(options);
     const transaction = this.#transaction;
     this.#detachTransaction();
     if (transaction === undefined) return;
     this.#guard.countCall();
-    await this.#guard.run(transaction.rollback());
+    await this.#guard.run(transaction.rollback(how));
   }
 
   /** The next operation begins a new transaction. */

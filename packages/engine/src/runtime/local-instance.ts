@@ -207,6 +207,11 @@ export class LocalInstance implements Instance {
     return this.#queues.create(spec);
   }
 
+  /** Created if it is missing; undefined if the queue is gone. Throws what the catalog throws. */
+  exceptionQueueOf(queue: QueueRow): QueueRow | undefined {
+    return this.#queues.exceptionQueueOf(queue);
+  }
+
   async dropQueue(name: string, options: DropQueueOptions = {}): Promise<void> {
     await this.#queues.drop(name, options);
   }

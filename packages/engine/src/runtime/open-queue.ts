@@ -8,8 +8,10 @@ import type { Session } from '../api/session.ts';
 import type { NatsOptions, QueueStore } from '../api/store.ts';
 import { assertFields, assertFunction, assertName, fieldsOf } from '../model/call-arguments.ts';
 import { natsOptionKinds, queueSettingKinds } from '../model/call-fields.ts';
+import { returnOfThrown } from '../model/failed-attempts.ts';
+import { FailureLog } from '../model/failure-log.ts';
 import { pause } from '../model/pause.ts';
-import type { Timers } from '../model/ports.ts';
+import type { Ports } from '../model/ports.ts';
 import { assertNewMessage, recordBytes, validateRange } from '../model/session-calls.ts';
 import { nodePorts } from '../node-ports.ts';
 import { assertSameSettings } from './assert-same-settings.ts';
@@ -30,7 +32,10 @@ export interface ConsumeOptions {
   concurrency?: number;
   /** Ends the consumption: running handlers finish and are committed. */
   signal?: AbortSignal;
-  /** Called with an error of a handler or a commit. The message is returned to the queue and delivered again after a pause. */
+  /**
+   * Called with an error of a handler or a commit. Default: lines on standard error, at most ten in ten seconds. What it throws
+   * ends the consumption.
+   */
   onError?(error: unknown, message: Message): void;
 }
 
@@ -49,6 +54,10 @@ export interface EmbeddedQueue {
   /**
    * Calls the handler for each message and commits when it returns. Resolves when the signal aborts or the queue is closed.
    * While the queue is stopped for dequeue or being converted, it waits.
+   *
+   * A message whose handler throws goes back and waits, for the queue's `retryDelayMs` or a back-off of 100 ms to 10 s, while the
+   * others pass it. When its attempts are used up (`attemptsMax`, 5 by default) it moves to the exception queue, with the error.
+   * A handler that throws `RejectMessage` moves it there at once, and one that throws `RetryLater` chooses the delay.
    */
   consume(handler: (message: Message) => unknown, options?: ConsumeOptions): Promise<void>;
   /** For transactions of several operations. */
@@ -92,7 +101,7 @@ async function openEmbedded({ dir, ...spec }: OpenQueueOptions): Promise<Embedde
     throw error;
   }
   return new OpenQueue(instance, spec.name, {
-    timers: nodePorts.timers,
+    ports: nodePorts,
     messagesMax: limits.transactionOperationsMax,
   });
 }
@@ -105,7 +114,7 @@ async function openOnServers(options: OpenNatsQueueOptions): Promise<StoreQueue>
     if (existing === undefined) await createOnce(store, spec);
     else assertSameSettings(spec, existing);
     const { transactionMessagesMax: messagesMax } = store;
-    return new OpenQueue(store, spec.name, { timers: nodePorts.timers, messagesMax });
+    return new OpenQueue(store, spec.name, { ports: nodePorts, messagesMax });
   } catch (error) {
     await store.close();
     throw error;
@@ -134,7 +143,7 @@ async function createOnce(store: QueueStore, spec: QueueSpec): Promise<void> {
   }
 }
 
-/** The pause after a failed handler doubles from `retryPauseMsMin` to this, milliseconds. */
+/** The pause after a commit that failed doubles from `retryPauseMsMin` to this, milliseconds. */
 const retryPauseMsMax = 10_000;
 const retryPauseMsMin = 100;
 const dequeueWaitMs = 60_000;
@@ -155,7 +164,7 @@ interface OpenedHost<Info> {
 class OpenQueue<Info> {
   readonly #host: OpenedHost<Info>;
   readonly #name: string;
-  readonly #timers: Timers;
+  readonly #ports: Pick<Ports, 'clock' | 'timers'>;
   /** Limit of one transaction. */
   readonly #messagesMax: number;
   readonly #session: Session;
@@ -167,12 +176,12 @@ class OpenQueue<Info> {
   constructor(
     host: OpenedHost<Info>,
     name: string,
-    { timers, messagesMax }: { timers: Timers; messagesMax: number },
+    { ports, messagesMax }: { ports: Pick<Ports, 'clock' | 'timers'>; messagesMax: number },
   ) {
     this.#host = host;
     this.#messagesMax = messagesMax;
     this.#name = name;
-    this.#timers = timers;
+    this.#ports = ports;
     this.#session = host.openSession();
   }
 
@@ -207,7 +216,7 @@ class OpenQueue<Info> {
       } catch (error) {
         await this.#session.rollback().catch(() => undefined); // the callers get the first error
         // In a later turn: a caller that retries at once must not keep the event loop from the work that lets it succeed.
-        await new Promise<void>((resume) => this.#timers.nextTurn(resume));
+        await new Promise<void>((resume) => this.#ports.timers.nextTurn(resume));
         // A call that could not be staged fails alone: the others are staged again.
         if (staging !== undefined) this.#pendingCalls.unshift(...calls.filter((call) => call !== staging));
         for (const { reject } of staging === undefined ? calls : [staging]) reject(error);
@@ -237,17 +246,22 @@ class OpenQueue<Info> {
       return Promise.reject(error);
     }
     const { concurrency = 1 } = options;
+    const log = new FailureLog(this.#name, this.#ports.clock);
+    const onError = options.onError ?? log.add;
     const failure = new AbortController();
     const signals = [this.#ending.signal, failure.signal];
     if (options.signal !== undefined) signals.push(options.signal);
     const signal = AbortSignal.any(signals);
     const workers = Array.from({ length: concurrency }, () =>
-      this.#runConsumer(handler, signal, options.onError).catch((error: unknown) => {
+      this.#runConsumer(handler, signal, onError).catch((error: unknown) => {
         failure.abort(); // the others end too
         throw error;
       }),
     );
-    const done = allEnded(workers).finally(() => this.#consumers.delete(done));
+    const done = allEnded(workers).finally(() => {
+      this.#consumers.delete(done);
+      log.end();
+    });
     this.#consumers.add(done);
     return done;
   }
@@ -255,7 +269,7 @@ class OpenQueue<Info> {
   async #runConsumer(
     handler: (message: Message) => unknown,
     signal: AbortSignal,
-    onError: ConsumeOptions['onError'],
+    onError: NonNullable<ConsumeOptions['onError']>,
   ): Promise<void> {
     const session = this.#host.openSession();
     let pauseMs = retryPauseMsMin;
@@ -265,12 +279,17 @@ class OpenQueue<Info> {
         if (message === undefined) continue;
         try {
           await handler(message);
-          await session.commit();
+        } catch (error) {
+          onError(error, message);
+          await session.rollback(returnOfThrown(error)); // the message waits, not this consumer
+          continue;
+        }
+        try {
+          await session.commit(); // one that fails has returned the message
         } catch (error) {
           if (error instanceof QueueError && (error.kind === 'failed' || error.kind === 'bug')) throw error;
-          onError?.(error, message);
-          await session.rollback();
-          await pause(this.#timers, pauseMs, signal);
+          onError(error, message);
+          await pause(this.#ports.timers, pauseMs, signal);
           pauseMs = Math.min(pauseMs * 2, retryPauseMsMax);
           continue;
         }
@@ -287,7 +306,7 @@ class OpenQueue<Info> {
       return (await session.dequeue(this.#name, { waitMs: dequeueWaitMs, signal }))[0];
     } catch (error) {
       if (!isTransient(error)) throw error;
-      await pause(this.#timers, retryPauseMsMin, signal);
+      await pause(this.#ports.timers, retryPauseMsMin, signal);
       return undefined;
     }
   }

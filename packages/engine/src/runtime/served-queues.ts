@@ -204,7 +204,7 @@ export class ServedQueues implements SessionContext {
     this.assertServing();
     const row = validateQueueSpec(spec);
     this.#assertCacheCapacity(row.cacheBytesMin);
-    this.#options.catalog.createQueue(row);
+    this.#options.catalog.createQueue(row, { withExceptionQueue: typeof spec.attemptsMax === 'number' });
     this.read();
     return this.infoOf(spec.name);
   }
@@ -249,6 +249,20 @@ export class ServedQueues implements SessionContext {
       `Other instances of the cluster may have messages of ${exceptions.name}, which only a client of all of them knows`,
       { instances },
     );
+  }
+
+  /** The exception queue of a queue, created if it is missing. Throws what `QueueTable.ensureExceptionQueue` throws. */
+  exceptionQueueOf({ name, queueId }: QueueRow): QueueRow | undefined {
+    const find = () => {
+      const row = this.#rows.get(name);
+      return row?.queueId === queueId ? row.exceptionQueueId : null;
+    };
+    if (find() === null) {
+      this.#options.catalog.ensureExceptionQueue(name);
+      this.read();
+    }
+    const exceptionQueueId = find();
+    return this.rows.find((row) => exceptionQueueId !== null && row.queueId === exceptionQueueId);
   }
 
   setEnabled(name: string, which: Enabled, enabled: boolean): QueueInfo {

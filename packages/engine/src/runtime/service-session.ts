@@ -2,7 +2,7 @@
 
 import { limits } from '../api/limits.ts';
 import type { Json, ServiceSession } from '../api/service.ts';
-import type { CommitOptions, Session } from '../api/session.ts';
+import type { CommitOptions, ReturnOptions, Session } from '../api/session.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import type { InstanceId, SessionNumber } from '../model/ids.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
@@ -47,8 +47,8 @@ export class SessionOfService extends InstanceSession implements ServiceSession,
     return result;
   }
 
-  override async rollback(): Promise<void> {
-    const rollingBack = super.rollback();
+  override async rollback(options?: ReturnOptions): Promise<void> {
+    const rollingBack = super.rollback(options);
     this.#takeStaged();
     await rollingBack;
   }

@@ -1,5 +1,6 @@
 /** The pipeline of one consumer of a session: its queue is found anew at each call, as it may have been stopped or dropped. */
 import type { Message } from '../api/message.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { DeliveryPipeline, MaybeLater, QueueTransaction } from '../queues/queue-engine.ts';
 
@@ -45,9 +46,9 @@ export class SessionPipeline {
     return this.#options.pipeline.consume(this.row, count);
   }
 
-  /** Returns all messages; the first `seen` count as delivered. */
-  returnAll(seen: number): void {
-    this.#options.pipeline.returnAll(seen);
+  /** Returns all messages; the first `seen` count as delivered. See `DeliveryPipeline`. */
+  returnAll(seen: number, how?: ValidReturn): Promise<void> | undefined {
+    return this.#options.pipeline.returnAll(seen, how);
   }
 
   /** Returns the messages behind the first `seen`, at most `size`; they do not count as delivered. */

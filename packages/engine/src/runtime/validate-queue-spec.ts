@@ -44,12 +44,15 @@ function withDefaults(spec: QueueSpec): QueueSettings {
   const settings = Object.fromEntries(
     queueSettingNames.map((name) => [name, spec[name] ?? queueSettings[name].default]),
   ) as unknown as QueueSettings;
+  const isBuffered = settings.visibility === 'immediate';
+  if (spec.attemptsMax === null || (spec.attemptsMax === undefined && isBuffered))
+    settings.attemptsMax = null;
   const canForward = queueSettings.forwarding.needs.every(({ isMet }) => isMet(settings));
   return {
     ...settings,
     shards: settings.kind === 'sharded' ? settings.shards : 0,
     forwarding: spec.forwarding ?? canForward,
-    messagesMax: spec.messagesMax ?? (settings.visibility === 'immediate' ? limits.undeliveredDefault : null),
+    messagesMax: spec.messagesMax ?? (isBuffered ? limits.undeliveredDefault : null),
   };
 }
 
@@ -61,7 +64,7 @@ function otherRules(row: NewQueueRow): [holds: boolean, field: keyof QueueSpec, 
     [
       row.attemptsMax === null || isName(exceptionQueueName(row.name)),
       'name',
-      'The name is too long for that of its exception queue',
+      'The name is too long for that of its exception queue; with attemptsMax null it has none',
     ],
     [
       cacheBytesMax === null || cacheBytesMin <= cacheBytesMax,

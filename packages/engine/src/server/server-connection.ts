@@ -24,6 +24,7 @@ import {
   protocolVersion,
   replies,
   requests,
+  returnFromText,
 } from '../wire/protocol.ts';
 import { answerAdminCall } from './admin-calls.ts';
 import { answerResourceCall } from './answer-resource-call.ts';
@@ -232,10 +233,12 @@ export class ServerConnection {
   #onSessionRequest(session: ServerSession, kind: number, request: RequestNumber, body: BodyReader): void {
     const done = () => this.#sendDone(request);
     if (kind === requests.enqueueNow) this.#answerCommit(request, session.enqueueNow(body));
-    else if (kind === requests.rollback) this.#answerWith(request, session.rollback(), done);
+    else if (kind === requests.rollback)
+      this.#answerWith(request, session.rollback(returnFromText(body.text())), done);
     else if (kind === requests.branchCall) this.#answerWith(request, session.branchCall(body), done);
     else if (kind === requests.release) {
-      this.#answerWith(request, session.release(body.text(), readTexts(body)), done);
+      const how = returnFromText(body.text());
+      this.#answerWith(request, session.release(body.text(), readTexts(body), how), done);
     } else if (kind === requests.extend) {
       const holdMs = body.u32();
       this.#answerWith(request, session.extend(body.text(), readTexts(body), holdMs), done);

@@ -6,8 +6,10 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
 import { PipelineWindow, payloadBytesOf } from '../model/pipeline-window.ts';
 import type { Ports, Timer } from '../model/ports.ts';
+import { countsOnDelivery } from '../model/retry-life.ts';
 import type { SessionPipeline } from '../runtime/session-pipeline.ts';
 import { protocolError } from '../wire/protocol.ts';
 
@@ -49,7 +51,7 @@ export class ServerConsumer {
 
   constructor(options: ServerConsumerOptions) {
     const { ports, fair } = options;
-    const messagesMaximum = options.pipeline.row.attemptsMax === null ? options.messagesMaximum : 1;
+    const messagesMaximum = countsOnDelivery(options.pipeline.row) ? 1 : options.messagesMaximum;
     this.#options = options;
     this.#window = new PipelineWindow({ messagesMaximum, fair, clock: ports.clock });
     this.#lastProgressMs = ports.clock.monotonicMs();
@@ -158,7 +160,7 @@ export class ServerConsumer {
       }
     }
     if (generation === this.#generation) return messages;
-    pipeline.returnAll(0);
+    void pipeline.returnAll(0);
     return [];
   }
 
@@ -188,13 +190,14 @@ export class ServerConsumer {
   }
 
   /**
-   * Returns all messages to the queue; the application has seen the first `seen` of them. Resolves when none of them will be sent
-   * any more.
+   * Returns all messages to the queue; the application has seen the first `seen` of them, and returns these as `how` says.
+   * Resolves when they are counted, and none of them will be sent any more.
    */
-  async recover(seen: number): Promise<void> {
+  async recover(seen: number, how: ValidReturn): Promise<void> {
     this.#assertActive();
-    this.#empty(seen);
+    const returned = this.#empty(seen, how);
     await this.#pushing;
+    await returned;
   }
 
   /** Returns the messages behind the first `seen`: the application was not given them, and they do not count as delivered. */
@@ -206,27 +209,30 @@ export class ServerConsumer {
     this.#options.pipeline.returnUnseen(seen);
   }
 
-  #empty(seen: number): void {
+  #empty(seen: number, how?: ValidReturn): Promise<void> | undefined {
     this.#generation += 1;
     this.#credit = 0;
     this.#isStarted = false;
     this.#window.reset();
     this.#wait?.abort();
-    this.#options.pipeline.returnAll(seen);
+    return this.#options.pipeline.returnAll(seen, how);
   }
 
-  /** Ends it and returns its messages. By default all count as delivered, because it is unknown what the application was given. */
-  end(reason: unknown, seen = Number.POSITIVE_INFINITY): void {
-    if (this.#end !== undefined) return;
+  /**
+   * Ends it and returns its messages. By default all count as delivered, because it is unknown what the application was given. A
+   * promise if the count is waited for; it never rejects.
+   */
+  end(reason: unknown, seen = Number.POSITIVE_INFINITY): Promise<void> | undefined {
+    if (this.#end !== undefined) return undefined;
     this.#end = { reason };
     this.#stallTimer?.cancel();
-    this.#empty(seen);
+    return this.#empty(seen);
   }
 
   /** Ends the consumer, and notifies the client. */
   fail(error: unknown): void {
     if (this.#end !== undefined) return;
-    this.end(error);
+    void this.end(error);
     this.#options.stream.fail(error);
   }
 

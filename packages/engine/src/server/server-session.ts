@@ -7,6 +7,7 @@
 import type { Message } from '../api/message.ts';
 import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { CommitOutcomes, OutcomeEntry, SessionConnection } from '../commit/commit-outcomes.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
 import type { AttachmentNumber, RequestNumber, TransactionNumber, UploadNumber } from '../model/ids.ts';
 import { inBackground } from '../model/invariant.ts';
 import { type RecordRun, readRecord } from '../model/message-record.ts';
@@ -93,17 +94,17 @@ export class ServerSession implements OperationHandler, SessionConnection {
     this.#session.stopWait();
   }
 
-  release(queue: string, receipts: string[]): Promise<void> {
-    return this.#afterPrevious(() => this.#session.release(queue, receipts));
+  release(queue: string, receipts: string[], how: ValidReturn): Promise<void> {
+    return this.#afterPrevious(() => this.#session.release(queue, receipts, how));
   }
 
   extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
     return this.#afterPrevious(() => this.#session.extend(queue, receipts, holdMs));
   }
 
-  rollback(): Promise<void> {
+  rollback(how: ValidReturn): Promise<void> {
     this.uploads.cancelAll();
-    return this.#afterPrevious(() => this.#session.rollback());
+    return this.#afterPrevious(() => this.#session.rollback(how));
   }
 
   /**
@@ -246,10 +247,10 @@ export class ServerSession implements OperationHandler, SessionConnection {
 
   #end(): Promise<void> {
     this.uploads.cancelAll();
-    this.consumers.endAll();
+    const returned = this.consumers.endAll();
     const sent = this.sends.end();
     this.#closing ??= this.#afterPrevious(async () => {
-      await sent;
+      await Promise.all([sent, returned]);
       await this.#session.close();
     });
     return this.#closing;

@@ -6,10 +6,11 @@ import type { Message } from '../api/message.ts';
 import type { RequestNumber } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import { countsOnDelivery } from '../model/retry-life.ts';
 import { validateHoldMs } from '../model/session-calls.ts';
 import type { SessionPipeline } from '../runtime/session-pipeline.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
-import { consumerModes, protocolError, requests } from '../wire/protocol.ts';
+import { consumerModes, protocolError, requests, returnFromText } from '../wire/protocol.ts';
 import { type ConsumerStream, ServerConsumer } from './server-consumer.ts';
 
 export interface ConsumersSession {
@@ -99,12 +100,13 @@ export class SessionConsumers {
       return;
     }
     const seen = body.u32();
+    const how = kind === requests.recoverConsumer ? returnFromText(body.text()) : {};
     body.assertEnd();
-    if (kind === requests.recoverConsumer) await consumer.recover(seen);
+    if (kind === requests.recoverConsumer) await consumer.recover(seen, how);
     else if (kind === requests.returnUnseen) consumer.returnUnseen(seen);
     else {
       this.#consumers.delete(number);
-      consumer.end(new QueueError('CONSUMER_CLOSED'), seen);
+      await consumer.end(new QueueError('CONSUMER_CLOSED'), seen);
     }
   }
 
@@ -113,10 +115,12 @@ export class SessionConsumers {
     this.#consumers.get(consumer)?.cancelPull();
   }
 
-  endAll(): void {
+  /** Resolves when their messages are returned. */
+  async endAll(): Promise<void> {
     this.#isEnded = true;
-    for (const consumer of this.#consumers.values()) consumer.end(new QueueError('SESSION_CLOSED'));
+    const all = [...this.#consumers.values()];
     this.#consumers.clear();
+    await Promise.all(all.map((consumer) => consumer.end(new QueueError('SESSION_CLOSED'))));
   }
 }
 
@@ -130,6 +134,6 @@ export async function orWaitRefused(pending: Promise<Message[]>): Promise<Messag
 }
 
 /** Whether a dequeue may be given messages ahead: not where it consumes at once, nor where each delivery is an attempt. */
-function canPrefetch({ visibility, attemptsMax }: QueueRow): boolean {
-  return visibility === 'commit' && attemptsMax === null;
+function canPrefetch(row: QueueRow): boolean {
+  return row.visibility === 'commit' && !countsOnDelivery(row);
 }

@@ -124,7 +124,7 @@ export class GroupedWrites implements UnshardedWrites {
           id,
           recipient,
         }));
-        releases.push(this.#release(messages, false));
+        releases.push(this.#release(messages, false, 'NORMAL'));
       }
       await Promise.all(releases);
       // If every call got messages there may be more, for calls that arrived in the meantime.
@@ -140,13 +140,13 @@ export class GroupedWrites implements UnshardedWrites {
     return claims;
   }
 
-  async release(messages: readonly HeldMessage[]): Promise<void> {
-    await this.#release(messages, true);
+  async release(messages: readonly HeldMessage[], sync: 'FULL' | 'NORMAL'): Promise<void> {
+    await this.#release(messages, true, sync);
   }
 
-  async #release(messages: readonly HeldMessage[], seen: boolean): Promise<void> {
+  async #release(messages: readonly HeldMessage[], seen: boolean, sync: 'FULL' | 'NORMAL'): Promise<void> {
     const plain = messages.map(({ queueId, id, recipient }) => ({ queueId, id, recipient }));
-    await this.#submit({ kind: 'release', messages: plain, seen });
+    await this.#submit({ kind: 'release', messages: plain, seen, sync });
     this.#held.delete(plain);
   }
 

@@ -137,8 +137,8 @@ export class SessionWrites implements UnshardedWrites {
     });
   }
 
-  async release(messages: readonly HeldMessage[]): Promise<void> {
-    await this.#write('commit', (file) => file.release(messages));
+  async release(messages: readonly HeldMessage[], sync: 'FULL' | 'NORMAL'): Promise<void> {
+    await this.#write('commit', (file) => file.release(messages, sync));
   }
 
   run<T>(work: (file: UnshardedFile) => T): Promise<T> {

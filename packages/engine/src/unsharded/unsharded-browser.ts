@@ -10,9 +10,9 @@ import type { TimedHolds } from '../queues/timed-holds.ts';
 import type { BrowsedRow, BrowseMark } from '../storage/unsharded/browse-rows.ts';
 import { heldKey, type MessageConsumer } from '../storage/unsharded/message-consumer.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
+import type { UnshardedDelivery } from './unsharded-delivery.ts';
 import { throwStreamUnsupported } from './unsharded-message.ts';
 import type { UnshardedTopics } from './unsharded-topics.ts';
-import type { UnshardedDelivery } from './unsharded-transaction.ts';
 
 export interface UnshardedBrowserOptions {
   file: LazyUnshardedFile;

@@ -8,6 +8,7 @@ import type { Message } from '../api/message.ts';
 import type { QueueId, SubscriberId } from '../model/ids.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import { countsOnDelivery } from '../model/retry-life.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
 import { DeliveryLatencies } from '../queues/delivery-latencies.ts';
 import type { ValidDequeueOptions } from '../queues/queue-engine.ts';
@@ -15,9 +16,9 @@ import { type Waiter, Waiters } from '../queues/waiters.ts';
 import type { MessageConsumer } from '../storage/unsharded/message-consumer.ts';
 import type { ClaimedRow } from '../storage/unsharded/unsharded-file.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
+import { UnshardedDelivery } from './unsharded-delivery.ts';
 import { UnshardedMessage } from './unsharded-message.ts';
 import type { UnshardedRetries } from './unsharded-retries.ts';
-import type { UnshardedDelivery } from './unsharded-transaction.ts';
 import type { ClaimingCall, UnshardedWrites } from './unsharded-writes.ts';
 
 export interface UnshardedDispatcherOptions {
@@ -146,8 +147,8 @@ export class UnshardedDispatcher {
   #toMessages({ queue, subscriber = '', onDelivery }: ClaimRequest, rows: readonly ClaimedRow[]): Message[] {
     const messages: Message[] = [];
     for (const row of rows) {
-      const delivery = { queueId: queue.queueId, id: row.id, crc: row.crc, recipient: row.recipient };
-      if (!this.#options.retries.begin(delivery, { topic: queue, subscriber, row })) continue;
+      const delivery = new UnshardedDelivery(queue, subscriber, row);
+      if (!this.#options.retries.begin(delivery)) continue;
       const message = new UnshardedMessage(row);
       onDelivery(delivery, message);
       messages.push(message);
@@ -169,7 +170,8 @@ export class UnshardedDispatcher {
     return latencies;
   }
 
-  #lineOf({ queueId, attemptsMax, durability }: QueueRow, subscriber: SubscriberId): WaitingLine {
+  #lineOf(queue: QueueRow, subscriber: SubscriberId): WaitingLine {
+    const { queueId, durability } = queue;
     let ofQueue = this.#linesByQueue.get(queueId);
     if (ofQueue === undefined) {
       ofQueue = new Map();
@@ -178,7 +180,7 @@ export class UnshardedDispatcher {
     let line = ofQueue.get(subscriber);
     if (line === undefined) {
       const { waits, ports } = this.#options;
-      const countsAttempts = attemptsMax !== null && durability === 'durable';
+      const countsAttempts = countsOnDelivery(queue) && durability === 'durable';
       const consumer = { queueId, subscriber, countsAttempts };
       line = { consumer, waiters: new Waiters(waits, ports), calls: 0, isServed: false, mayHaveMore: false };
       ofQueue.set(subscriber, line);

@@ -8,6 +8,7 @@ import type { Message, NewMessage } from '../api/message.ts';
 import type { QueueKind } from '../api/queue-settings.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { type OutcomeTag, Slab } from '../commit/staged-transaction.ts';
+import type { ValidReturn } from '../model/failed-attempts.ts';
 import type { IdRun } from '../model/id-runs.ts';
 import type { HoldNumber, InstanceId, QueueId, SessionNumber } from '../model/ids.ts';
 import type { InstancePorts, Timer } from '../model/ports.ts';
@@ -21,22 +22,21 @@ import type {
   ValidDequeueOptions,
   ValidReceiveOptions,
 } from '../queues/queue-engine.ts';
+import type { DeliveryEnd } from '../queues/retries.ts';
 import { TimedHolds } from '../queues/timed-holds.ts';
+import { heldKey } from '../storage/unsharded/message-consumer.ts';
 import type { MessageRouting } from '../storage/unsharded/message-table.ts';
 import type { NamedQueue, UnshardedChange, UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
 import { GroupedWrites } from './grouped-writes.ts';
 import { LazyUnshardedFile } from './lazy-unsharded-file.ts';
 import { SessionWrites } from './session-writes.ts';
 import { UnshardedBrowser } from './unsharded-browser.ts';
+import type { UnshardedDelivery } from './unsharded-delivery.ts';
 import { UnshardedDispatcher } from './unsharded-dispatcher.ts';
 import { UnshardedRetries } from './unsharded-retries.ts';
 import { UnshardedStatistics } from './unsharded-statistics.ts';
 import { UnshardedTopics } from './unsharded-topics.ts';
-import {
-  type UnshardedDelivery,
-  UnshardedTransaction,
-  type UnshardedTransactionEngine,
-} from './unsharded-transaction.ts';
+import { UnshardedTransaction, type UnshardedTransactionEngine } from './unsharded-transaction.ts';
 import type { UnshardedWrites } from './unsharded-writes.ts';
 import { idOfHolder, WriteLock, writeLock, writeLockElsewhereMs } from './write-lock.ts';
 
@@ -53,6 +53,8 @@ interface UnshardedEngineOptions {
   queues(): readonly NamedQueue[];
   /** Undefined if it is gone. */
   queueById(queueId: QueueId): NamedQueue | undefined;
+  /** Created if it is missing; undefined if it cannot be created now. */
+  exceptionQueueOf(queue: QueueRow): QueueRow | undefined;
   /** This process can no longer write to the file. */
   onFatal(error: QueueError): void;
 }
@@ -112,9 +114,13 @@ export class UnshardedEngine
     this.#file = file;
     this.#writes = writes;
     this.retries = new UnshardedRetries({
-      timers,
+      ports,
       commit: (change) => this.commit(change, undefined, undefined),
-      hasSubscriber: (topic, name) => this.topics.has(topic, name),
+      readRecord: ({ id }) => file.opened.recordOf(id),
+      exceptionQueueOf: options.exceptionQueueOf,
+      isWanted: ({ queue, subscriber }) =>
+        options.queueById(queue.queueId) !== undefined &&
+        (queue.type === 'queue' || this.topics.has(queue, subscriber)),
       release: (deliveries) => this.#releaseInBackground(deliveries),
       onInvariantBroken: (violation) => options.onFatal(violation),
     });
@@ -202,6 +208,7 @@ export class UnshardedEngine
       tag.entry.recordCommit(tag.transactionNumber, runs);
       tag.entry.inUnshardedFile = true;
     }
+    this.retries.failures.forget(change.consumed, heldKey);
     this.statistics.addCommit(change, this.#writes);
     this.#dispatcher.onWritten(change.enqueued);
     return runs;
@@ -242,26 +249,31 @@ export class UnshardedEngine
     });
   }
 
-  async release(queue: QueueRow, receipts: readonly string[]): Promise<void> {
+  async release(queue: QueueRow, receipts: readonly string[], how?: ValidReturn): Promise<void> {
     const holds = this.holds.find(queue, receipts);
     for (const hold of holds) this.holds.release(hold);
-    await this.nack(holds.map((hold) => hold.delivery));
+    await this.nack(
+      holds.map((hold) => hold.delivery),
+      how,
+    );
   }
 
   extend(queue: QueueRow, receipts: readonly string[], holdMs: number): void {
     for (const hold of this.holds.find(queue, receipts)) this.holds.extend(hold, holdMs);
   }
 
-  /** Messages of topics that limit or delay retries become ready later, or move to the exception queue. */
-  async nack(deliveries: readonly UnshardedDelivery[]): Promise<void> {
-    if (!this.#closed) await this.#release(this.retries.end(deliveries));
+  /** Messages are ready at once or after a delay, or move to the exception queue. */
+  async nack(deliveries: readonly UnshardedDelivery[], end?: DeliveryEnd): Promise<void> {
+    if (!this.#closed) await this.#release(this.retries.end(deliveries, end));
   }
 
   /** Messages stay held until the write succeeds; a failed one is retried. */
   async #release(deliveries: readonly UnshardedDelivery[]): Promise<void> {
     if (deliveries.length === 0 || this.#closed) return; // closing the file releases all holds
     try {
-      await this.#writes.release(deliveries);
+      // The claim has counted the delivery, without a sync.
+      const isDurable = deliveries.some(({ queue }) => queue.durability === 'durable');
+      await this.#writes.release(deliveries, isDurable ? 'FULL' : 'NORMAL');
     } catch (error) {
       this.#failedNacks.push(...deliveries);
       throw error;

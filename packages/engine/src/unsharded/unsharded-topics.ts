@@ -12,8 +12,8 @@ import type { TopicEngine } from '../queues/queue-engine.ts';
 import type { TimedHolds } from '../queues/timed-holds.ts';
 import type { MessageRouting } from '../storage/unsharded/message-table.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
+import type { UnshardedDelivery } from './unsharded-delivery.ts';
 import type { UnshardedDispatcher } from './unsharded-dispatcher.ts';
-import type { UnshardedDelivery } from './unsharded-transaction.ts';
 import type { UnshardedWrites } from './unsharded-writes.ts';
 
 export interface UnshardedTopicsOptions {
@@ -169,7 +169,7 @@ export class UnshardedTopics implements TopicEngine {
       if (isIts) dropped.push(delivery);
       return isIts;
     });
-    if (dropped.length > 0) await writes.release(dropped);
+    if (dropped.length > 0) await writes.release(dropped, 'NORMAL');
   }
 
   /** Deletes in slices, so that a long backlog does not keep other writers waiting. */

@@ -9,13 +9,11 @@ import type { QueueRow } from '../model/queue-row.ts';
 import { assertTransactionSize, LazyCommitResult, recordBytes } from '../model/session-calls.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { QueueTransaction, TransactionSource, ValidDequeueOptions } from '../queues/queue-engine.ts';
+import { type DeliveryEnd, endOfFailedCommit } from '../queues/retries.ts';
 import type { TimedHold, TimedHolds } from '../queues/timed-holds.ts';
-import type { MessageKey } from '../storage/unsharded/message-consumer.ts';
 import type { MessageRouting } from '../storage/unsharded/message-table.ts';
 import type { UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
-
-/** A message that was delivered to a session. */
-export type UnshardedDelivery = MessageKey;
+import type { UnshardedDelivery } from './unsharded-delivery.ts';
 
 /** The parts of the engine that a transaction uses. */
 export interface UnshardedTransactionEngine extends TransactionSource {
@@ -41,12 +39,13 @@ export interface UnshardedTransactionEngine extends TransactionSource {
     outcome: OutcomeTag | undefined,
     time: RecordedTime | undefined,
   ): Promise<IdRun[]>;
-  nack(deliveries: readonly UnshardedDelivery[]): Promise<void>;
+  nack(deliveries: readonly UnshardedDelivery[], end?: DeliveryEnd): Promise<void>;
 }
 
 export class UnshardedTransaction implements QueueTransaction {
   readonly source: UnshardedTransactionEngine;
-  readonly #change: UnshardedChange = { enqueued: [], consumed: [], sync: 'NORMAL' };
+  readonly #consumed: UnshardedDelivery[] = [];
+  readonly #change: UnshardedChange = { enqueued: [], consumed: this.#consumed, sync: 'NORMAL' };
   readonly #acknowledged: TimedHold<UnshardedDelivery>[] = [];
   readonly #time: RecordedTime | undefined;
   #bytes = 0;
@@ -96,7 +95,7 @@ export class UnshardedTransaction implements QueueTransaction {
   async dequeue(queue: QueueRow, options: ValidDequeueOptions): Promise<Message[]> {
     this.#assertWithinLimits(options.max, 0);
     this.#applyDurability(queue);
-    return this.source.deliver(queue, options, (delivery) => this.#change.consumed.push(delivery));
+    return this.source.deliver(queue, options, (delivery) => this.#consumed.push(delivery));
   }
 
   acknowledge(queue: QueueRow, receipts: readonly string[]): void {
@@ -104,7 +103,7 @@ export class UnshardedTransaction implements QueueTransaction {
     for (const hold of this.source.holds.find(queue, receipts)) {
       this.source.holds.stage(hold);
       this.#acknowledged.push(hold);
-      this.#change.consumed.push(hold.delivery);
+      this.#consumed.push(hold.delivery);
     }
     this.#applyDurability(queue);
   }
@@ -128,7 +127,7 @@ export class UnshardedTransaction implements QueueTransaction {
       ids = await this.source.commit(this.#change, outcome, this.#time);
     } catch (error) {
       this.#time?.end();
-      await this.rollback();
+      await this.rollback(endOfFailedCommit(error));
       throw error;
     }
     for (const hold of this.#acknowledged) this.source.holds.settle(hold);
@@ -143,10 +142,10 @@ export class UnshardedTransaction implements QueueTransaction {
     });
   }
 
-  async rollback(): Promise<void> {
+  async rollback(end?: DeliveryEnd): Promise<void> {
     const acknowledged = new Set(this.#acknowledged.map((hold) => hold.delivery));
-    const own = this.#change.consumed.filter((delivery) => !acknowledged.has(delivery));
+    const own = this.#consumed.filter((delivery) => !acknowledged.has(delivery));
     for (const hold of this.#acknowledged) this.source.holds.unstage(hold);
-    await this.source.nack(own);
+    await this.source.nack(own, end);
   }
 }

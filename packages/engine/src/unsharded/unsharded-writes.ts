@@ -32,7 +32,7 @@ export interface UnshardedWrites {
   /** Finishes waiting calls in order until one would get no message. */
   serve(consumer: MessageConsumer, calls: Iterable<ClaimingCall>): Promise<void>;
   /** Makes messages of this process ready again. */
-  release(messages: readonly HeldMessage[]): Promise<void>;
+  release(messages: readonly HeldMessage[], sync: 'FULL' | 'NORMAL'): Promise<void>;
   /** Runs a write that is no part of a transaction, such as a change of subscribers, under the write lock. */
   run<T>(work: (file: UnshardedFile) => T): Promise<T>;
   drop(queueId: QueueId): Promise<void>;

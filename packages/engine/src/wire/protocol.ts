@@ -35,6 +35,7 @@
 
 import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { assertName, assertTexts } from '../model/call-arguments.ts';
+import { type ValidReturn, validateReturn } from '../model/failed-attempts.ts';
 import { assertTransactionSize } from '../model/session-calls.ts';
 
 /** Raised with every incompatible change. Client and server must have the same version. */
@@ -153,6 +154,25 @@ export function errorFromJson(json: string): QueueError {
     return protocolError(`The instance answered with the unknown error code ${code}: ${message}`);
   }
   return new QueueError(code as QueueErrorCode, { message, details });
+}
+
+/** How messages are returned, as a text: empty for the defaults, else JSON. */
+export function returnToText(how: ValidReturn): string {
+  return Object.keys(how).length === 0 ? '' : JSON.stringify(how);
+}
+
+/** Throws `PROTOCOL_INVALID`, `OPTIONS_INVALID`. */
+export function returnFromText(text: string): ValidReturn {
+  if (text === '') return {};
+  let how: unknown;
+  try {
+    how = JSON.parse(text);
+  } catch {
+    how = undefined;
+  }
+  if (typeof how !== 'object' || how === null)
+    throw protocolError('How messages are returned is not an object');
+  return validateReturn(how);
 }
 
 /**

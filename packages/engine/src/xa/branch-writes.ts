@@ -141,7 +141,7 @@ export class BranchWrites {
       sync: 'NORMAL',
       onClose: () => [{ kind: 'end branch', key: branch.xid }],
     });
-    dispatcher.nack(branch.prepared!.deliveries.filter(({ cursor }) => !cursor.removed));
+    await dispatcher.nack(branch.prepared!.deliveries.filter(({ cursor }) => !cursor.removed));
   }
 }
 

@@ -46,7 +46,7 @@ it(`${faults} kills while messages move lose nothing, duplicate nothing and keep
   });
   onTestFinished(() => cluster.close());
   const remotes = await Promise.all(instances.map((instance) => connect({ dir: cluster.dir, instance })));
-  await remotes[0]!.createQueue({ name: 'q' });
+  await remotes[0]!.createQueue({ name: 'q', attemptsMax: null });
   const load = new RemoteLoad(cluster.dir, { forwards: true });
   await load.connect(owner, { enqueuers: 2, dequeuers: 0 });
   await load.connect(other, { enqueuers: 1, dequeuers: 0 });

@@ -63,7 +63,7 @@ it(`${faults} faults at random lose nothing, duplicate nothing and keep the orde
   });
   onTestFinished(() => cluster.close());
   const remote = await connect({ dir: cluster.dir });
-  await remote.createQueue({ name: 'q', forwarding: false }); // Each instance has its own consumer.
+  await remote.createQueue({ name: 'q', forwarding: false, attemptsMax: null }); // Each instance has its own consumer.
   await remote.close();
   const load = new RemoteLoad(cluster.dir);
   for (const instance of instances) await load.connect(instance);

@@ -65,7 +65,7 @@ it(`a cluster is in service again after each of ${schedules} schedules of kills 
     ),
   );
   const remote = await connect({ dir });
-  await remote.createQueue({ name: 'q', forwarding: false });
+  await remote.createQueue({ name: 'q', forwarding: false, attemptsMax: null });
   await remote.close();
   const load = new RemoteLoad(dir);
   for (const instance of instances) await load.connect(instance);

@@ -72,7 +72,7 @@ describe('a conversion', () => {
       durability: 'relaxed',
       shards: 2,
       attemptsMax: 5,
-      exceptionQueue: `${queue}.exceptions`,
+      exceptionQueue: null, // created when it is needed
       enqueueEnabled: true,
       dequeueEnabled: true,
     });

@@ -66,7 +66,6 @@ describe('grouped unsharded queues', () => {
     const instance = await openTestInstance();
     const invalid = code('QUEUE_SPEC_INVALID');
     await expect(instance.createQueue({ name: 'q', kind, priorities: true })).rejects.toThrow(invalid);
-    await expect(instance.createQueue({ name: 'q', kind, attemptsMax: 3 })).rejects.toThrow(invalid);
     await expect(instance.createQueue({ name: 'q', kind, durability: 'memory' })).rejects.toThrow(invalid);
     expect(instance.queues()).toEqual([]);
     expect(await instance.createQueue({ name: 'q', kind, shards: 4 })).toMatchObject({ kind, shards: 0 });

@@ -133,7 +133,12 @@ describe('a group', () => {
     const { file } = setUp();
     expect(writeGroup(file, [batchOf(file, [put('a')])]).readyQueues).toEqual([queueId]);
     expect(writeGroup(file, [batchOf(file, [claim(1)])]).readyQueues).toEqual([]);
-    const release: WriteOperation = { kind: 'release', messages: [{ queueId, id: 1 }], seen: true };
+    const release: WriteOperation = {
+      kind: 'release',
+      messages: [{ queueId, id: 1 }],
+      seen: true,
+      sync: 'NORMAL',
+    };
     expect(writeGroup(file, [batchOf(file, [release])]).readyQueues).toEqual([queueId]);
   });
 
@@ -151,7 +156,12 @@ describe('a group', () => {
       const file = enqueueAndAlter("UPDATE message SET record = x'00' WHERE id = 2");
       const [, answer] = write(file, batchOf(file, [claim(1), claim(1)]));
       expect(answer).toMatchObject({ texts: ['b'] });
-      const release: WriteOperation = { kind: 'release', messages: [{ queueId, id: 2 }], seen: true };
+      const release: WriteOperation = {
+        kind: 'release',
+        messages: [{ queueId, id: 2 }],
+        seen: true,
+        sync: 'NORMAL',
+      };
       write(file, batchOf(file, [release]));
       expect(write(file, batchOf(file, [claim(1)]))).toEqual(['STORAGE_CORRUPT']);
     });
@@ -176,6 +186,7 @@ describe('a group', () => {
       kind: 'release',
       messages: [{ queueId, id }],
       seen,
+      sync: 'NORMAL',
     });
     write(file, batchOf(file, [release(1, true), release(2, false)]));
     const [answer] = write(file, batchOf(file, [claim(2)]));

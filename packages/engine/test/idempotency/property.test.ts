@@ -74,7 +74,7 @@ it('each key is committed once, across restarts', { timeout: 120_000 }, async ()
       const dir = makeFolder();
       let instance = await openInstance({ dir });
       try {
-        await instance.createQueue({ name: 'q' });
+        await instance.createQueue({ name: 'q', attemptsMax: null });
         const session = instance.openSession();
         session.execute('CREATE TABLE item (name TEXT UNIQUE)');
         session.execute("INSERT INTO item VALUES ('taken')");

@@ -22,6 +22,7 @@ const row: QueueRow = {
   messagesMax: null,
   priorities: false,
   attemptsMax: null,
+  attemptsCounted: 'on-return',
   retryDelayMs: 0,
   retentionMs: 0,
   forwarding: false,

@@ -62,8 +62,8 @@ describe('a pipeline', () => {
     expect(rest).toContain('more urgent');
   });
 
-  it('of a queue with an attempt limit holds one message, so that attempts are hardly used up unseen', async () => {
-    const { instance, session } = await openQueue({ attemptsMax: 2 });
+  it('of a queue that counts each delivery holds one message, so that attempts are hardly used up unseen', async () => {
+    const { instance, session } = await openQueue({ attemptsMax: 2, attemptsCounted: 'on-delivery' });
     await fill(instance, numbers(10));
     const consumer = await session.openConsumer('q', { ackMode: 'client', prefetch: true });
     await consumer.receive();

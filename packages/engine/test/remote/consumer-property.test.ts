@@ -200,7 +200,7 @@ it('a consumer is given all messages in their order, each until it is consumed',
       async (options, commands) => {
         queues += 1;
         const queue = `q${queues}`;
-        await instance.createQueue({ name: queue, durability: options.durability });
+        await instance.createQueue({ name: queue, durability: options.durability, attemptsMax: null });
         const client = await connect({ path: link.path });
         const run = new Run(instance, client.openSession(), queue, options);
         try {

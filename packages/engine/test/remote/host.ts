@@ -13,6 +13,7 @@ const changing = new ChangingPlacement(() => {
 });
 const instance =
   writer === undefined ? await openInstance(options) : await openWithPlacement(options, changing);
-if (instance.queues().length === 0) await instance.createQueue({ name: 'q', kind, shards: 2 });
+if (instance.queues().length === 0)
+  await instance.createQueue({ name: 'q', kind, shards: 2, attemptsMax: null });
 await serveInstance(instance);
 process.send?.('serving');

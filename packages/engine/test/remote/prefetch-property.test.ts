@@ -187,7 +187,7 @@ it('a session that prefetches is given each message in order, and consumes each 
       async ({ prefetch, durability }, commands) => {
         queues += 1;
         const queue = `q${queues}`;
-        await instance.createQueue({ name: queue, durability });
+        await instance.createQueue({ name: queue, durability, attemptsMax: null });
         const client = await connect({ path: link.path });
         const run = new Run(instance, client, queue, prefetch);
         try {

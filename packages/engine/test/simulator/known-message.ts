@@ -14,6 +14,8 @@ export interface KnownTransaction {
   hasStaleReceipt: boolean;
   /** Whether it acknowledges a receipt that another commit under way acknowledges too, so that it must be refused. */
   hasRival: boolean;
+  /** In simulated time. */
+  beganCommitAtMs: number;
   /** Whether its messages were delivered before its commit was answered. */
   visible: boolean;
   durable: boolean;
@@ -29,6 +31,8 @@ export interface Hold {
   /** The transaction whose commit, which is under way, consumes the message. */
   committing: KnownTransaction | undefined;
   ended: boolean;
+  /** A call that ends it was made. */
+  releasing: boolean;
   /** Its name in the history; undefined if its queue is not recorded there. */
   part: DeliveryPart | undefined;
 }

@@ -25,6 +25,8 @@ export class Oracle {
   /** By sequence, the index of the first undelivered message. */
   readonly #nextInSequence = new Map<KnownMessage[], number>();
   #kills = 0;
+  /** Attempts are counted before a message is handed over, so that a limit is never exceeded, whatever fails. */
+  limitsDeliveries = true;
   consumed = 0;
   redelivered = 0;
 
@@ -36,6 +38,7 @@ export class Oracle {
       acknowledged: [],
       hasStaleReceipt: false,
       hasRival: false,
+      beganCommitAtMs: 0,
       visible: false,
       durable: false,
       state: 'open',
@@ -64,8 +67,9 @@ export class Oracle {
   }
 
   /** A session has called `commit`. */
-  commitBegins(transaction: KnownTransaction): void {
+  commitBegins(transaction: KnownTransaction, nowMs: number): void {
     transaction.state = 'pending';
+    transaction.beganCommitAtMs = nowMs;
     const own = transaction.acknowledged.filter(({ committing }) => committing === undefined);
     transaction.hasRival = own.length < transaction.acknowledged.length;
     transaction.acknowledged = own;
@@ -156,6 +160,7 @@ export class Oracle {
     const { state } = message.transaction;
     expectThat(state === 'committed' || state === 'pending', () => `invariant 2: ${name()} is ${state}`);
     if (state === 'pending') message.transaction.visible = true;
+    this.#noteStaleCommit(message, nowMs);
     expectThat(
       message.consumed === 'no',
       () => `invariant 3: ${name()} is delivered, consumed: ${message.consumed}`,
@@ -186,7 +191,10 @@ export class Oracle {
       );
     }
     const { attemptsMax } = queue;
-    expectThat(attemptsMax === null || deliveryCount <= attemptsMax, () => `${name()} exceeds its attempts`);
+    expectThat(
+      !this.limitsDeliveries || attemptsMax === null || deliveryCount <= attemptsMax,
+      () => `${name()} exceeds its attempts`,
+    );
     if (message.delivered) this.redelivered += 1;
     else if (message.sequence !== undefined) first.push(message);
     message.delivered = true;
@@ -199,11 +207,25 @@ export class Oracle {
       expiresAtMs,
       committing: undefined,
       ended: false,
+      releasing: false,
       part,
     };
     message.hold = hold;
     transaction?.dequeued.push(hold);
     return hold;
+  }
+
+  /**
+   * The hold of a message that is delivered had expired before the commit that acknowledges it, which must be refused. Its caller
+   * is told when what it had dequeued is counted and returned.
+   */
+  #noteStaleCommit(message: KnownMessage, nowMs: number): void {
+    const { hold } = message;
+    if (message.consumed !== 'pending' || hold?.committing === undefined) return;
+    if (hold.expiresAtMs === undefined || nowMs < hold.expiresAtMs) return;
+    hold.committing.hasStaleReceipt = true;
+    hold.committing = undefined;
+    message.consumed = 'no';
   }
 
   #find(payload: string, queue: QueueRow): KnownMessage {
@@ -262,7 +284,9 @@ export class Oracle {
   ): void {
     const parts: boolean[] = [];
     for (const { payload } of transaction.enqueued) parts.push(known.has(payload) || truncated.has(payload));
-    for (const { message } of holdsOf(transaction)) {
+    for (const { message, expiresAtMs = Number.POSITIVE_INFINITY } of holdsOf(transaction)) {
+      // Its hold may have expired before, and what became of the message says nothing about the commit.
+      if (expiresAtMs <= transaction.beganCommitAtMs) continue;
       if (known.has(message.payload)) parts.push(known.get(message.payload) === false);
       else if (truncated.has(message.payload)) parts.push(true);
     }
@@ -277,7 +301,7 @@ export class Oracle {
     transaction.state = done ? 'committed' : 'refused';
     for (const hold of holdsOf(transaction)) {
       if (done && !wasCommitted) this.#consume(hold);
-      else if (!done) {
+      else if (!done && (wasCommitted || hold.message.hold === hold)) {
         hold.message.consumed = 'no';
         hold.committing = undefined;
         hold.ended = true;

@@ -257,7 +257,7 @@ export class SessionCalls {
   commit(actor: Actor): boolean {
     const { transaction } = actor;
     if (transaction === undefined) return false;
-    this.#oracle.commitBegins(transaction);
+    this.#oracle.commitBegins(transaction, this.#scheduler.nowMs);
     const recorded = this.#endTransaction(actor);
     this.#trace(`${actor.name} commit`);
     this.#call(
@@ -286,8 +286,8 @@ export class SessionCalls {
     return true;
   }
 
-  #mayBeStale({ ended, expiresAtMs }: Hold): boolean {
-    return ended || (expiresAtMs !== undefined && this.#scheduler.nowMs >= expiresAtMs);
+  #mayBeStale({ ended, releasing, expiresAtMs }: Hold): boolean {
+    return ended || releasing || (expiresAtMs !== undefined && this.#scheduler.nowMs >= expiresAtMs);
   }
 
   /** Ends the actor's transaction, so that its next call begins another one. Returns the recorded operation. */
@@ -341,6 +341,7 @@ export class SessionCalls {
     this.#trace(`${actor.name} release ${hold.receipt}`);
     const wasEnded = hold.ended;
     const mayBeStale = this.#mayBeStale(hold);
+    hold.releasing = true; // at once, whenever the call resolves
     const recorded = this.#history.beginRelease(actor, hold.part);
     this.#call(
       actor,

@@ -115,6 +115,7 @@ export class SimulatedInstance {
       queues,
       everExisted: () => true,
       sqlInstance: () => this.#options.sqlInstance ?? instance,
+      exceptionQueueOf: ({ exceptionQueueId }) => queues.find(({ queueId }) => queueId === exceptionQueueId),
       queueById: (queueId) => queues.find((queue) => queue.queueId === queueId),
       subscribers: (queueId) => this.#subscribersOf(queueId),
       freeDiskBytes: async () => Number.POSITIVE_INFINITY,

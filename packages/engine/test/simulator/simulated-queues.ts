@@ -7,6 +7,7 @@ import type { SubscriberRow } from '../../src/model/subscriber-row.ts';
 function queueRow(queueId: number, spec: QueueSpec, exceptionQueueId: number | null = null): QueueRow {
   return {
     ...defaultQueueSettings,
+    attemptsMax: null,
     ...spec,
     queueId,
     exceptionQueueId,

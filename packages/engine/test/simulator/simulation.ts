@@ -3,6 +3,7 @@
  * the next event, and the invariants are checked after each.
  */
 import { QueueError } from '../../src/api/errors.ts';
+import type { QueueRow } from '../../src/model/queue-row.ts';
 import type { StoredMessage } from './known-message.ts';
 import { Oracle } from './oracle.ts';
 import { Chance, drainPromises, Scheduler } from './scheduler.ts';
@@ -10,7 +11,7 @@ import { Actor, SessionCalls } from './session-calls.ts';
 import { SimulatedHistory } from './simulated-history.ts';
 import { SimulatedInstance } from './simulated-instance.ts';
 import { SimulatedNetwork } from './simulated-interconnect.ts';
-import { news, newsSubscribers, simulatedQueues as queues } from './simulated-queues.ts';
+import { news, newsSubscribers, simulatedQueues } from './simulated-queues.ts';
 import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
 /** By how many bytes the message cache may exceed its bound, since a run is added as a whole. */
@@ -75,6 +76,7 @@ class Simulation {
   #kills = 0;
   readonly #faultPercent: number;
   readonly #calls: SessionCalls;
+  readonly #queues: readonly QueueRow[];
 
   constructor({ seed, steps, judgesHistory = true, onTrace }: SimulationOptions) {
     this.#steps = steps;
@@ -85,7 +87,13 @@ class Simulation {
     const chance = this.#chance;
     this.#faultPercent = chance.pick([0, 1, 3]);
     const ids = [1, 2, 3].slice(0, chance.pick([1, 1, 2, 2, 2, 3, 3]));
-    const cluster = { queues: [...queues, news], subscribers: newsSubscribers, instances: ids.length };
+    // In a third of the runs each attempt is counted before its message is handed over, elsewhere when it comes back.
+    const attemptsCounted = seed % 3 === 0 ? 'on-delivery' : 'on-return';
+    this.#oracle.limitsDeliveries = attemptsCounted === 'on-delivery';
+    this.#queues = simulatedQueues.map((row) =>
+      row.attemptsMax === null ? row : { ...row, attemptsCounted },
+    );
+    const cluster = { queues: [...this.#queues, news], subscribers: newsSubscribers, instances: ids.length };
     this.#history = new SimulatedHistory(this.#scheduler, cluster);
     this.#calls = new SessionCalls({
       chance,
@@ -149,7 +157,7 @@ class Simulation {
 
   #check(): void {
     expectThat(this.#scheduler.size < timersMax, () => `invariant 11: ${this.#scheduler.size} events`);
-    const rotated = queues[this.step % queues.length]!;
+    const rotated = this.#queues[this.step % this.#queues.length]!;
     for (const { opening, instance } of this.#instances) {
       if (opening === undefined) continue;
       const { parts, failed } = opening;
@@ -196,7 +204,7 @@ class Simulation {
       const stored = new Map<number, number>();
       for (const { queueId, live } of file.tables.messages())
         if (live) stored.set(queueId, (stored.get(queueId) ?? 0) + 1);
-      for (const queue of queues) {
+      for (const queue of this.#queues) {
         const { ready, held, delayed } = opening.parts.engine.statistics.counts(queue);
         const counted = ready + held + delayed;
         const inTables = stored.get(queue.queueId) ?? 0;
@@ -352,7 +360,7 @@ class Simulation {
     const { hasSubscribers } = consumer.opening;
     const ofTopic = newsSubscribers.map(({ name }) => ({ queue: news, subscriber: { subscriber: name } }));
     for (const { queue, subscriber } of [
-      ...queues.map((each) => ({ queue: each, subscriber: {} })),
+      ...this.#queues.map((each) => ({ queue: each, subscriber: {} })),
       ...(hasSubscribers ? ofTopic : []),
     ]) {
       if (consumer.busy || hasFailed()) continue;

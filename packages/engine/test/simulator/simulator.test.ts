@@ -19,6 +19,9 @@ const steps = 500;
 /** Number of seeds within which a planted bug must be found. */
 const seedsPerBug = 200;
 
+/** One in some 700 seeds holds returned messages whose records were not read since a restart, and none of the first 500 does. */
+const seedOfReturnedHolds = 695;
+
 const coverage = new Coverage();
 let run = 0;
 let milliseconds = 0;
@@ -39,7 +42,13 @@ for (let from = firstSeed; from < firstSeed + seeds; from += seedsPerTest) {
   });
 }
 
-it.skipIf(isCheck)('reaches every legal command in every state', () => {
+it.skipIf(isCheck)('reaches every legal command in every state', async () => {
+  coverage.start();
+  try {
+    await simulate({ seed: seedOfReturnedHolds, steps });
+  } finally {
+    coverage.stop();
+  }
   expect(coverage.missing).toEqual([]);
 });
 

@@ -128,7 +128,7 @@ it('a transaction is stored as a whole or not at all, across reopening', { timeo
           });
           try {
             if (life === 0) {
-              await instance.createQueue({ name: 'q', shards: 2 });
+              await instance.createQueue({ name: 'q', shards: 2, attemptsMax: null });
               const session = instance.openSession();
               session.execute(
                 'CREATE TABLE stock (row INTEGER PRIMARY KEY, amount INTEGER CHECK (amount >= 0))',

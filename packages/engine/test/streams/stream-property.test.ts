@@ -169,7 +169,11 @@ describe.each<[string, readonly Subscriber[]]>([
         const real = { dir: `${dir}/${round}` } as Real;
         await open(real, subscribers);
         try {
-          await real.instance.createQueue({ name: queue, type: type as 'queue' | 'topic' });
+          await real.instance.createQueue({
+            name: queue,
+            type: type as 'queue' | 'topic',
+            attemptsMax: null,
+          });
           for (const name of subscribers)
             if (name !== undefined) await real.instance.subscribe(queue, { name });
           await fc.asyncModelRun(

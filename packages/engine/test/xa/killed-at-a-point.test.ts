@@ -32,7 +32,8 @@ interface Cluster {
 async function openCluster(reached: 'own' | 'other'): Promise<Cluster> {
   const dir = makeFolder();
   const third = await openTestInstance({ dir, instance: numberOf.coordinator });
-  for (const name of ['orders', 'shipments']) await third.createQueue({ name, forwarding: false });
+  for (const name of ['orders', 'shipments'])
+    await third.createQueue({ name, forwarding: false, attemptsMax: null });
   await third.close();
   const processes = {
     home: new Killable(dir, 'home', reached),

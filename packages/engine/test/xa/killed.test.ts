@@ -28,7 +28,7 @@ const tokens = Array.from({ length: 24 }, (_, index) => `t${index}`);
 it('transfers are all or nothing, whichever process is killed', { timeout: 120_000 }, async () => {
   const dir = makeFolder();
   const first = await openInstance({ dir });
-  await first.createQueue({ name: 'tokens', forwarding: false });
+  await first.createQueue({ name: 'tokens', forwarding: false, attemptsMax: null });
   await put(first, 'tokens', ...tokens.map((token) => `${token} 0`));
   await run(first, 'CREATE TABLE token (name TEXT PRIMARY KEY, hops INTEGER) WITHOUT ROWID');
   for (const token of tokens) await run(first, ['INSERT INTO token VALUES (?, 0)', [token]]);

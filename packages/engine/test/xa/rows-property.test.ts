@@ -53,7 +53,7 @@ class Banks {
     for (let bank = 0; bank < 2; bank += 1) {
       const dir = makeFolder();
       const instance = await openBank(dir);
-      await instance.createQueue({ name: 'cash' });
+      await instance.createQueue({ name: 'cash', attemptsMax: null });
       await run(
         instance,
         'CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER CHECK (balance >= 0))',

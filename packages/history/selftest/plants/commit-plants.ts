@@ -130,7 +130,7 @@ export const commitPlants: readonly Plant[] = [
     edits: [
       {
         file: 'runtime/instance-session.ts',
-        find: 'await this.#guard.run(transaction.rollback());\n  }\n\n  /** The next operation',
+        find: 'await this.#guard.run(transaction.rollback(how));\n  }\n\n  /** The next operation',
         replace: 'await this.#guard.run(transaction.commit());\n  }\n\n  /** The next operation',
       },
     ],

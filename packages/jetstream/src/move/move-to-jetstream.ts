@@ -213,6 +213,7 @@ class Move {
     visibility,
     priorities,
     attemptsMax,
+    attemptsCounted,
     retryDelayMs,
     retentionMs,
   }: QueueInfo): QueueRow {
@@ -226,7 +227,8 @@ class Move {
       durability,
       retryDelayMs,
       retentionMs,
-      ...(attemptsMax !== null && { attemptsMax }),
+      attemptsMax,
+      attemptsCounted,
     };
     const { sync = 'interval', replicas = 1 } = this.#options;
     return { ...rowOfSpec(spec, { sync, replicas }), enqueueEnabled: false, dequeueEnabled: false };
@@ -326,5 +328,6 @@ function queueExists(queue: string): QueueError {
 
 /** The row of the queue, or that of its exception queue, which has no attempts of its own. */
 function rowFor(row: QueueRow, name: string): QueueRow {
-  return name === exceptionQueueName(row.name) ? { ...row, name, attemptsMax: null, retryDelayMs: 0 } : row;
+  if (name === row.name) return row;
+  return { ...row, name, attemptsMax: null, attemptsCounted: 'on-return', retryDelayMs: 0 };
 }

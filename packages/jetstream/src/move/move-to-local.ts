@@ -96,7 +96,9 @@ class MoveToLocal {
       return this.#step('done');
     }
     const row = rowOfStream(stream);
-    const names = row.attemptsMax === null ? [row.name] : [row.name, exceptionQueueName(row.name)];
+    const exceptions = exceptionQueueName(row.name);
+    const hasExceptions = row.attemptsMax !== null && (await this.#catalog.find(exceptions)) !== undefined;
+    const names = hasExceptions ? [row.name, exceptions] : [row.name];
     const begun = leaveRecordOf(stream);
     if (begun?.phase !== 'switched') await this.#bringOver(row, names, begun);
     await this.#start(names);
@@ -340,7 +342,8 @@ function digestOf({
 }
 
 /** Throws `FEATURE_UNSUPPORTED`. */
-function specOf({ name, type, shards, durability, attemptsMax, retryDelayMs }: QueueRow): QueueSpec {
+function specOf(row: QueueRow): QueueSpec {
+  const { name, type, shards, durability, attemptsMax, attemptsCounted, retryDelayMs } = row;
   if (type === 'topic')
     throw unsupported('topics', 'A topic cannot be moved: its subscribers are at different places');
   if (durability === 'memory') {
@@ -349,5 +352,5 @@ function specOf({ name, type, shards, durability, attemptsMax, retryDelayMs }: Q
       'A queue in memory cannot be moved: a copy that was killed could not be repeated without doubling messages',
     );
   }
-  return { name, shards, durability, retryDelayMs, ...(attemptsMax !== null && { attemptsMax }) };
+  return { name, shards, durability, retryDelayMs, attemptsMax, attemptsCounted };
 }

@@ -69,7 +69,7 @@ export async function runFaults({
     }),
   );
   const [store] = stores as [JetStreamStore, ...JetStreamStore[]];
-  await store.createQueue({ name: queue, shards: 2, durability: 'durable' });
+  await store.createQueue({ name: queue, shards: 2, durability: 'durable', attemptsMax: null });
   recorder.note({ type: 'queue', queue });
 
   let stopping = false;

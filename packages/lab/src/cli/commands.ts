@@ -65,7 +65,7 @@ const help = `Usage: npm run lab -- <command>
                              drain, stop dequeue, check that it is empty, drop, size the cache, create, start.
                              Clients may stay connected. Repeat the command to resume after an interruption
     --shards <n>             shards per instance; default: 1
-    --attempts-max <n>       deliveries before a message moves to the exception queue; default: no limit
+    --attempts-max <n>       deliveries before a message moves to the exception queue; default: 5
     --retry-delay <ms>       pause before a returned message is delivered again
     --priorities             deliver by priority
     --cache-mib <n>          size of each instance's message cache; default: unchanged

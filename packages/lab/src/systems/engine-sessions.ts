@@ -32,6 +32,7 @@ export async function createQueues(
   const isBuffered = spec.visibility === 'immediate';
   for (let index = 0; index < queues; index += 1) {
     await instance.createQueue({
+      attemptsMax: null,
       ...spec,
       name: queueName(index),
       type: subscribers > 0 ? 'topic' : 'queue',

@@ -1,4 +1,4 @@
-import type { Convert, QueueInfo } from '@shardlab/contract';
+import { type Convert, type QueueInfo, queueLimits } from '@shardlab/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { startConversion } from '../../api/queries.ts';
@@ -60,7 +60,7 @@ export function ConvertQueueDialog({ queue: { name } }: { queue: QueueInfo }) {
               label="Maximum delivery attempts"
               value={attempts}
               fault={fault('attemptsMax')}
-              placeholder="no limit"
+              placeholder={String(queueLimits.attemptsDefault)}
               onChange={setAttempts}
             />
             <NumberField

@@ -57,11 +57,11 @@ export function CreateQueueForm() {
   const [attempts, setAttempts] = useState('');
   const [retryDelay, setRetryDelay] = useState('');
   const retryOptions = {
-    attemptsMax: durability === 'memory' ? undefined : typedNumber(attempts),
+    attemptsMax: buffered && durability === 'memory' ? undefined : typedNumber(attempts),
     retryDelayMs: typedNumber(retryDelay),
   };
   const isPlain = kind === 'unsharded' && type === 'queue';
-  const unshardedOptions = isPlain ? {} : { priorities, ...retryOptions };
+  const unshardedOptions = isPlain ? retryOptions : { priorities, ...retryOptions };
   const isBuffered = buffered && durability === 'memory';
   const shardedOptions = {
     shards: typedNumber(shards),
@@ -161,24 +161,22 @@ export function CreateQueueForm() {
           )}
         </>
       )}
-      {isPlain || durability === 'memory' ? null : (
+      {isBuffered ? null : (
         <NumberField
           label="Delivery attempts before the exception queue"
           value={attempts}
           fault={fault('attemptsMax')}
-          placeholder="no limit"
+          placeholder={String(queueLimits.attemptsDefault)}
           onChange={setAttempts}
         />
       )}
-      {isPlain ? null : (
-        <NumberField
-          label="Retry delay, ms (doubles after each attempt)"
-          value={retryDelay}
-          fault={fault('retryDelayMs')}
-          placeholder="none"
-          onChange={setRetryDelay}
-        />
-      )}
+      <NumberField
+        label="Retry delay, ms (doubles after each attempt)"
+        value={retryDelay}
+        fault={fault('retryDelayMs')}
+        placeholder="none"
+        onChange={setRetryDelay}
+      />
       <div>
         <button type="submit" className="button button-primary" disabled={create.isPending}>
           Create {type}

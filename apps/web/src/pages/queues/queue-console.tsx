@@ -100,9 +100,22 @@ function QueueMessages({ queue }: { queue: QueueInfo }) {
   );
 }
 
+const reasonsToMove = ({ attemptsMax }: QueueInfo): string =>
+  attemptsMax === null
+    ? 'messages that were rejected there'
+    : `messages that were rejected there, or delivered ${times(attemptsMax)} without being consumed`;
+
 /** How the queue orders, retries and gives up on messages, with links between a queue and its exception queue. */
 function QueueFacts({ queue, queues }: { queue: QueueInfo; queues: readonly QueueInfo[] }) {
-  const { attemptsMax, retryDelayMs, retentionMs, exceptionQueue, priorities, correlationIndex } = queue;
+  const {
+    attemptsMax,
+    attemptsCounted,
+    retryDelayMs,
+    retentionMs,
+    exceptionQueue,
+    priorities,
+    correlationIndex,
+  } = queue;
   const { visibility, messagesMax, refused } = queue;
   const { data: store } = useQuery(storeQuery);
   const movesBack = hasFeature(store, 'consumeAndEnqueue');
@@ -123,18 +136,24 @@ function QueueFacts({ queue, queues }: { queue: QueueInfo; queues: readonly Queu
       {retryDelayMs > 0 ? (
         <p>A returned message is delayed by {formatMs(retryDelayMs)}, twice as long after each attempt.</p>
       ) : null}
-      {attemptsMax !== null && exceptions !== undefined ? (
+      {attemptsMax === null ? null : (
         <p>
           A message that is delivered {times(attemptsMax)} without being consumed moves to{' '}
-          <QueueLink name={exceptions.name} />, which has{' '}
-          {plural(exceptions.ready + exceptions.held, 'message')}.
+          {exceptions === undefined ? (
+            'its exception queue, which is created then.'
+          ) : (
+            <>
+              <QueueLink name={exceptions.name} />, which has{' '}
+              {plural(exceptions.ready + exceptions.held, 'message')}.
+            </>
+          )}
+          {attemptsCounted === 'on-delivery' ? ' Each delivery is counted before it is handed over.' : null}
         </p>
-      ) : null}
+      )}
       {source === undefined ? null : (
         <>
           <p>
-            Exception queue of <QueueLink name={source.name} />: messages that were delivered there{' '}
-            {times(source.attemptsMax ?? 0)} without being consumed.
+            Exception queue of <QueueLink name={source.name} />: {reasonsToMove(source)}.
           </p>
           {source.type === 'queue' && movesBack ? <RedriveDialog exceptions={queue} source={source} /> : null}
         </>

@@ -116,7 +116,7 @@ function beginOrContinue(files: ConversionFiles, options: ConvertOptions): Conve
     ...chosenSettingsOf(options),
   });
   const exceptions = exceptionQueueName(queue);
-  if (settings.attemptsMax !== null && queues.some(({ name }) => name === exceptions)) {
+  if (typeof options.attemptsMax === 'number' && queues.some(({ name }) => name === exceptions)) {
     throw new QueueError('QUEUE_EXISTS', { details: { queue: exceptions } });
   }
   const cacheBytesMax = options.cacheBytesMax ?? null;

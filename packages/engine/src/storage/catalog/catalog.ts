@@ -21,7 +21,7 @@ import { SubscriberTable } from './subscriber-table.ts';
 /** Changes that a step of a conversion may make to the catalog. */
 export interface ConversionChange {
   setEnabled(halves: EnabledHalves): void;
-  /** Replaces the unsharded queue by the sharded one, with both halves disabled. Throws `QUEUE_EXISTS` for its exception queue. */
+  /** Replaces the unsharded queue by the sharded one, with both halves disabled. */
   replaceQueue(): void;
   setCacheBytesMax(bytesMax: number): void;
 }
@@ -97,8 +97,13 @@ export class Catalog {
   }
 
   /** Throws what `QueueTable.create` throws. */
-  createQueue(row: NewQueueRow): void {
-    this.#runTransaction(() => this.#queues.create(row));
+  createQueue(row: NewQueueRow, options: { withExceptionQueue: boolean }): void {
+    this.#runTransaction(() => this.#queues.create(row, options));
+  }
+
+  /** Throws what `QueueTable.ensureExceptionQueue` throws. */
+  ensureExceptionQueue(queue: string): void {
+    this.#runTransaction(() => this.#queues.ensureExceptionQueue(queue));
   }
 
   /**
@@ -156,7 +161,7 @@ export class Catalog {
         setEnabled: (halves) => void this.#queues.updateEnabled(queue, halves),
         replaceQueue: () => {
           this.#queues.remove(queue);
-          this.#queues.create(row.settings);
+          this.#queues.create(row.settings, { withExceptionQueue: false });
           this.#queues.updateEnabled(queue, { enqueue: false, dequeue: false });
         },
         setCacheBytesMax: (bytesMax) => this.#writeSetting('cache_bytes_max', bytesMax),

@@ -59,14 +59,28 @@ export class QueueTable {
     return rows;
   }
 
-  /**
-   * Creates the queue, and its exception queue if attempts are limited. Throws `QUEUE_EXISTS`, or `QUEUE_SPEC_INVALID` past
-   * the number of queues.
-   */
-  create(row: NewQueueRow): void {
+  /** Creates the queue, if asked to with its exception queue. Throws `QUEUE_EXISTS`, or `QUEUE_SPEC_INVALID` past the number of queues. */
+  create(row: NewQueueRow, { withExceptionQueue }: { withExceptionQueue: boolean }): void {
     if (this.idOf(row.name) !== undefined) throw queueExists(row.name);
-    const exceptionQueueId = row.attemptsMax === null ? null : this.#insertExceptionQueue(row);
-    this.#insert(row, exceptionQueueId);
+    this.#insert(row, withExceptionQueue ? this.#insertExceptionQueue(row) : null);
+  }
+
+  /**
+   * Creates the exception queue of a queue that has none yet. A queue of that name that fits is taken, as it may be left from an
+   * earlier queue; if it does not fit, the name gets a number. Does nothing if the queue is gone. Throws `QUEUE_SPEC_INVALID`.
+   */
+  ensureExceptionQueue(name: string): void {
+    const rows = this.read();
+    const row = rows.find((each) => each.name === name);
+    if (row === undefined || row.exceptionQueueId !== null) return;
+    const wanted = exceptionQueueOf(row);
+    let found = rows.find((each) => each.name === wanted.name);
+    for (let number = 2; found !== undefined && !canReceiveExceptions(found, wanted); number += 1) {
+      wanted.name = `${exceptionQueueName(name)}-${number}`;
+      found = rows.find((each) => each.name === wanted.name);
+    }
+    const exceptionQueueId = found?.queueId ?? this.#insert(wanted, null);
+    this.#file.prepare('UPDATE queue SET exception_queue_id = ? WHERE name = ?').run(exceptionQueueId, name);
   }
 
   /** A queue of that name that nothing refers to may be one that somebody uses: it is not taken over. */
@@ -148,6 +162,7 @@ function exceptionQueueOf(row: NewQueueRow): NewQueueRow {
   const { kind, durability, retentionMs, forwarding, correlationIndex } = row;
   return {
     ...defaultQueueSettings,
+    attemptsMax: null,
     name: exceptionQueueName(row.name),
     kind,
     durability,
@@ -155,4 +170,12 @@ function exceptionQueueOf(row: NewQueueRow): NewQueueRow {
     forwarding,
     correlationIndex,
   };
+}
+
+/** A move is one commit, so both are in one file, and as durable. */
+function canReceiveExceptions(found: QueueRow, { kind, durability }: NewQueueRow): boolean {
+  const { type, visibility } = found;
+  return (
+    found.kind === kind && found.durability === durability && type === 'queue' && visibility === 'commit'
+  );
 }

@@ -1,9 +1,10 @@
 /** Pages of live messages of the unsharded file, without damaged ones. */
+import { QueueError } from '../../api/errors.ts';
 import type { HolderId, QueueId, Seq } from '../../model/ids.ts';
 import { readEnqueuedAtMs } from '../../model/message-record.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import type { ClaimedRow } from './delivery-table.ts';
-import type { MessageConsumer } from './message-consumer.ts';
+import type { MessageConsumer, MessageKey } from './message-consumer.ts';
 import { isMessageUndamaged } from './message-table.ts';
 
 export interface BrowsedRow extends ClaimedRow {
@@ -63,4 +64,16 @@ export function readEnqueueTime(file: SqliteFile, id: Seq): number | undefined {
     | Buffer
     | undefined;
   return record && readEnqueuedAtMs(record, 0);
+}
+
+/** Throws `STORAGE_CORRUPT`. */
+export function readHeldRecord(file: SqliteFile, id: Seq): Buffer {
+  const row = file.prepare('SELECT queue_id AS queueId, crc, record FROM message WHERE id = ?').get(id) as
+    | (MessageKey & { record: Buffer })
+    | undefined;
+  if (row !== undefined && isMessageUndamaged({ ...row, id })) return row.record;
+  throw new QueueError('STORAGE_CORRUPT', {
+    message: `Message ${id} in ${file.name} is damaged or missing`,
+    details: { path: file.name, id },
+  });
 }

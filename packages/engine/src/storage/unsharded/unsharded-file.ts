@@ -33,6 +33,7 @@ import {
   browseQueue,
   browseTopic,
   readEnqueueTime,
+  readHeldRecord,
 } from './browse-rows.ts';
 import type { ClaimedRow } from './delivery-table.ts';
 import type { ClaimBounds, HeldMessage, MessageConsumer } from './message-consumer.ts';
@@ -218,8 +219,8 @@ export class UnshardedFile {
     }
   }
 
-  release(held: readonly HeldMessage[]): void {
-    this.runTransaction('NORMAL', () => {
+  release(held: readonly HeldMessage[], sync: 'FULL' | 'NORMAL'): void {
+    this.runTransaction(sync, () => {
       for (const message of held) this.tables.release(message, this.holder);
     });
   }
@@ -303,6 +304,11 @@ export class UnshardedFile {
     return mapSqliteErrors(this.path, () =>
       this.#readSnapshot(() => this.tables.topics.countsOf(queueId, only)),
     );
+  }
+
+  /** The record of a message that this process holds. Throws `STORAGE_CORRUPT`. */
+  recordOf(id: Seq): Buffer {
+    return mapSqliteErrors(this.path, () => readHeldRecord(this.#file, id));
   }
 
   /** When a message was enqueued, epoch ms; undefined if it is gone. */

@@ -29,7 +29,7 @@ export type WriteOperation =
   | { kind: 'commit'; change: UnshardedChange }
   | ({ kind: 'claim'; consumer: MessageConsumer } & ClaimBounds)
   /** `seen` false: no consumer has seen the messages, so they do not count as delivered. */
-  | { kind: 'release'; messages: readonly HeldMessage[]; seen: boolean }
+  | { kind: 'release'; messages: readonly HeldMessage[]; seen: boolean; sync: 'FULL' | 'NORMAL' }
   | { kind: 'drop'; queueId: QueueId }
   | { kind: 'forget'; sessions: readonly Buffer[] };
 
@@ -146,6 +146,7 @@ class GroupTransaction {
     for (const [at, batch] of this.#batches.entries()) {
       for (const [index, operation] of batch.operations.entries()) {
         if (operation.kind === 'drop') sync = 'FULL';
+        if (operation.kind === 'release' && operation.sync === 'FULL') sync = 'FULL';
         if (operation.kind === 'claim' && operation.consumer.countsAttempts === true) sync = 'FULL';
         if (operation.kind !== 'commit') continue;
         const answer = answers[at]![index]!;

@@ -43,12 +43,14 @@ export const queueName = 'MSG_QUEUE_MULTIPLE';
 
 /**
  * The document's queue, as far as it costs the load nothing: sorted by priority, then by the time of the enqueue, and retried after
- * two seconds. A retry limit would count each delivery in the file before it is made.
+ * two seconds, without a limit.
  */
-export const documentQueue = { type: 'topic', priorities: true, retryDelayMs: 2_000 } as const satisfies Omit<
-  QueueSpec,
-  'name'
->;
+export const documentQueue = {
+  type: 'topic',
+  priorities: true,
+  retryDelayMs: 2_000,
+  attemptsMax: null,
+} as const satisfies Omit<QueueSpec, 'name'>;
 
 /** Words that the threads share: the current phase, and the number of consumed messages of each pair. */
 export const phases = { prepare: 0, run: 1, drain: 2 } as const;

@@ -12,7 +12,11 @@ const moveMsMax = 5_000;
 export const poisonWorkload: TortureWorkload = {
   name,
   // Retry delays and moves to the exception queue do not follow commit order.
-  setUp: (work) => work.ensureQueue({ name, attemptsMax: 3, retryDelayMs: 10 }, { ordered: false }),
+  setUp: (work) =>
+    work.ensureQueue(
+      { name, attemptsMax: 3, attemptsCounted: 'on-delivery', retryDelayMs: 10 },
+      { ordered: false },
+    ),
   start(work: WorkloadContext) {
     work.runSessionLoop(async (session, items) => {
       await work.waitWhileBacklogAbove(name, readyMax);

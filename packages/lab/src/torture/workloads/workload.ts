@@ -111,11 +111,12 @@ export class WorkloadContext {
   }
 
   /**
-   * Creates a queue unless it exists; safe if several processes do so. Forwarding is off unless `spec` enables it.
+   * Creates a queue unless it exists; safe if several processes do so. Forwarding and a limit of attempts are off unless `spec` has
+   * them.
    * `ordered`: whether first deliveries follow the commit order of a session.
    */
   async ensureQueue(spec: QueueSpec, { ordered }: { ordered: boolean }): Promise<void> {
-    const { name, type, priorities = false, attemptsMax, forwarding = false } = spec;
+    const { name, type, priorities = false, attemptsMax = null, forwarding = false } = spec;
     this.recorder.note({
       type: 'queue',
       queue: name,
@@ -124,12 +125,12 @@ export class WorkloadContext {
       forwarded: forwarding,
       priorities: priorities && !forwarding,
       topic: type === 'topic',
-      ...(attemptsMax !== undefined && { exceptions: `${name}.exceptions` }),
+      ...(attemptsMax !== null && { exceptions: `${name}.exceptions` }),
     });
     try {
       const queues = await this.host.queues();
       if (!queues.some((queue) => queue.name === name))
-        await this.host.createQueue({ forwarding: false, ...spec });
+        await this.host.createQueue({ forwarding: false, attemptsMax: null, ...spec });
     } catch (error) {
       if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
     }

@@ -1,6 +1,6 @@
 /**
  * Deliveries of messages that were not consumed. A row is written when a message is returned, or at every delivery if the
- * queue has `attemptsMax`. The rows are deleted with their partition.
+ * queue counts deliveries (`attemptsCounted`). The rows are deleted with their partition.
  */
 
 import type { AttemptRow } from '../../../model/delivery-attempt.ts';

@@ -211,7 +211,8 @@ class InstanceWorker {
 }
 
 async function createQueues(host: Host, { queues, dequeueSources }: QueueLayout): Promise<void> {
-  for (const queue of queues) await host.createQueue(queue);
+  // Whatever a fault returns, and however often, must stay in its queue to be counted.
+  for (const queue of queues) await host.createQueue({ attemptsMax: null, ...queue });
   for (const { queue, subscriber } of dequeueSources)
     if (subscriber !== undefined) await host.subscribe(queue, { name: subscriber });
 }
