@@ -189,8 +189,8 @@ describe('a server with a key', () => {
       SHARDLAB_KEY: 'a-long-key',
     });
     const url = (await server.ready()).replace('0.0.0.0', '127.0.0.1');
-    expect((await fetch(`${url}/api/health`)).status).toBe(401);
+    expect((await fetch(`${url}/api/queues`)).status).toBe(401);
     const authorization = 'Bearer a-long-key';
-    expect((await fetch(`${url}/api/health`, { headers: { authorization } })).status).toBe(200);
+    expect((await fetch(`${url}/api/queues`, { headers: { authorization } })).status).toBe(200);
   });
 });

@@ -62,7 +62,11 @@ export const sessionRows: Rows<Omit<Session, 'xa' | 'time'>> = {
   dequeueNow: { valid: ['ticks', {}], required: [queue], fields: { 1: fields.dequeueFields } },
   receive: { valid: ['orders', {}], required: [queue], fields: { 1: fields.receiveFields } },
   acknowledge: { valid: ['orders', ['1/r']], required: [queue, ['receipt', 'texts']] },
-  release: { valid: ['orders', ['1/r']], required: [queue, ['receipt', 'texts']] },
+  release: {
+    valid: ['orders', ['1/r'], {}],
+    required: [queue, ['receipt', 'texts']],
+    fields: { 2: fields.returnFields },
+  },
   messageOfReceipt: { valid: ['orders', '1/r'], required: [queue, ['receipt', 'text']] },
   extend: {
     valid: ['orders', ['1/r'], 1_000],
@@ -71,7 +75,7 @@ export const sessionRows: Rows<Omit<Session, 'xa' | 'time'>> = {
   execute: { valid: ['SELECT 1', []], required: [['statement', 'text']] },
   query: { valid: ['SELECT 1', []], required: [['statement', 'text']] },
   commit: { valid: [{}], fields: { 0: fields.commitFields } },
-  rollback: bare,
+  rollback: { valid: [{}], fields: { 0: fields.returnFields } },
   close: bare,
 };
 
@@ -87,7 +91,7 @@ export const consumerRows: Rows<Consumer> = {
   receiveNoWait: bare,
   receiveBatch: { valid: [{ waitMs: 0 }], fields: { 0: fields.receiveBatchFields } },
   acknowledge: bare,
-  recover: bare,
+  recover: { valid: [{}], fields: { 0: fields.returnFields } },
   close: bare,
 };
 export const producerRows: Rows<Producer> = {

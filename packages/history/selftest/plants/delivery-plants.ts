@@ -40,7 +40,7 @@ export const deliveryPlants: readonly Plant[] = [
         file: cursorDeliveries,
         find: 'this.held += delivery.count;\n    if (delivery.deliveryCount > 1)',
         replace:
-          "if (delivery.deliveryCount === 1 && delivery.firstSeq % 7 === 0) this.#returned.push({ ...delivery, state: 'returned' });\n    this.held += delivery.count;\n    if (delivery.deliveryCount > 1)",
+          "if (delivery.deliveryCount === 1 && delivery.firstSeq % 7 === 0) this.#addReturned([{ ...delivery, state: 'returned' }]);\n    this.held += delivery.count;\n    if (delivery.deliveryCount > 1)",
       },
     ],
   },
@@ -51,8 +51,8 @@ export const deliveryPlants: readonly Plant[] = [
     edits: [
       {
         file: cursorDeliveries,
-        find: 'this.#returned.push(rest);',
-        replace: 'this.#returned.push(returned); void rest;',
+        find: 'this.#addReturned([rest]);',
+        replace: 'this.#addReturned([returned]); void rest;',
       },
     ],
   },
@@ -88,8 +88,8 @@ export const deliveryPlants: readonly Plant[] = [
     edits: [
       {
         file: cursorDeliveries,
-        find: 'this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);',
-        replace: 'this.#returned.sort((a, b) => a.firstSeq - b.firstSeq);',
+        find: 'new Heap((a, b) => a.firstSeq < b.firstSeq);',
+        replace: 'new Heap((a, b) => a.firstSeq > b.firstSeq);',
       },
     ],
   },

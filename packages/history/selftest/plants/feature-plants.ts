@@ -99,8 +99,8 @@ export const featurePlants: readonly Plant[] = [
       ...withoutAssertions,
       {
         file: timedHolds,
-        find: "this.#end(hold, 'expire');\n        expired.push(hold);",
-        replace: 'hold.expiresAtMs = Number.POSITIVE_INFINITY;\n        expired.push(hold);',
+        find: "this.#end(first, 'expire');\n      expired.push(first);",
+        replace: 'this.#byExpiry.removeAt(first.expiryIndex);\n      expired.push(first);',
       },
     ],
   },

@@ -24,13 +24,16 @@ export interface Placement {
   close(): Promise<void>;
 }
 
+/** No sample of statistics is written while a trial lasts: each is a group, and groups are counted. */
+const sampleIntervalMs = 60_000;
+
 const totalUs = ({ user, system }: NodeJS.CpuUsage) => user + system;
 
 export async function embedded(
   { openInstance }: typeof Engine,
   options: { dir: string; kind: Engine.QueueKind; subscribers: number },
 ): Promise<Placement> {
-  const instance = await openInstance({ dir: options.dir });
+  const instance = await openInstance({ dir: options.dir, sampleIntervalMs });
   const { kind, subscribers } = options;
   await instance.createQueue({ name: 'q', kind, type: subscribers > 0 ? 'topic' : 'queue' });
   for (let i = 0; i < subscribers; i += 1) await instance.subscribe('q', { name: `s${i}` });

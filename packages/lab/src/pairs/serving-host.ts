@@ -4,7 +4,7 @@ import type * as Engine from '@shardlab/engine';
 
 const [checkout, dir, kind] = process.argv.slice(2) as [string, string, Engine.QueueKind];
 const engine = (await import(join(checkout, 'packages/engine/src/index.ts'))) as typeof Engine;
-const instance = await engine.openInstance({ dir });
+const instance = await engine.openInstance({ dir, sampleIntervalMs: 60_000 });
 await instance.createQueue({ name: 'q', kind });
 const served = await engine.serveInstance(instance);
 
