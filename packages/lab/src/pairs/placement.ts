@@ -3,7 +3,6 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { platform } from 'node:os';
-import { join } from 'node:path';
 import type * as Engine from '@shardlab/engine';
 import { readKernelCounters } from '../surroundings/kernel-counters.ts';
 
@@ -54,7 +53,7 @@ export async function remote(
   options: { dir: string; kind: Engine.QueueKind; connections: number; checkout: string },
 ): Promise<Placement> {
   const { dir, kind, connections, checkout } = options;
-  const host = fork(join(import.meta.dirname, 'serving-host.ts'), [checkout, dir, kind]);
+  const host = fork(new URL('./serving-host.ts', import.meta.url), [checkout, dir, kind]);
   await once(host, 'message');
   const clients = await Promise.all(Array.from({ length: connections }, () => connect({ dir })));
   let turn = 0;

@@ -3,7 +3,7 @@
  * machine meets both. Their order alternates, since the second of a pair may find its files in the disk's cache.
  */
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { readCpuTicks, shareOfOthers } from '../surroundings/cpu-of-others.ts';
 import type { Workload } from './cases.ts';
@@ -52,7 +52,7 @@ export async function runPairs(options: PairsOptions): Promise<TrialPair[]> {
 async function measureTrial(options: TrialOptions): Promise<MeasuredTrial> {
   const ticks = readCpuTicks();
   const { stdout } = await run(process.execPath, [
-    join(import.meta.dirname, 'trial-process.ts'),
+    fileURLToPath(new URL('./trial-process.ts', import.meta.url)),
     JSON.stringify(options),
   ]);
   const ticksAfter = readCpuTicks();
