@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../src/api/limits.ts';
-import { type Instance, openInstance, type QueueSpec } from '../src/index.ts';
+import { type Instance, openInstance, type QueueKind, type QueueSpec } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 import { whileLocked } from './while-locked.ts';
 
@@ -99,6 +99,34 @@ describe('a returned message', () => {
     expect(moved!.payload.toString()).toBe('poison');
     expect(moved!.properties?.['exception-reason']).toBe('delivered 3 times without being consumed');
   }, 60_000);
+
+  it.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])(
+    'of a %s queue is never counted less than its consumer was told, however its process is killed',
+    async (kind) => {
+      const dir = makeFolder();
+      const before = await openInstance({ dir });
+      await before.createQueue({ name: 'orders', kind, attemptsMax: null });
+      await put(before, 'poison');
+      await before.close();
+      let told = 0;
+      for (const returns of [1, 4, 9]) {
+        const consumer = fork(new URL('./returning-consumer.ts', import.meta.url), [dir]);
+        let left = returns;
+        consumer.on('message', ({ deliveryCount }: { deliveryCount: number }) => {
+          expect(deliveryCount).toBeGreaterThan(told);
+          told = deliveryCount;
+          left -= 1;
+          if (left === 0) consumer.kill('SIGKILL'); // while it returns the message again
+        });
+        await once(consumer, 'exit');
+      }
+      const after = await openTestInstance({ dir });
+      const [message] = await after.openSession().dequeue('orders', { waitMs: 30_000 });
+      expect(message!.deliveryCount).toBeGreaterThan(told);
+      expect(told).toBeGreaterThanOrEqual(14);
+    },
+    60_000,
+  );
 
   it('is not delivered by a dequeue that could not store the attempt', async () => {
     const dir = makeFolder();
