@@ -3,7 +3,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { connect, type Instance, type Json, QueueError, type ServiceSpec } from '../../src/index.ts';
+import { limits } from '../../src/api/limits.ts';
+import {
+  connect,
+  type Instance,
+  type Json,
+  openInstance,
+  QueueError,
+  type ServiceSpec,
+} from '../../src/index.ts';
 import type { LocalInstance } from '../../src/runtime/local-instance.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
 import { waiting } from '../waiting.ts';
@@ -28,6 +36,22 @@ describe('a singleton service', () => {
     expect(await one.callService('counter', 'get')).toBe(5);
     expect(await one.callService('counter', 'add', 8)).toBe(13);
     expect(await two.callService('counter', 'get')).toBe(13);
+  });
+
+  it('is one of as many as an instance may have, each with a value of its own, and one more is refused', async () => {
+    const services = Array.from({ length: limits.servicesMax }, (_, index) => ({
+      ...counter(),
+      name: `counter-${index}`,
+    }));
+    const dir = makeFolder();
+    const client = await openTestClient(await openTestInstance({ dir, services }));
+    const names = services.map(({ name }) => name);
+    const sums = await Promise.all(names.map((name, index) => client.callService(name, 'add', index)));
+    expect(sums).toEqual(names.map((_, index) => 5 + index));
+    const oneMore = { ...counter(), name: 'one-more' };
+    await expect(openInstance({ dir: makeFolder(), services: [...services, oneMore] })).rejects.toEqual(
+      code('SERVICE_SPEC_INVALID'),
+    );
   });
 
   it('runs one call at a time, in the order of arrival', async () => {
