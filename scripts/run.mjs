@@ -60,10 +60,19 @@ export function run(
   /** @type {string[]} */ args,
   /** @type {RunOptions} */ options = {},
 ) {
+  return exitCodeOf(program, args, options) === 0;
+}
+
+/** Runs a program and waits for it. `null` if it could not be started or was ended by a signal. */
+export function exitCodeOf(
+  /** @type {string} */ program,
+  /** @type {string[]} */ args,
+  /** @type {RunOptions} */ options = {},
+) {
   const stdio = /** @type {const} */ (['ignore', 'inherit', 'inherit']);
   const result = spawnSync(program, args, { ...surroundings(options), stdio: [...stdio] });
   if (result.error !== undefined) console.error(`shardlab: ${program}: ${result.error.message}`);
-  return result.status === 0;
+  return result.status;
 }
 
 /**

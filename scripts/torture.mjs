@@ -6,7 +6,10 @@
  */
 import { useBundles } from './bundles/use-bundles.mjs';
 import { ensureInstalled } from './install.mjs';
-import { inRoot, pinnedNode, run, say } from './run.mjs';
+import { exitCodeOf, inRoot, pinnedNode, run, say } from './run.mjs';
+
+/** Of a program that cannot use its arguments. Nothing is run then. */
+const usageExitCode = 2;
 
 ensureInstalled();
 const args = process.argv.slice(2);
@@ -23,7 +26,8 @@ const testSlow = () =>
   run('vitest', ['run', '--project=system', 'cluster/slow'], { env: { SHARDLAB_SEED: seed } });
 if (args.includes('--slow')) process.exit(testSlow() ? 0 : 1);
 const all = given === -1 ? [...args, '--seed', seed] : args;
-const tortured = run(pinnedNode, [inRoot('packages/lab/src/torture/main.ts'), ...all]);
+const exitCode = exitCodeOf(pinnedNode, [inRoot('packages/lab/src/torture/main.ts'), ...all]);
+if (exitCode === usageExitCode) process.exit(exitCode);
 say(`kills and damage of the engine's tests, seed ${seed}`);
 /** Filters of Vitest: parts of the names of files. */
 const files = [
@@ -58,4 +62,4 @@ const tested = run('vitest', ['run', '--project=fast', '--project=engine', '--pr
   env: { SHARDLAB_SEED: seed },
 });
 const slowSurvived = testSlow();
-process.exitCode = tortured && tested && slowSurvived ? 0 : 1;
+process.exitCode = exitCode === 0 && tested && slowSurvived ? 0 : 1;

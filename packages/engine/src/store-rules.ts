@@ -15,6 +15,7 @@ export {
   browseFields,
   clientSessionFields,
   dropQueueFields,
+  natsConnectionKinds,
   natsStoreOptionKinds,
   queueSettingKinds,
   receiveFields,

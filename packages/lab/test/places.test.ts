@@ -1,6 +1,8 @@
 /** Places that a command is to write are tried before anything is measured, and nothing is left behind. */
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { makeFolder } from '../../engine/test/folder.ts';
 import { runCommand } from '../src/cli/commands.ts';
@@ -81,6 +83,20 @@ describe('a place that cannot be written ends the command with one sentence and 
         said: expect.stringContaining('cannot be written'),
       });
   });
+
+  test.each(['scripts/torture.mjs', 'packages/lab/src/soak/main.ts'])(
+    '%s, and nothing else of it runs',
+    (program) => {
+      const root = fileURLToPath(new URL('../../..', import.meta.url));
+      const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        [program, '--json', join(folder, 'a-folder')],
+        { cwd: root, encoding: 'utf8', timeout: 30_000 },
+      );
+      const said = `${join(folder, 'a-folder')} cannot be written: it is a folder\n`;
+      expect({ status, stdout, stderr }).toEqual({ status: 2, stdout: '', stderr: said });
+    },
+  );
 
   test.skipIf(process.getuid?.() === 0)('a file that the user may not write', async () => {
     chmodSync(join(folder, 'a-file'), 0o400);

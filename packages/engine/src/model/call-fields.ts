@@ -137,7 +137,7 @@ export const queueSpecFields = fieldsOf<QueueSpec>(
   'QUEUE_SPEC_INVALID',
 );
 
-export const natsStoreOptionKinds = {
+export const natsConnectionKinds = {
   user: 'string',
   password: 'string',
   token: 'string',
@@ -145,6 +145,9 @@ export const natsStoreOptionKinds = {
   credentialsFile: 'string',
   tls: 'any',
   callMs: 'number',
+} as const;
+export const natsStoreOptionKinds = {
+  ...natsConnectionKinds,
   sync: 'string',
   transactions: 'string',
   replicas: 'number',

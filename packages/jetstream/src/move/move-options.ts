@@ -1,16 +1,16 @@
 /** The options of a move, of either direction. */
-import { assertFields, assertName, type Fields, invalidArgument } from '@shardlab/engine/store-rules';
+import {
+  assertFields,
+  assertName,
+  type Fields,
+  invalidArgument,
+  natsConnectionKinds,
+} from '@shardlab/engine/store-rules';
 import type { LocalQueues } from './local-queues.ts';
 
 export const moveKinds = {
   servers: 'any',
-  user: 'string',
-  password: 'string',
-  token: 'string',
-  credentials: 'string',
-  credentialsFile: 'string',
-  tls: 'any',
-  callMs: 'number',
+  ...natsConnectionKinds,
   local: 'any',
   queue: 'string',
   drainMsMax: 'number',

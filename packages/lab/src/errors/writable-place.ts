@@ -1,6 +1,16 @@
 /** Whether a file or folder can be written later: a run measures for hours before it writes its result. Nothing is created. */
-import { closeSync, existsSync, lstatSync, mkdtempSync, openSync, rmdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { exitCodes } from './exit-codes.ts';
 
 /** Why the file cannot be written, as a sentence; undefined if it can. Missing folders on the way are no fault. */
 export function fileFault(file: string): string | undefined {
@@ -29,6 +39,20 @@ export function folderFault(folder: string, place = folder): string | undefined 
   } catch (error) {
     return `${cannot}: ${(error as Error).message}`;
   }
+}
+
+/** Makes a folder for data in `parent`. Ends the process if that or the file of the result cannot be written. */
+export function makeDataFolder(
+  prefix: string,
+  { parent, json }: { parent: string; json?: string | undefined },
+) {
+  const fault = (json === undefined ? undefined : fileFault(resolve(json))) ?? folderFault(resolve(parent));
+  if (fault !== undefined) {
+    process.stderr.write(`${fault}\n`);
+    process.exit(exitCodes.usage);
+  }
+  mkdirSync(resolve(parent), { recursive: true });
+  return mkdtempSync(join(resolve(parent), prefix));
 }
 
 /** The folder itself or the first one above it that exists, if only as a link. */

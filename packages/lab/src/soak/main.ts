@@ -1,10 +1,9 @@
 /** `npm run soak -- [--minutes 3] [--dir folder] [--seed 1] [--json out.json]` */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { fileFault, folderFault } from '../errors/writable-place.ts';
+import { makeDataFolder } from '../errors/writable-place.ts';
 import { soakHeader, soakLine, soakReport } from './report.ts';
 import { runSoak } from './run-soak.ts';
 
@@ -25,14 +24,7 @@ if (!(minutes > 0 && minutes <= 24 * 60) || !Number.isInteger(seed)) {
 }
 const saturateMs = 10_000;
 const windowMs = 10_000;
-const fault =
-  (values.json === undefined ? undefined : fileFault(resolve(values.json))) ??
-  folderFault(resolve(values.dir ?? tmpdir()));
-if (fault !== undefined) {
-  process.stderr.write(`${fault}\n`);
-  process.exit(exitCodes.usage);
-}
-const dir = mkdtempSync(join(resolve(values.dir ?? tmpdir()), 'shardlab-soak-'));
+const dir = makeDataFolder('shardlab-soak-', { parent: values.dir ?? tmpdir(), json: values.json });
 console.log(
   `Measuring the maximum rate for ${saturateMs / 1_000} s, then ${minutes} minutes at 70 % of it; data in ${dir}`,
 );

@@ -1,11 +1,10 @@
 /** `npm run torture -- --kills 1000 [--seed 7] [--dir folder] [--concurrency 2] [--setup cluster] [--workload topic] [--json out.json]` */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { integerOption } from '../errors/integer-option.ts';
-import { fileFault, folderFault } from '../errors/writable-place.ts';
+import { makeDataFolder } from '../errors/writable-place.ts';
 import { tortureLine, tortureReport } from './report.ts';
 import { faultCount, runTorture } from './run-torture.ts';
 
@@ -24,14 +23,7 @@ const { values } = parseArgs({
 const kills = integerOption('kills', values.kills, 1);
 const concurrency = integerOption('concurrency', values.concurrency, 1);
 const seed = values.seed === undefined ? Date.now() % 2 ** 31 : integerOption('seed', values.seed, 0);
-const fault =
-  (values.json === undefined ? undefined : fileFault(resolve(values.json))) ??
-  folderFault(resolve(values.dir ?? tmpdir()));
-if (fault !== undefined) {
-  process.stderr.write(`${fault}\n`);
-  process.exit(exitCodes.usage);
-}
-const dir = mkdtempSync(join(resolve(values.dir ?? tmpdir()), 'shardlab-torture-'));
+const dir = makeDataFolder('shardlab-torture-', { parent: values.dir ?? tmpdir(), json: values.json });
 console.log(`Seed ${seed}, ${kills} kills, data in ${dir}`);
 
 let printedAtMs = 0;
