@@ -8,7 +8,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 
 /** Drops a queue after a confirmation. */
-export function DropQueueDialog({ queue: { name, type } }: { queue: QueueInfo }) {
+export function DropQueueDialog({ queue: { name, type, exceptionQueue } }: { queue: QueueInfo }) {
   const [isOpen, setOpen] = useState(false);
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -35,7 +35,12 @@ export function DropQueueDialog({ queue: { name, type } }: { queue: QueueInfo })
         Drop {type}
       </button>
       <Dialog title={`Drop ${name}?`} isOpen={isOpen} onClose={() => setOpen(false)}>
-        <p>The {type} and all messages in it are deleted. This cannot be undone.</p>
+        <p>
+          {exceptionQueue === null
+            ? `The ${type} and all messages in it are deleted.`
+            : `The ${type}, ${exceptionQueue} and all messages in both are deleted.`}{' '}
+          This cannot be undone.
+        </p>
         {drop.error === null ? null : <ErrorNotice error={drop.error} />}
         <div className="row">
           <button type="button" className="button" onClick={() => setOpen(false)}>
