@@ -98,6 +98,24 @@ describe('a delayed message', () => {
     expect(after.queue('orders')).toMatchObject({ delayed: 1, held: 1 });
   });
 
+  it('of a topic is kept for its subscribers, though nothing else of the topic is stored when it becomes due', async () => {
+    const dir = makeFolder();
+    const before = await openInstance({ dir });
+    await before.createQueue({ name: 'news', type: 'topic' });
+    await before.subscribe('news', { name: 'ann' });
+    const session = before.openSession();
+    session.enqueue('news', { payload: 'later', delayMs: 500 });
+    await session.commit();
+    const dueAtMs = Date.now() + 500;
+    expect(before.queue('news').delayed).toBe(1);
+    await before.close();
+    await expect.poll(() => Date.now()).toBeGreaterThan(dueAtMs);
+    // Its move to the topic would come before the subscribers of the catalog are applied.
+    const after = await openTestInstance({ dir });
+    const messages = await after.openSession().dequeue('news', { subscriber: 'ann', waitMs: 10_000 });
+    expect(text(messages)).toEqual(['later']);
+  });
+
   it('is deleted with its queue', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir });

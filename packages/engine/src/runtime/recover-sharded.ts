@@ -31,7 +31,14 @@ function recoverQueues(
   options: ShardedOptions,
   { partitions, subscriptions, evacuated, deliveryMarks }: RecoveredInstance,
 ): void {
-  for (const [queueId, ofQueue] of Map.groupBy(partitions, (partition) => partition.queueId)) {
+  const subscribed = new Set(subscriptions.map(({ subscriber }) => subscriber));
+  const byQueue = Map.groupBy(partitions, (partition) => partition.queueId);
+  // A topic with subscribers may have messages that become due before anybody calls it.
+  for (const { queueId } of options.queues) {
+    const isKnown = options.subscribers(queueId).some(({ id }) => subscribed.has(id));
+    if (isKnown && !byQueue.has(queueId)) byQueue.set(queueId, []);
+  }
+  for (const [queueId, ofQueue] of byQueue) {
     const row = options.queues.find((queue) => queue.queueId === queueId);
     if (row === undefined) {
       for (const { partition } of ofQueue) pool.truncate(partition);

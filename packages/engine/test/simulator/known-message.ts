@@ -12,8 +12,8 @@ export interface KnownTransaction {
   acknowledged: Hold[];
   /** Whether it acknowledges a receipt that is certainly stale. */
   hasStaleReceipt: boolean;
-  /** Whether it acknowledges a receipt that another commit under way acknowledges too, so that it must be refused. */
-  hasRival: boolean;
+  /** Receipts that another commit under way acknowledged before: only one of the two may succeed. */
+  contested: Hold[];
   /** In simulated time. */
   beganCommitAtMs: number;
   /** Whether its messages were delivered before its commit was answered. */

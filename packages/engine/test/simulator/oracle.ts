@@ -37,7 +37,7 @@ export class Oracle {
       dequeued: [],
       acknowledged: [],
       hasStaleReceipt: false,
-      hasRival: false,
+      contested: [],
       beganCommitAtMs: 0,
       visible: false,
       durable: false,
@@ -70,9 +70,9 @@ export class Oracle {
   commitBegins(transaction: KnownTransaction, nowMs: number): void {
     transaction.state = 'pending';
     transaction.beganCommitAtMs = nowMs;
-    const own = transaction.acknowledged.filter(({ committing }) => committing === undefined);
-    transaction.hasRival = own.length < transaction.acknowledged.length;
-    transaction.acknowledged = own;
+    const { acknowledged } = transaction;
+    transaction.acknowledged = acknowledged.filter(({ committing }) => committing === undefined);
+    transaction.contested = acknowledged.filter(({ committing }) => committing !== undefined);
     for (const hold of holdsOf(transaction)) {
       if (hold.ended) transaction.hasStaleReceipt = true;
       hold.committing = transaction;
@@ -92,7 +92,11 @@ export class Oracle {
   }
 
   committed(transaction: KnownTransaction, ids: readonly string[]): void {
-    expectThat(!transaction.hasRival, () => 'invariant 7: a receipt was accepted twice');
+    for (const hold of transaction.contested) {
+      expectThat(!hold.ended, () => 'invariant 7: a receipt was accepted twice');
+      if (hold.committing !== undefined) hold.committing.hasStaleReceipt = true;
+      this.#consume(hold);
+    }
     expectThat(!transaction.hasStaleReceipt, () => 'invariant 7: a stale receipt was accepted');
     expectThat(
       ids.length === transaction.enqueued.length,
@@ -138,6 +142,16 @@ export class Oracle {
     transaction.state = 'unknown';
   }
 
+  /** The session that holds the message, or another one, has returned it: a commit under way that acknowledges it must be refused. */
+  released(hold: Hold): void {
+    if (hold.committing !== undefined) {
+      hold.committing.hasStaleReceipt = true;
+      hold.committing = undefined;
+      hold.message.consumed = 'no';
+    }
+    this.endHold(hold);
+  }
+
   endHold(hold: Hold): void {
     hold.ended = true;
     if (hold.message.hold === hold) hold.message.hold = undefined;
@@ -155,7 +169,7 @@ export class Oracle {
     const { instance, queue, transaction, expiresAtMs, part } = delivery;
     const { receipt, deliveryCount } = delivery.message;
     const payload = delivery.message.payload.toString();
-    const message = this.#find(payload, queue);
+    const message = this.#find(payload, queue, nowMs);
     const name = () => `message ${payload} of ${queue.name}`;
     const { state } = message.transaction;
     expectThat(state === 'committed' || state === 'pending', () => `invariant 2: ${name()} is ${state}`);
@@ -228,7 +242,7 @@ export class Oracle {
     message.consumed = 'no';
   }
 
-  #find(payload: string, queue: QueueRow): KnownMessage {
+  #find(payload: string, queue: QueueRow, nowMs: number): KnownMessage {
     const message = this.messages.get(payload);
     expectThat(message !== undefined, () => `invariant 2: message ${payload} was never enqueued`);
     if (message!.queue.queueId === queue.queueId) return message!;
@@ -236,6 +250,7 @@ export class Oracle {
       message!.queue.exceptionQueueId === queue.queueId,
       () => `message ${payload} of ${message!.queue.name} is in ${queue.name}`,
     );
+    this.#noteStaleCommit(message!, nowMs);
     expectThat(
       message!.consumed === 'no',
       () => `invariant 3: consumed message ${payload} is in ${queue.name}`,
@@ -284,13 +299,17 @@ export class Oracle {
   ): void {
     const parts: boolean[] = [];
     for (const { payload } of transaction.enqueued) parts.push(known.has(payload) || truncated.has(payload));
-    for (const { message, expiresAtMs = Number.POSITIVE_INFINITY } of holdsOf(transaction)) {
+    // With a stale receipt nothing of it is done, and what became of the message says nothing about it.
+    for (const { message, expiresAtMs = Number.POSITIVE_INFINITY } of transaction.hasStaleReceipt
+      ? []
+      : holdsOf(transaction)) {
       // Its hold may have expired before, and what became of the message says nothing about the commit.
       if (expiresAtMs <= transaction.beganCommitAtMs) continue;
       if (known.has(message.payload)) parts.push(known.get(message.payload) === false);
       else if (truncated.has(message.payload)) parts.push(true);
     }
     const done = parts[0] ?? false;
+    expectThat(!done || !transaction.hasStaleReceipt, () => 'invariant 7: a stale receipt was accepted');
     expectThat(
       parts.every((part) => part === done),
       () => `invariant 5: a transaction is in the file in part: ${parts.join(' ')}`,

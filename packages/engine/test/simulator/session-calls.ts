@@ -275,7 +275,7 @@ export class SessionCalls {
         if (code === 'RECEIPT_STALE') {
           const mayBeStale = transaction.acknowledged.some((hold) => this.#mayBeStale(hold));
           expectThat(
-            mayBeStale || transaction.hasRival,
+            mayBeStale || transaction.contested.length > 0,
             () => 'invariant 7: the receipt of a hold was refused',
           );
         } else this.#assertTypical(error);
@@ -349,7 +349,7 @@ export class SessionCalls {
       () => {
         this.#history.end(recorded, 'ok');
         expectThat(!wasEnded, () => 'invariant 7: a stale receipt released a hold');
-        this.#oracle.endHold(hold);
+        this.#oracle.released(hold);
       },
       (error) => {
         this.#history.end(recorded, outcomeOf(error));
