@@ -14,6 +14,7 @@ export const programSources = {
   'writer-thread': './storage/threads/writer-thread.ts',
   'reader-thread': './storage/threads/reader-thread.ts',
   'scrub-thread': './storage/threads/scrub-thread.ts',
+  'sync-thread': './storage/threads/sync-thread.ts',
   'heartbeat-thread': './storage/threads/heartbeat-thread.ts',
   'watchdog-thread': './storage/threads/watchdog-thread.ts',
   'writer-process': './storage/threads/writer-process.ts',

@@ -12,9 +12,10 @@ import { assembleInstance } from '../src/runtime/assemble-instance.ts';
 import type { LocalInstance } from '../src/runtime/local-instance.ts';
 import { LeaseFile } from '../src/storage/catalog/lease-file.ts';
 import { Membership } from '../src/storage/catalog/membership.ts';
-import { WriterThread } from '../src/storage/threads/writer-thread-client.ts';
+import { RedoWriter } from '../src/storage/threads/redo-writer.ts';
 import { UnshardedEngine } from '../src/unsharded/unsharded-engine.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
+import { editCatalog } from './support/edit-catalog.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
 
@@ -239,9 +240,9 @@ describe('the lease of an instance that is being closed', () => {
   /** Makes the writer close its file only when the test says so. */
   function holdWriter() {
     const [asked, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const closeWriter = WriterThread.prototype.close;
-    const close = vi.spyOn(WriterThread.prototype, 'close').mockImplementation(async function (
-      this: WriterThread,
+    const closeWriter = RedoWriter.prototype.close;
+    const close = vi.spyOn(RedoWriter.prototype, 'close').mockImplementation(async function (
+      this: RedoWriter,
     ) {
       asked.resolve();
       await allowed.promise;
@@ -276,7 +277,7 @@ describe('the lease of an instance that is being closed', () => {
     const writer = holdWriter();
     const closed = hosted.close();
     await writer.asked;
-    const silentMs = vi.spyOn(WriterThread.prototype, 'silentMs', 'get').mockReturnValue(60_000);
+    const silentMs = vi.spyOn(RedoWriter.prototype, 'silentMs', 'get').mockReturnValue(60_000);
     onTestFinished(() => silentMs.mockRestore());
     setClock(900);
     vi.advanceTimersByTime(limits.leaseRenewMs);
@@ -325,7 +326,7 @@ describe('the lease of an instance that is being closed', () => {
 });
 
 describe('the epoch in the file', () => {
-  it('refuses the commit of a host that has not noticed yet that it was replaced', async () => {
+  it('ends a host that has not noticed yet that it was replaced, before it writes to the tables', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir });
     await instance.createQueue({ name: 'q' });
@@ -334,8 +335,25 @@ describe('the epoch in the file', () => {
     const next = new Database(join(dir, 'instance-1.db'));
     next.exec("UPDATE meta SET value = value + 1 WHERE key = 'epoch'");
     next.close();
-    await expect(session.commit()).rejects.toThrow(code('INSTANCE_FENCED'));
+    await session.commit(); // It has the log as long as it lives.
+    await expect(instance.checkpoint()).rejects.toThrow(code('INSTANCE_FENCED'));
     expect(() => instance.openSession()).toThrow(code('INSTANCE_FENCED'));
+  });
+});
+
+describe('the lock of the log', () => {
+  it('keeps every other host out until the files are closed, whatever the catalog says', async () => {
+    const dir = makeFolder();
+    const instance = await openTestInstance({ dir });
+    await instance.createQueue({ name: 'q' });
+    await enqueue(instance as LocalInstance, 'a');
+    editCatalog(dir, 'DELETE FROM host');
+    const second = openTestInstance({ dir });
+    await expect(second).rejects.toThrow(code('INSTANCE_IN_USE'));
+    await enqueue(instance as LocalInstance, 'b').catch(() => undefined);
+    await instance.close();
+    const next = await openTestInstance({ dir });
+    expect(text(await next.openSession().dequeue('q', { max: 9 }))).toContain('a');
   });
 });
 

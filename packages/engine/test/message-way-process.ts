@@ -1,14 +1,17 @@
 /**
  * Sends one message through an instance, from its enqueue to the truncation of its partition, and prints the functions of
  * the engine that were called meanwhile, by thread and source file. Run as `node --import <this file> <this file>`: the
- * import makes the writer thread record its own calls. Opening, recovery and background polling are left out.
+ * import makes the applier's thread record its own calls. Opening, recovery and background polling are left out.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Session as Inspector, type Profiler } from 'node:inspector';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, threadName } from 'node:worker_threads';
+import type { PartitionStats } from '../src/api/instance-stats.ts';
 
 const sourceFolder = fileURLToPath(new URL('../src/', import.meta.url));
 const writerCallsPath = () => join(process.env.MESSAGE_WAY_FOLDER!, 'writer-calls.json');
@@ -29,17 +32,26 @@ class CallRecorder {
 
   /** Adds the functions that were called since the last time. */
   take(): void {
-    let scripts: Profiler.ScriptCoverage[] = [];
-    this.#inspector.post('Profiler.takePreciseCoverage', (_error, { result }) => {
-      scripts = result;
-    });
-    for (const { url, functions } of scripts) {
+    for (const { url, functions } of this.#takeCoverage()) {
       if (!url.startsWith('file:') || !fileURLToPath(url).startsWith(sourceFolder)) continue;
       const names = functions.filter(wasCalled).map(({ functionName }) => functionName || '(anonymous)');
       if (names.length === 0) continue;
       const file = fileURLToPath(url).slice(sourceFolder.length).replaceAll(sep, '/');
       this.calls[file] = [...new Set([...(this.calls[file] ?? []), ...names])];
     }
+  }
+
+  /** Adds no function that was called since the last time. */
+  skip(): void {
+    this.#takeCoverage();
+  }
+
+  #takeCoverage(): Profiler.ScriptCoverage[] {
+    let scripts: Profiler.ScriptCoverage[] = [];
+    this.#inspector.post('Profiler.takePreciseCoverage', (_error, { result }) => {
+      scripts = result;
+    });
+    return scripts;
   }
 }
 
@@ -49,31 +61,25 @@ function wasCalled({ ranges: [range] }: Profiler.FunctionCoverage): boolean {
 }
 
 /**
- * Records the calls of the writer thread, which posts a message once its file is open, and waits whenever all groups are written. Calls
+ * Records the calls of the applier's thread, which posts a message once its file is open, and one whenever it has applied groups. Calls
  * after `stopPath` exists belong to the closing and are not recorded.
  */
 function recordWriterThread(): void {
   const recorder = new CallRecorder();
   const port = parentPort!;
   const post = port.postMessage.bind(port);
-  let started = false;
   port.postMessage = (message: { kind: string }) => {
+    if (message.kind === 'applied' && !existsSync(stopPath())) recorder.take();
     if (message.kind === 'closed') writeFileSync(writerCallsPath(), JSON.stringify(recorder.calls));
     post(message);
-    if (message.kind === 'opened') {
-      recorder.start();
-      started = true;
-    }
+    if (message.kind === 'opened') recorder.start();
   };
-  const wait = Atomics.wait;
-  Atomics.wait = ((...args: Parameters<typeof wait>) => {
-    if (started && !existsSync(stopPath())) recorder.take();
-    return wait(...args);
-  }) as typeof wait;
 }
 
 async function sendMessage(): Promise<void> {
   globalThis.setInterval = (() => ({ unref() {}, ref() {} })) as unknown as typeof setInterval;
+  fs.fdatasyncSync = () => undefined; // Short syncs of the log stay on this thread, whatever the disk.
+  syncBuiltinESMExports();
   const folder = mkdtempSync(join(tmpdir(), 'message-way-'));
   process.env.MESSAGE_WAY_FOLDER = folder;
   const { openInstance } = await import('../src/index.ts');
@@ -89,17 +95,19 @@ async function sendMessage(): Promise<void> {
     if (messages[0]?.payload.toString() !== 'a message') throw new Error('The message did not arrive');
     await session.commit();
   }
-  recorder.take();
-  const [shard] = instance.stats().shards;
-  const partitions = shard?.partitions.length;
-  // A partition leaves the statistics once its truncation is durable. Only the last one, which is being filled, remains.
-  const isTruncated = () => instance.stats().shards[0]?.partitions.every(({ state }) => state === 'filling');
-  while (!isTruncated()) await new Promise((resolve) => setImmediate(resolve));
+  // A partition leaves the statistics once its truncation is applied. Only the last one, which is being filled, remains.
+  let partitions: readonly PartitionStats[];
+  do {
+    await pause(10); // The applier is not asked, as a read would do: it waits for more groups, and then applies them.
+    recorder.take();
+    partitions = instance.stats().shards[0]!.partitions;
+    recorder.skip();
+  } while (partitions.some(({ state }) => state !== 'filling'));
   writeFileSync(stopPath(), '');
   await instance.close();
   const writer = JSON.parse(readFileSync(writerCallsPath(), 'utf8')) as Calls;
   rmSync(folder, { recursive: true });
-  console.log(JSON.stringify({ session: recorder.calls, writer, partitions }));
+  console.log(JSON.stringify({ session: recorder.calls, writer, partitions: partitions.length }));
 }
 
 if (!isMainThread) {

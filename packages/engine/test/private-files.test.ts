@@ -22,6 +22,9 @@ it('files of an instance are private to their user from creation, and existing f
     const served = await serve(instance, join(dir, 'socket'));
     const names = globSync('**', { cwd: dir });
     expect(names.filter((name) => name.endsWith('-wal')).length).toBeGreaterThanOrEqual(2);
+    expect(names).toEqual(
+      expect.arrayContaining(['instance-1.lock', 'instance-1.redo-0', 'instance-1.redo-1']),
+    );
     expect(open(dir)).toEqual([]);
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     const logs = names.filter((name) => !name.includes('socket')).map((name) => join(dir, name));

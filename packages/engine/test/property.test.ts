@@ -15,14 +15,11 @@ import {
   withReopen,
 } from './queue-model.ts';
 import { isTorture } from './random.ts';
-import { ChangingPlacement } from './support/changing-placement.ts';
-import { openWithPlacement } from './support/open-with-placement.ts';
 
 class RealEngine implements Real {
   readonly promises = { orderAfterReturn: true, exactCounts: true };
   readonly #dir: string;
   readonly #isRemote: boolean;
-  readonly #changesWriter: boolean;
   instance!: Instance;
   client!: Real['client'];
   sessions!: Real['sessions'];
@@ -32,14 +29,11 @@ class RealEngine implements Real {
   constructor(dir: string, placement: Placement) {
     this.#dir = dir;
     this.#isRemote = placement !== 'embedded';
-    this.#changesWriter = placement === 'served only';
   }
 
   async open(): Promise<void> {
     const options = { dir: this.#dir, partitionMessagesMax: 5 };
-    const instance = this.#changesWriter
-      ? await openWithPlacement(options, new ChangingPlacement(() => true))
-      : await openInstance(options);
+    const instance = await openInstance(options);
     this.instance = instance;
     this.client = instance;
     this.close = () => instance.close();
@@ -61,15 +55,13 @@ class RealEngine implements Real {
 const runsInGate = { many: 4, few: 2 };
 const runsInTorture = { many: 60, few: 16 };
 
-/** `served only`: remote, and each group is committed on another thread than the previous one. */
-type Placement = 'embedded' | 'remote' | 'served only';
+type Placement = 'embedded' | 'remote';
 
 describe.each<[QueueKind, Placement]>([
   ['sharded', 'embedded'],
   ['unsharded', 'embedded'],
   ['sharded', 'remote'],
   ['unsharded', 'remote'],
-  ['sharded', 'served only'],
   ['unsharded-grouped', 'embedded'],
   ['unsharded-grouped', 'remote'],
 ])('a %s queue under random commands of %s sessions', (kind, placement) => {

@@ -1,8 +1,8 @@
-/** How an instance recovers from real failures of the writer: another connection holds the file's lock. */
+/** How an instance recovers from failures of the writer: the disk has no space for the redo log. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Instance, openInstance, type Session } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
-import { whileLocked } from './while-locked.ts';
+import { whileLogFull } from './while-log-full.ts';
 
 async function open(dir: string): Promise<Instance> {
   const instance = await openInstance({ dir, partitionMessagesMax: 5 });
@@ -15,7 +15,7 @@ async function put(session: Session, queue: string, ...payloads: string[]): Prom
   return (await session.commit()).ids;
 }
 
-const refused = expect.objectContaining({ code: 'STORAGE_FAILED' });
+const refused = expect.objectContaining({ code: 'STORAGE_FULL' });
 
 describe('after a group that could not be written', () => {
   it('its sequence numbers are never reused, even after a reopen', async () => {
@@ -25,7 +25,7 @@ describe('after a group that could not be written', () => {
     await first.createQueue({ name: 'other' });
     const session = first.openSession();
     await put(session, 'q', 'a');
-    await whileLocked(dir, () => expect(put(session, 'q', 'lost 1', 'lost 2')).rejects.toThrow(refused));
+    await whileLogFull(() => expect(put(session, 'q', 'lost 1', 'lost 2')).rejects.toThrow(refused));
     await put(session, 'other', 'x'); // This group stores the gap of `q`.
     await first.close();
     const second = await open(dir);
@@ -42,7 +42,7 @@ describe('after a group that could not be written', () => {
     await first.createQueue({ name: 'a' });
     const session = first.openSession();
     await put(session, 'a', 'x');
-    await whileLocked(dir, () => expect(put(session, 'a', 'lost')).rejects.toThrow(refused));
+    await whileLogFull(() => expect(put(session, 'a', 'lost')).rejects.toThrow(refused));
     await first.dropQueue('a');
     await first.createQueue({ name: 'b' });
     const payloads = Array.from({ length: 40 }, (_, index) => `b${index}`);
@@ -65,7 +65,7 @@ describe('after a group that could not be written', () => {
     await instance.createQueue({ name: 'q' });
     const session = instance.openSession();
     await put(session, 'q', 'a', 'b');
-    await whileLocked(dir, async () => {
+    await whileLogFull(async () => {
       expect(text(await session.dequeue('q'))).toEqual(['a']);
       await expect(session.commit()).rejects.toThrow(refused);
     });

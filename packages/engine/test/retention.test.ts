@@ -92,7 +92,7 @@ describe('a queue that keeps consumed messages', () => {
     await consume(session, 'orders', 21);
     // The last partition is never truncated, so its consumed messages stay visible.
     await expect.poll(() => processed(instance, 'orders')).toEqual(['20']);
-    expect(partitionCount(instance)).toBe(1);
+    await expect.poll(() => partitionCount(instance)).toBe(1);
   });
 
   it('shows a subscriber of a topic the messages that it has consumed itself', async () => {

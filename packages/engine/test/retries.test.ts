@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../src/api/limits.ts';
 import { type Instance, openInstance, type QueueKind, type QueueSpec } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
-import { whileLocked } from './while-locked.ts';
+import { whileLogFull } from './while-log-full.ts';
 
 async function withQueue(spec: Partial<QueueSpec>, dir = makeFolder()): Promise<Instance> {
   const instance = await openTestInstance({ dir });
@@ -133,9 +133,9 @@ describe('a returned message', () => {
     const instance = await withQueue({ attemptsMax: 2, attemptsCounted: 'on-delivery' }, dir);
     await put(instance, 'a', 'b');
     const session = instance.openSession();
-    await whileLocked(dir, async () => {
-      await expect(session.dequeue('orders')).rejects.toThrow(code('STORAGE_FAILED'));
-      await expect(session.receive('orders')).rejects.toThrow(code('STORAGE_FAILED'));
+    await whileLogFull(async () => {
+      await expect(session.dequeue('orders')).rejects.toThrow(code('STORAGE_FULL'));
+      await expect(session.receive('orders')).rejects.toThrow(code('STORAGE_FULL'));
     });
     await session.commit(); // The transaction was given no message.
     expect(instance.queue('orders')).toMatchObject({ ready: 2, held: 0, consumed: 0 });

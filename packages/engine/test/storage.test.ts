@@ -129,6 +129,7 @@ describe('a backlog larger than the cache', () => {
     session.enqueue('q', { payload: 'last' });
     await session.commit();
     expect(instance.queue('q')).toMatchObject({ ready: 1, enqueued: count + 1, consumed: count });
+    await instance.checkpoint();
     expect(instance.stats().shards[0]!.partitions.length).toBeLessThan(3);
     expect(instance.waits.snapshot().find((wait) => wait.event === 'backlog read')?.waits).toBeGreaterThan(0);
     await instance.close();

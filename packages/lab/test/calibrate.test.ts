@@ -7,7 +7,6 @@ import { sourcesOf } from '@shardlab/model';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 // These are not part of the packages' public entries.
 import { limits } from '../../engine/src/api/limits.ts';
-import { answerSpinUs } from '../../model/src/sim/answer-polling.ts';
 import { resumedOperationsPerTurnMax } from '../../model/src/sim/group-commit.ts';
 import { measureClient } from '../src/calibrate/client-costs.ts';
 import { engineBuild } from '../src/calibrate/hardware-from-measurements.ts';
@@ -62,7 +61,6 @@ test('a calibration whose data cannot be written fails with the reason', async (
 
 test('the limits that calibration and model assume are those of the engine', () => {
   expect(resumedOperationsPerTurnMax).toBe(limits.resumedOperationsPerTurnMax);
-  expect(answerSpinUs).toBe(1000 * limits.answerSpinMs);
   expect(engineBuild).toMatchObject({
     groupsInFlight: limits.groupsInFlightMax,
     groupBytesMax: limits.groupBytesMax,

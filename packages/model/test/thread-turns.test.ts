@@ -57,18 +57,6 @@ test('the writer writes the consumption of a group once for each subscriber', ()
   expect(cpuUsOfGroup(10)).toBeGreaterThan(450);
 });
 
-test('a session thread polls for answers that come within half a millisecond, and sleeps if they take longer', () => {
-  const coresBusy = (writeGroupUs: number) =>
-    simulate({
-      costs: costsWith({ sharded: { writeGroupUs } }, callsOnly),
-      workload: workloadWith({ enqueuers: 1, dequeuers: 0 }),
-      measureOperations: 40_000,
-    }).cpuShareByInstance[0]!;
-  // The writer works nearly all the time, and the session thread polls for as long.
-  expect(coresBusy(490)).toBeGreaterThan(1.95);
-  expect(coresBusy(510)).toBeLessThan(1.05);
-});
-
 test('an embedded enqueuer stages and commits in one go, so that a call of a dequeuer does not wait for its next step', () => {
   const { dequeueCallMs } = simulate({
     costs: costsWith({ sharded: { transactionUs: 100 } }, callsOnly),

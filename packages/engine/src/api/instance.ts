@@ -49,12 +49,6 @@ export interface InstanceOptions {
   writerReservationMsMax?: number;
   /** How long a commit waits for rows that a branch in doubt has locked; 1 to 60,000 ms, default 8,000. */
   sqlLockMsMax?: number;
-  /**
-   * This process does nothing but serve the instance to others (`serveInstance`), so its groups may be committed on the thread of
-   * their sessions while syncs are short. Default false: the thread that opens the instance never waits for the disk. In the
-   * processes of a cluster (`startCluster`) true.
-   */
-  servesOnly?: boolean;
   /** The singleton services of the cluster, at most 64, the same in every process. Those of this instance are activated in the background. */
   services?: readonly ServiceSpec[];
 }
@@ -132,6 +126,11 @@ export interface Instance {
    */
   traceNext(queue: string, count?: number): void;
   stats(): InstanceStats;
+  /**
+   * Resolves when everything that was committed before is in the tables of the instance's file, which follow the redo log. For programs
+   * that read the file or copy it: all calls of an instance see what is committed in any case. Rejects with the storage errors.
+   */
+  checkpoint(): Promise<void>;
   /**
    * Commits a row of the engine, with a full sync. Calls within a second share one commit. Rejects with the error that keeps the
    * instance from committing: the storage errors, `STORAGE_FULL` also if the disk is about to be full, `PROBE_TIMEOUT` after 2 s. Also

@@ -60,25 +60,8 @@ export const limits = {
   sqlObjectsMax: 1_000,
   /** A group is closed at this size, so that it neither delays the next group long nor grows the write-ahead log much. */
   groupBytesMax: 4 * 1024 * 1024,
-  /** Groups sent to the writer and not yet acknowledged: one is synced while the next is applied. */
+  /** Groups sent to the writer and not yet acknowledged: one is synced while the next is written. */
   groupsInFlightMax: 2,
-  /** Blocks and deltas that a slot of shared memory describes. A group with more is posted as a message. */
-  groupEntriesMax: 512,
-  /** How long the writer polls for the next group before it sleeps: about the cost of resuming a thread. */
-  writerSpinMs: 0.05,
-  /** How long the session thread polls for an answer of the writer before it sleeps: a small commit on a fast disk. */
-  answerSpinMs: 0.5,
-  /** Number of latest commits whose 99th percentile decides whether groups are committed on the session thread. */
-  commitsMeasured: 1_000,
-  /**
-   * Bounds of that percentile, milliseconds. Up to the first the session thread commits, since it would otherwise spend that time
-   * polling for the answer (`answerSpinMs`); above the second the writer thread does. On a busy machine, committing longer ones on
-   * the session thread was slower (`docs/decisions/commits-on-the-session-thread.md`).
-   */
-  shortCommitMs: 0.5,
-  longCommitMs: 1,
-  /** A single commit longer than this, milliseconds, also ends that: it is less than half the time between two renewals of a lease. */
-  commitStallMs: 100,
   /** Operations of the transactions whose callers resume in one turn of the event loop: 1 to 2 ms of work. */
   resumedOperationsPerTurnMax: 320,
   /** Events of traced messages that are kept: 76 bytes each, 2.5 MB, or some seconds of them at full speed. */

@@ -15,7 +15,11 @@ import {
   type DamagedPartition,
   type InstanceFileCheck,
 } from '../storage/instance-file/recovery/check-instance-file.ts';
-import { repairInstanceFile } from '../storage/instance-file/recovery/repair-instance-file.ts';
+import {
+  type InstanceFileRepair,
+  repairInstanceFile,
+} from '../storage/instance-file/repair-instance-file.ts';
+import { lockIdleLog } from '../storage/redo/log-lock.ts';
 import { repairUnshardedFile } from '../storage/unsharded/repair-unsharded-file.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { findUnshardedFaults } from '../storage/unsharded/unsharded-integrity.ts';
@@ -64,7 +68,7 @@ export function repairFolder(dir: string): FolderRepair {
     for (const instance of listInstances(dir)) {
       const claim = membership.claim(instance, 'embedded');
       try {
-        const repair = repairInstanceFile(instanceFilePath(dir, instance));
+        const repair = repairUnused(instanceFilePath(dir, instance));
         replaced.push({ instance, partitions: repair.replaced });
         accepted.push(...repair.accepted);
       } finally {
@@ -76,6 +80,15 @@ export function repairFolder(dir: string): FolderRepair {
     return { replaced, accepted };
   } finally {
     membership.close();
+  }
+}
+
+function repairUnused(path: string): InstanceFileRepair {
+  const lock = lockIdleLog(path);
+  try {
+    return repairInstanceFile(path, nodePorts.clock);
+  } finally {
+    lock.release();
   }
 }
 

@@ -86,7 +86,6 @@ export const instanceOptionKinds = {
   scrubIntervalMs: 'number',
   writerReservationMsMax: 'number',
   sqlLockMsMax: 'number',
-  servesOnly: 'boolean',
   services: 'any',
 } as const;
 export const instanceFields = fieldsOf<InstanceOptions>('An instance', instanceOptionKinds);

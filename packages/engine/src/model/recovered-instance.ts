@@ -5,7 +5,7 @@ import type { AttemptRow } from './delivery-attempt.ts';
 import type { DeliveryMark } from './delivery-mark.ts';
 import type { EvacuatedRow } from './evacuated-message.ts';
 import type { ForwardedInRow, ForwardedOutRow } from './forwarding-row.ts';
-import type { Epoch, LogId, PartitionId, QueueId, Seq, SubscriberId } from './ids.ts';
+import type { Epoch, GroupNumber, LogId, PartitionId, QueueId, Seq, SubscriberId } from './ids.ts';
 import type { RecoveredPayloads } from './payload-chunk.ts';
 import type { RecoveredServices } from './service-rows.ts';
 import type { GroupOutcomeRow } from './session-outcome.ts';
@@ -31,8 +31,19 @@ export interface RecoveredPartition {
   unknownFromSeq: Seq | null;
 }
 
+/** The redo log of an instance whose groups are all applied. */
+export interface RecoveredRedoLog {
+  logId: Uint8Array;
+  segments: { number: number; bytes: number }[];
+  /** Of the segment that was begun last. */
+  turn: number;
+  /** The last record. */
+  end: { group: GroupNumber; crc: number };
+}
+
 export interface RecoveredInstance {
   epoch: Epoch;
+  redo: RecoveredRedoLog;
   freePartitions: PartitionId[];
   /** Free, but damaged: never used again. */
   unusablePartitions: PartitionId[];

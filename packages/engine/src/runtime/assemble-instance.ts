@@ -22,7 +22,6 @@ import { leasesPath } from '../storage/catalog/lease-file.ts';
 import { freeDiskBytes } from '../storage/free-disk-bytes.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { FilesInUse } from '../storage/sqlite/files-in-use.ts';
-import { AdaptiveCommitPlacement, type CommitPlacement } from '../storage/threads/commit-place.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import { passedOnCall } from '../xa/passed-on-calls.ts';
@@ -44,8 +43,6 @@ export interface InstanceHooks {
   onDamageFound?(finding: DamageFinding): void;
   /** All files are closed. Not called if the opening fails: then the caller, who gets the error, ends the claim. */
   onClosed(): void;
-  /** Decides where groups are committed; the default depends on `servesOnly`. */
-  placement?: CommitPlacement;
 }
 
 /**
@@ -55,7 +52,7 @@ export interface InstanceHooks {
 export async function assembleInstance(
   id: InstanceId,
   options: InstanceOptions,
-  { lease, processOf = id, placement, ...hooks }: InstanceHooks,
+  { lease, processOf = id, ...hooks }: InstanceHooks,
   outerPorts: InstancePorts,
 ): Promise<LocalInstance> {
   const ports = { ...outerPorts, timers: containViolations(outerPorts.timers) };
@@ -107,7 +104,6 @@ export async function assembleInstance(
       lease,
       freeDiskBytes: () => freeDiskBytes(dir),
       assertFilesInPlace: () => opened.files!.assertInPlace(),
-      placement: placement ?? (options.servesOnly ? new AdaptiveCommitPlacement() : undefined),
     });
     openParts.push(sharded);
     const ofShared = {

@@ -372,6 +372,10 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     await backlogReader.close();
     await writer.close();
   };
+  const checkpoint = async () => {
+    const last = groupCommit.unapplied.at(-1);
+    if (last !== undefined) await writer.whenApplied(last.groupNumber);
+  };
   return {
     engine,
     epoch,
@@ -399,6 +403,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     lifecycle,
     subscriberChanges,
     writer,
+    checkpoint,
     close,
   };
 }

@@ -75,6 +75,7 @@ export class InstanceEnd {
     sessions.refuse();
     const closed = new QueueError('INSTANCE_CLOSED', { details: { instance } });
     const fenced = queues.endReason?.code === 'INSTANCE_FENCED';
+    const reason = fenced ? queues.endReason : closed;
     try {
       sharded.rowLockWaits.close(closed); // a session that waits would not close
       // A server would keep the process alive, and its clients waiting for an instance that is gone.
@@ -82,13 +83,13 @@ export class InstanceEnd {
       await this.#options.services.stop();
       await this.#options.scrubber.close();
       await sessions.closeAll();
-      queues.endReason = closed;
+      queues.endReason = reason;
       // A file that cannot be closed cleanly must not keep the others open.
       const closes = await Promise.allSettled([sharded.close(), unsharded.close(), grouped.close()]);
       if (!fenced) catalog.subscribers.removeOfInstance(instance); // else they belong to the process that took over
       for (const close of [...closes, ...ends]) if (close.status === 'rejected') throw close.reason;
     } finally {
-      queues.endReason = closed;
+      queues.endReason = reason;
       catalog.close();
       this.#options.onClosed();
     }

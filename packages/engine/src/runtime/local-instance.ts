@@ -384,6 +384,11 @@ export class LocalInstance implements Instance {
     return this.#report.writerSilence(writerSilentMsMax);
   }
 
+  async checkpoint(): Promise<void> {
+    if (this.endReason !== undefined) throw this.endReason;
+    await this.#sharded.checkpoint();
+  }
+
   async probe(): Promise<void> {
     if (this.endReason !== undefined) throw this.endReason;
     await this.#sharded.probe.run();

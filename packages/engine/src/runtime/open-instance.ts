@@ -50,7 +50,9 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
   try {
     const instance = await assembleInstance(id, options, { onClosed: release }, nodePorts);
     claimTimer = nodePorts.timers.every(limits.claimCheckMs, () => {
-      if (!holdsClaim(membership, id, claim)) instance.fence(fencedError(id, claim));
+      if (holdsClaim(membership, id, claim)) return;
+      instance.fence(fencedError(id, claim));
+      void instance.close().catch(() => undefined); // the next host waits for the lock of the log
     });
     instance.startServices();
     return instance;

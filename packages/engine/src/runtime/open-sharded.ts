@@ -3,36 +3,20 @@
 import { stopReason } from '../commit/instance-failure.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
-import { AdaptiveWriter } from '../storage/threads/adaptive-writer.ts';
-import type { CommitPlacement } from '../storage/threads/commit-place.ts';
 import { ReaderThread } from '../storage/threads/reader-thread-client.ts';
-import { SessionThreadWriter } from '../storage/threads/session-thread-writer.ts';
-import { WriterThread } from '../storage/threads/writer-thread-client.ts';
+import { RedoWriter } from '../storage/threads/redo-writer.ts';
 import { assembleParts, type ShardedOptions, type ShardedParts } from './assemble-sharded.ts';
 import { assertCatalogKnows, recoverSharded } from './recover-sharded.ts';
 
 interface FileOptions extends ShardedOptions {
   ports: InstancePorts;
-  /** Decides where groups are committed; undefined: never on this thread. */
-  placement: CommitPlacement | undefined;
 }
 
 /** Opens or recovers the instance's file. Throws the storage errors, `COMMITS_MISSING`. */
 export async function openSharded(options: FileOptions): Promise<ShardedParts> {
   const path = instanceFilePath(options.dir, options.instance);
   const { emulatedSync, logBytesMax, ports } = options;
-  const ofFile = { path, emulatedSync, logBytesMax };
-  const { writer: thread, recovered } = await WriterThread.start(ofFile, ports);
-  const { placement, waits } = options;
-  const writer =
-    placement === undefined
-      ? thread
-      : new AdaptiveWriter({
-          thread,
-          sessionThread: new SessionThreadWriter({ ...ofFile, epoch: recovered.epoch, ...ports }),
-          placement,
-          waits,
-        });
+  const { writer, recovered } = await RedoWriter.start({ path, emulatedSync, logBytesMax }, ports);
   let parts: ShardedParts | undefined;
   try {
     assertCatalogKnows(options, recovered);

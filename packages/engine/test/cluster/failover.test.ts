@@ -232,7 +232,9 @@ describe('a claim of an earlier boot', () => {
 });
 
 describe('a stopped process that resumes after its instance was taken', () => {
-  it('finds itself fenced: nothing is delivered, nothing is committed', { timeout: 60_000 }, async () => {
+  it('finds itself fenced, and until it has closed its files nobody else opens them', {
+    timeout: 60_000,
+  }, async () => {
     const cluster = await startMembers(1);
     const [stopped] = cluster.members as [MemberProcess];
     const { dir, log } = cluster;
@@ -240,23 +242,19 @@ describe('a stopped process that resumes after its instance was taken', () => {
     stopped.child.kill('SIGSTOP');
     // An operator might do this: no other process is there to end the stopped one, and the instance is needed.
     editCatalog(dir, 'DELETE FROM host');
-    const taken = await openInstance({ dir, partitionMessagesMax: 64 });
-    const session = taken.openSession();
-    session.enqueue('q', { payload: 'of the next host' });
-    await session.commit();
+    await expect(openInstance({ dir })).rejects.toMatchObject({ code: 'INSTANCE_IN_USE' });
     const consumedBefore = readLedger(log).consumed.length;
 
     stopped.child.send('work');
     stopped.child.kill('SIGCONT');
     await stopped.event('instance:fenced', 1);
-    const operations = ['enqueue', 'enqueue', 'dequeue'];
-    while (operations.length > 0) {
-      const refused = await stopped.until((message) =>
-        message.type === 'refused' && operations.includes(message.operation) ? message : undefined,
-      );
-      expect(refused.code).toBe('INSTANCE_FENCED');
-      operations.splice(operations.indexOf(refused.operation), 1);
-    }
+    const taken = await openInstance({ dir, partitionMessagesMax: 64 });
+    const session = taken.openSession();
+    session.enqueue('q', { payload: 'of the next host' });
+    await session.commit();
+    // A session that was between two calls ends without one that could be refused.
+    for (const message of stopped.messages)
+      if (message.type === 'refused') expect(message.code).toBe('INSTANCE_FENCED');
     const ledger = readLedger(log);
     expect(ledger.consumed.length).toBe(consumedBefore);
     const { ready, held } = taken.queue('q');

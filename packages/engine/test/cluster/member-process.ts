@@ -37,6 +37,11 @@ export class MemberProcess {
     for (const watcher of this.#watchers) watcher();
   }
 
+  /** What it has sent so far. */
+  get messages(): readonly FromMember[] {
+    return this.#messages;
+  }
+
   /** Resolves with the first result of `find` for a message, past or future. Rejects if the process ends before. */
   until<T>(find: (message: FromMember) => T | undefined): Promise<T> {
     return new Promise((resolve, reject) => {

@@ -15,7 +15,7 @@ describe.skipIf(noFailingDisk)(`a sync that fails (${noFailingDisk ?? 'of a real
     await worker.put('q', 'a', 'b');
     expect(await worker.take('q', 1)).toEqual(['a']);
 
-    disk.fail('sync', 'instance-1.db-wal');
+    disk.fail('sync', 'instance-1.redo-0');
     expect(await worker.refused({ do: 'put', queue: 'q', payloads: ['in doubt'] })).toMatchObject(failed);
     const { failures } = disk;
     expect(failures).toBe(1);
@@ -41,13 +41,36 @@ describe.skipIf(noFailingDisk)(`a sync that fails (${noFailingDisk ?? 'of a real
     const disk = new FailingDisk();
     await disk.process.open({ dir });
     await disk.process.put('q', 'a');
-    disk.fail('sync', 'instance-1.db-wal');
+    disk.fail('sync', 'instance-1.redo-0');
     await disk.process.refused({ do: 'put', queue: 'q', payloads: ['x'] });
     const session = other.openSession();
     session.enqueue('q', { payload: 'b' });
     await session.commit();
     expect(text(await session.dequeue('q'))).toEqual(['b']);
     await session.commit();
+  });
+
+  it('of the tables ends the instance, though every commit was acknowledged', async () => {
+    const dir = makeFolder();
+    const disk = new FailingDisk();
+    const { process: worker } = disk;
+    await worker.open({ dir });
+    await worker.create({ name: 'q' });
+    await worker.put('q', 'a');
+    disk.fail('sync', 'instance-1.db-wal');
+    await worker.put('q', 'b');
+    await expect
+      .poll(() =>
+        worker.put('q', 'late').then(
+          () => undefined,
+          (error: unknown) => error,
+        ),
+      )
+      .toMatchObject(failed);
+    expect(disk.failures).toBe(1);
+    await worker.kill();
+    const instance = await openTestInstance({ dir });
+    expect(text(await instance.openSession().dequeue('q', { max: 2 }))).toEqual(['a', 'b']);
   });
 
   it('of a checkpoint ends the instance, though every commit was acknowledged', async () => {

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static __thread int inside;
@@ -86,6 +87,12 @@ ssize_t pwrite(int fd, const void *b, size_t n, off_t o) {
 }
 ssize_t pwrite64(int fd, const void *b, size_t n, off64_t o) {
   return fails(fd, "space", ENOSPC) ? -1 : REAL(pwrite64)(fd, b, n, o);
+}
+ssize_t pwritev(int fd, const struct iovec *v, int n, off_t o) {
+  return fails(fd, "space", ENOSPC) ? -1 : REAL(pwritev)(fd, v, n, o);
+}
+ssize_t pwritev64(int fd, const struct iovec *v, int n, off64_t o) {
+  return fails(fd, "space", ENOSPC) ? -1 : REAL(pwritev64)(fd, v, n, o);
 }
 int ftruncate(int fd, off_t n) { return fails(fd, "cut", EIO) ? -1 : REAL(ftruncate)(fd, n); }
 int ftruncate64(int fd, off64_t n) { return fails(fd, "cut", EIO) ? -1 : REAL(ftruncate64)(fd, n); }

@@ -45,14 +45,14 @@ async function fill(worker: FaultProcess, queue: string) {
   throw new Error('The disk never filled up');
 }
 
-describe.skipIf(noSmallDisk)(`a file system of 24 MiB (${noSmallDisk ?? 'mounted for the test'})`, () => {
+describe.skipIf(noSmallDisk)(`a file system of 80 MiB (${noSmallDisk ?? 'mounted for the test'})`, () => {
   it('refuses commits when it is full, keeps all that was acknowledged, and accepts more when there is space', async () => {
     const dir = makeFolder();
-    const worker = new FaultProcess({ through: onSmallDisk(dir, 24) });
+    const worker = new FaultProcess({ through: onSmallDisk(dir, 80) });
     await worker.open({ dir, partitionMessagesMax: 20 });
     await worker.create({ name: 'q' });
     const ballast = join(dir, 'ballast');
-    await worker.writeFile(ballast, 10 * 1024 * 1024);
+    await worker.writeFile(ballast, 48 * 1024 * 1024);
     const { puts, error } = await fill(worker, 'q');
     expect(error).toMatchObject(full);
     expect(puts).toBeGreaterThan(20);
@@ -87,7 +87,7 @@ describe.skipIf(noFailingDisk)(`a disk that is full (${noFailingDisk ?? 'for one
       await worker.create({ name: 'jobs', kind });
       await worker.put('sharded', 'a');
       await worker.put('jobs', 'a');
-      disk.fail('space', 'instance-1.db-wal');
+      disk.fail('space', 'instance-1.redo-0');
       expect(await worker.refused({ do: 'put', queue: 'sharded', payloads: ['lost'] })).toMatchObject(full);
       expect(await worker.refused({ do: 'take', queue: 'sharded', max: 1 })).toMatchObject(full);
       await worker.put('jobs', 'b');

@@ -1,5 +1,5 @@
 /** Checking and repairing a folder: readable messages are saved, lost ones are reported, and the queues are served again. */
-import { copyFileSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -130,8 +130,10 @@ describe('commits that are missing', () => {
     await worker.put('q', 'a', 'b');
     await worker.close();
     await worker.open({ dir });
+    const before = copyInstance(dir);
     const [lost] = await worker.put('q', 'lost');
     await worker.kill();
+    before.restore();
     rmSync(join(dir, 'instance-1.db-wal'));
     expect(checkFolder(dir).faults).toEqual([expect.stringContaining('acknowledged commits are missing')]);
     repairFolder(dir);
@@ -146,14 +148,25 @@ describe('commits that are missing', () => {
   });
 });
 
-/** The sequence number of a message that is enqueued, with its commit lost: the file is the one from before. */
+/** A copy of the instance's tables and its redo log, without the record of what was acknowledged. */
+function copyInstance(dir: string): { restore(): void } {
+  const copies = makeFolder();
+  const names = readdirSync(dir).filter((name) => /^instance-1\.(db$|redo)/.test(name));
+  for (const name of names) copyFileSync(join(dir, name), join(copies, name));
+  return {
+    restore: () => {
+      for (const name of names) copyFileSync(join(copies, name), join(dir, name));
+    },
+  };
+}
+
+/** The sequence number of a message that is enqueued, with its commit lost: the files are those from before. */
 async function loseCommit(dir: string): Promise<number> {
-  const [path, before] = [join(dir, 'instance-1.db'), join(makeFolder(), 'before.db')];
-  copyFileSync(path, before);
+  const before = copyInstance(dir);
   const instance = await openTestInstance({ dir, partitionMessagesMax });
   const seq = await putOne(instance, 'lost');
   await instance.close();
-  copyFileSync(before, path);
+  before.restore();
   return seq;
 }
 

@@ -112,13 +112,16 @@ describe('the index of a partition', () => {
     const instance = await withQueue({}, dir);
     await instance.createQueue({ name: 'indexed', correlationIndex: true });
     await put(instance, 'orders', marked(0, 10, 4));
+    await instance.checkpoint();
     expect(indexes(dir)).toEqual({});
     for (let first = 0; first < 40; first += 10) await put(instance, 'indexed', marked(first, first + 10, 4));
+    await instance.checkpoint();
     expect(Object.values(indexes(dir))).toEqual([1, 1, 1, 1]);
     while ((await take(instance, 'indexed', 10)) > 0);
     await put(instance, 'indexed', [{ payload: 'last' }]);
     await expect.poll(() => Object.values(indexes(dir)).filter((rows) => rows > 0).length).toBeLessThan(2);
     for (let first = 0; first < 200; first += 10) await put(instance, 'orders', marked(first, first + 10, 4));
+    await instance.checkpoint();
     expect(Object.keys(indexes(dir)).length).toBeLessThan(3);
     expect(text(await all(instance, 'orders', { correlationId: 'id-3', limit: 100 }))).toHaveLength(42);
   });

@@ -1,7 +1,7 @@
 /** Payloads streamed over a socket: few of their bytes are in memory at a time, and uncommitted uploads leave nothing. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
-import type { QueueSpec } from '../../src/index.ts';
+import type { Instance, QueueSpec } from '../../src/index.ts';
 import { PayloadStore } from '../../src/queues/payloads/payload-store.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { bytesOf, digest, putStream, stored } from '../streams/payloads.ts';
@@ -22,8 +22,14 @@ async function setUp(spec: Partial<QueueSpec> = {}) {
 }
 
 /** Waits for the number of stored chunks, since unused ones are deleted after the answers. */
-const untilStored = (dir: string, chunks: number) =>
-  vi.waitFor(() => expect(stored(dir)).toMatchObject({ chunks }), { timeout: 20_000, interval: 20 });
+const untilStored = (instance: Instance, dir: string, chunks: number) =>
+  vi.waitFor(
+    async () => {
+      await instance.checkpoint();
+      expect(stored(dir)).toMatchObject({ chunks });
+    },
+    { timeout: 20_000, interval: 20 },
+  );
 
 /** A payload source that yields `bytes` and then hangs. `came` resolves at that moment. */
 function hanging(bytes: number) {
@@ -60,7 +66,7 @@ describe('a payload streamed over a socket', () => {
   );
 
   it('of 64 MiB is written and read with only a few chunks in memory at any moment', async () => {
-    const { dir, session } = await setUp();
+    const { dir, instance, session } = await setUp();
     const bytes = 64 * MiB;
     const written = vi.spyOn(PayloadStore.prototype, 'writeChunk');
     const read = vi.spyOn(PayloadStore.prototype, 'readChunk');
@@ -79,6 +85,7 @@ describe('a payload streamed over a socket', () => {
     await session.commit();
     // One part fills at the client, two are under way, and one fills at the server.
     expect(aheadMost).toBeLessThanOrEqual(chunk * (1 + limits.uploadPartsMax + 1));
+    await instance.checkpoint();
     expect(stored(dir)).toMatchObject({ chunks: bytes / chunk, uses: 1 });
 
     const [message] = await session.dequeue('files');
@@ -94,7 +101,7 @@ describe('a payload streamed over a socket', () => {
     expect(await digest(taking())).toEqual(await digest(bytesOf(1, bytes)));
     expect(readAheadMost).toBeLessThanOrEqual(3 * chunk); // One chunk is in the stream, one is under way, and one is requested.
     await session.commit();
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
   }, 120_000);
 
   it('keeps its place among the other messages of its transaction, whatever their sizes', async () => {
@@ -140,11 +147,11 @@ describe('a payload streamed over a socket', () => {
   });
 
   it('cannot be read after its message was consumed', async () => {
-    const { dir, session } = await setUp();
+    const { dir, instance, session } = await setUp();
     await putStream(session, 'files', { seed: 3, bytes: 8 * MiB });
     const [message] = await session.dequeue('files');
     await session.commit();
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     await expect(digest(message!.payloadStream())).rejects.toThrow(code('PAYLOAD_GONE'));
   });
 
@@ -171,7 +178,7 @@ it('a payload that is no stream is refused, and its session can upload another o
 
 describe('while a payload is under way', () => {
   it('the other sessions of the connection continue', async () => {
-    const { dir, client, session } = await setUp();
+    const { dir, instance, client, session } = await setUp();
     const { payload, came } = hanging(4 * MiB);
     const upload = session.enqueueStream('files', { payload });
     upload.catch(() => undefined);
@@ -183,7 +190,7 @@ describe('while a payload is under way', () => {
     await other.commit();
     await session.close();
     await expect(upload).rejects.toThrow(code('SESSION_CLOSED'));
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
   });
 
   it('the other sessions continue while the disk writes no chunk, and the client then sends no more', async () => {
@@ -236,7 +243,7 @@ describe('while a payload is under way', () => {
 
 describe('a payload that is not committed leaves nothing', () => {
   it('when its source fails, when it is aborted, and when its length is not the announced one', async () => {
-    const { dir, session } = await setUp();
+    const { dir, instance, session } = await setUp();
     session.enqueue('files', { payload: 'stays in the transaction' });
     const failing = async function* () {
       yield* bytesOf(0, 3 * MiB);
@@ -255,23 +262,23 @@ describe('a payload that is not committed leaves nothing', () => {
       const wrong = session.enqueueStream('files', { payload: bytesOf(1, 2 * MiB), bytes });
       await expect(wrong).rejects.toThrow(code('PAYLOAD_LENGTH_WRONG'));
     }
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     expect((await session.commit()).ids).toHaveLength(1);
   });
 
   it('when its transaction is rolled back, its commit refused, or its session closed', async () => {
-    const { dir, client, session } = await setUp();
+    const { dir, instance, client, session } = await setUp();
     const upload = () => session.enqueueStream('files', { payload: bytesOf(1, 2 * MiB) });
     await upload();
     await session.rollback();
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     await upload();
     session.execute('SELECT * FROM nowhere');
     await expect(session.commit()).rejects.toThrow(code('SQL_INVALID'));
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     await upload();
     await session.close();
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     expect(await client.openSession().dequeue('files')).toEqual([]);
   });
 
@@ -280,23 +287,23 @@ describe('a payload that is not committed leaves nothing', () => {
     await session.enqueueStream('files', { payload: bytesOf(1, 2 * MiB) });
     await instance.stopQueue('files', { enqueue: true });
     await expect(session.commit()).rejects.toThrow(code('ENQUEUE_STOPPED'));
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     await instance.startQueue('files');
     await session.enqueueStream('files', { payload: bytesOf(1, 2 * MiB) });
     await instance.dropQueue('files');
     await expect(session.commit()).rejects.toThrow(code('QUEUE_NOT_FOUND'));
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
   });
 
   it('when the connection is lost in the middle, and can be uploaded again in the same transaction', async () => {
-    const { dir, link, session } = await setUp();
+    const { dir, instance, link, session } = await setUp();
     session.enqueue('files', { payload: 'before' });
     const { payload, came } = hanging(3 * MiB);
     const upload = session.enqueueStream('files', { payload });
     await came;
     link.cut();
     await expect(upload).rejects.toThrow(code('INSTANCE_UNREACHABLE'));
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     await session.enqueueStream('files', { payload: bytesOf(2, 3 * MiB) });
     expect((await session.commit()).ids).toHaveLength(2);
     const [, message] = await session.dequeue('files', { max: 2 });
@@ -304,12 +311,12 @@ describe('a payload that is not committed leaves nothing', () => {
   });
 
   it('when the connection is lost before the commit, which then fails', async () => {
-    const { dir, link, served, session } = await setUp();
+    const { dir, instance, link, served, session } = await setUp();
     await session.enqueueStream('files', { payload: bytesOf(1, 3 * MiB) });
     link.cut();
     await vi.waitFor(() => expect(served.connections).toBe(0), { timeout: 20_000, interval: 5 });
     await expect(session.commit()).rejects.toThrow(code('TX_NOT_COMMITTED'));
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     await putStream(session, 'files', { seed: 2, bytes: MiB });
     expect(await session.dequeue('files', { max: 9 })).toHaveLength(1);
   });

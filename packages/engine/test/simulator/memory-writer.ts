@@ -10,11 +10,11 @@ import type {
 import type { GroupNumber } from '../../src/model/ids.ts';
 import type { FileReader, ReadOperation, ReadResults } from '../../src/model/read-request.ts';
 import type { StorageFailure } from '../../src/model/storage-failure.ts';
-import type { WriterListener } from '../../src/storage/threads/writer-thread-client.ts';
+import type { WriterListener } from '../../src/storage/threads/redo-writer.ts';
 import type { MemoryFile } from './memory-file.ts';
 import type { WrittenGroup } from './memory-tables.ts';
 import type { Chance, SimulatedPorts } from './scheduler.ts';
-import { expectThat, SimulationFailure } from './simulation-failure.ts';
+import { SimulationFailure } from './simulation-failure.ts';
 
 export interface MemoryWriterOptions {
   chance: Chance;
@@ -28,7 +28,7 @@ export interface WriterFaults {
   next: 'diskFull' | 'syncFailed' | undefined;
 }
 
-/** How the file commits groups, on either thread. */
+/** How the file commits groups. */
 class MemoryCommits {
   readonly #file: MemoryFile;
   readonly #chance: Chance;
@@ -39,10 +39,6 @@ class MemoryCommits {
     this.#file = file;
     this.#chance = chance;
     this.#faults = faults;
-  }
-
-  resume(state: WriterState): void {
-    this.#state = state;
   }
 
   /** Groups behind a failed one fail too, up to the first group that was built after the failure. */
@@ -92,6 +88,7 @@ class MemoryCommits {
 export class MemoryWriter implements WriterPort {
   readonly cpuUs = 0;
   readonly silentMs = 0;
+  readonly redoPaths = [];
   readonly #ports: SimulatedPorts;
   readonly #chance: Chance;
   readonly #commits: MemoryCommits;
@@ -99,7 +96,6 @@ export class MemoryWriter implements WriterPort {
   /** When the last answer is due, before which no later one may come. */
   #lastAnswerAtMs = 0;
   #freeAtMs = 0;
-  #isSuspended = false;
   readonly #file: MemoryFile;
   readonly #lag: number;
 
@@ -116,7 +112,6 @@ export class MemoryWriter implements WriterPort {
   }
 
   send(group: Group): void {
-    expectThat(!this.#isSuspended, () => `group ${group.groupNumber} was sent to a suspended writer`);
     const nowMs = this.#ports.clock.monotonicMs();
     const writeAtMs = Math.max(nowMs, this.#freeAtMs) + this.#delayMs();
     this.#freeAtMs = writeAtMs;
@@ -160,17 +155,6 @@ export class MemoryWriter implements WriterPort {
     return this.#chance.percent(5) ? this.#chance.between(10, 100) : this.#chance.below(3);
   }
 
-  suspend(): Promise<void> {
-    this.#isSuspended = true;
-    const leftMs = this.#lastAnswerAtMs - this.#ports.clock.monotonicMs();
-    return new Promise((resolve) => this.#ports.after(Math.max(0, leftMs) + this.#delayMs(), resolve));
-  }
-
-  resume(state?: WriterState): void {
-    this.#isSuspended = false;
-    if (state !== undefined) this.#commits.resume(state);
-  }
-
   executeStatement(): Promise<never> {
     return Promise.reject(new SimulationFailure('the writer in memory executes no statements'));
   }
@@ -178,30 +162,6 @@ export class MemoryWriter implements WriterPort {
   rollbackReservation(): void {}
 
   async close(): Promise<void> {}
-}
-
-/** The session thread as writer: it does nothing else while it writes, so a group takes no simulated time. */
-export class MemorySessionThread {
-  onFailed: ((failure: StorageFailure) => void) | undefined;
-  readonly #file: MemoryFile;
-  readonly #commits: MemoryCommits;
-
-  constructor(file: MemoryFile, chance: Chance, faults: WriterFaults) {
-    this.#file = file;
-    this.#commits = new MemoryCommits(file, chance, faults);
-  }
-
-  resume(state: WriterState): void {
-    this.#commits.resume(state);
-  }
-
-  write(group: Group, answer: (result: GroupResult) => void): void {
-    const result = this.#commits.answerTo(group, this.#commits.write(group));
-    this.#file.applyThrough(group.groupNumber);
-    answer({ ...result, appliedThrough: group.groupNumber });
-  }
-
-  close(): void {}
 }
 
 function toWritten(group: Group): WrittenGroup {

@@ -178,8 +178,4 @@ export const plantedBugs: readonly PlantedBug[] = [
           },
       ),
   },
-  {
-    name: 'the session thread writes before the writer thread has stopped',
-    plant: () => replace(MemoryWriter.prototype, 'suspend', () => () => Promise.resolve()),
-  },
 ];

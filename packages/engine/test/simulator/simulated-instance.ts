@@ -8,10 +8,8 @@ import type { DeliveryLease } from '../../src/queues/delivery-lease.ts';
 import { assembleParts, type ShardedOptions, type ShardedParts } from '../../src/runtime/assemble-sharded.ts';
 import { InstanceSession } from '../../src/runtime/instance-session.ts';
 import { recoverSharded } from '../../src/runtime/recover-sharded.ts';
-import { AdaptiveWriter } from '../../src/storage/threads/adaptive-writer.ts';
-import { ChangingPlacement } from '../support/changing-placement.ts';
 import { MemoryFile } from './memory-file.ts';
-import { MemoryReader, MemorySessionThread, MemoryWriter, type WriterFaults } from './memory-writer.ts';
+import { MemoryReader, MemoryWriter, type WriterFaults } from './memory-writer.ts';
 import { type Chance, type Scheduler, SimulatedPorts } from './scheduler.ts';
 import type { NetworkEnd, SimulatedNetwork } from './simulated-interconnect.ts';
 
@@ -32,9 +30,7 @@ export interface SimulatedInstanceOptions {
   consumerIdleMs: number;
   /** The instance whose file has the application's tables. Default: each has its own tables, like instances of different folders. */
   sqlInstance?: number;
-  /** Whether groups are committed on the writer thread and the session thread in turn. Default: only on the writer thread. */
-  changesWriter?: boolean;
-  /** By how many groups the tables may be behind what is durable; with `changesWriter` they are not. Default: 0. */
+  /** By how many groups the tables may be behind what is durable. Default: 0. */
   lag?: number;
 }
 
@@ -81,19 +77,11 @@ export class SimulatedInstance {
     const { scheduler, chance, network, queues, instance, instances } = this.#options;
     const ports = new SimulatedPorts(scheduler, chance);
     const waits = new WaitRecorder({ clock: ports.clock });
-    const thread = new MemoryWriter(this.file, ports, {
+    const writer = new MemoryWriter(this.file, ports, {
       chance,
       faults: this.faults,
       lag: this.#options.lag ?? 0,
     });
-    const writer = this.#options.changesWriter
-      ? new AdaptiveWriter({
-          thread,
-          sessionThread: new MemorySessionThread(this.file, chance, this.faults),
-          placement: new ChangingPlacement(() => chance.percent(20)),
-          waits,
-        })
-      : thread;
     const reader = new MemoryReader(this.file, ports, chance);
     const recovered = this.file.recover();
     const lease = new SimulatedLease();

@@ -117,8 +117,7 @@ class Simulation {
       cacheBytesMax: chance.pick([300, 2_000, 1_000_000]),
       partitionMessagesMax: chance.between(2, 12),
       consumerIdleMs: chance.pick([5, 50, 500]),
-      changesWriter: seed % 2 === 0,
-      lag: seed % 2 === 0 ? 0 : lags[((seed - 1) / 2) % lags.length]!,
+      lag: lags[seed % lags.length]!,
     };
     for (const instance of ids) this.#instances.push(new SimulatedInstance({ ...shape, instance }));
   }

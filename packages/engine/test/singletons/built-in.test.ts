@@ -13,6 +13,8 @@ import { makeFolder } from '../folder.ts';
 import { waiting } from '../waiting.ts';
 
 const secondMs = 1_000;
+/** How long the applier of the redo log waits for more groups. */
+const applyMs = 100;
 
 /** A wall clock that a test sets. Pausing services read it again when it is set. */
 class SetClock {
@@ -27,7 +29,7 @@ class SetClock {
       ...nodePorts.timers,
       after: (ms, callback) => {
         // Only pauses of the timer service use this clock, which last at most until its next tick. Timers of the engine are not changed.
-        if (ms > secondMs) return nodePorts.timers.after(ms, callback);
+        if (ms > secondMs || ms === applyMs) return nodePorts.timers.after(ms, callback);
         this.pausesMs.push(ms);
         this.#pauses.add(callback);
         return { cancel: () => void this.#pauses.delete(callback) };

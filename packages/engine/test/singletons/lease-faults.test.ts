@@ -49,8 +49,9 @@ describe('lease faults', () => {
     await first.createQueue({ name: 'written' });
     await first.close();
     const membership = new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
+    onTestFinished(() => membership.close());
     for (const instance of instances) membership.addMember(instance);
-    membership.close();
+    const hostOf = (instance: number) => membership.hosts().find((host) => host.instance === instance)?.pid;
 
     const machine = new VirtualMachine();
     const joinAs = (instance: number) => VirtualMember.join(machine, { dir, instance, services });
@@ -106,14 +107,15 @@ describe('lease faults', () => {
         for (const member of members) member.machineClockOffMs = 0;
         continue;
       }
-      // Another process has the service now, while the replaced holder may still try to write.
+      // Another process claims the instance, and opens it once the replaced holder has noticed and closed its files.
+      await vi.waitFor(() => expect(hostOf(preferred)).not.toBe(holder.pid), waiting);
+      machine.declareDead(holder.pid);
+      holder.thaw();
       await vi.waitFor(() => {
         const other = members.find((member) => member !== holder && member.service(preferred) !== undefined);
         expect(other?.service(preferred)?.status).toBe('active');
         expect(other!.service(preferred)!.epoch).toBeGreaterThan(epoch);
       }, waiting);
-      machine.declareDead(holder.pid);
-      holder.thaw();
       const code = await vi.waitFor(() => {
         const ended = readWriterJournal(journal).ended.get(epoch);
         expect(ended).toBeDefined();

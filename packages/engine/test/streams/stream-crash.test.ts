@@ -1,13 +1,20 @@
 /** Processes that are killed while they stream leave nothing uncommitted, and lose nothing committed. Also the memory that streams take. */
 import { expect, it, vi } from 'vitest';
+import type { Instance } from '../../src/index.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { bytesOf, digest, stored } from './payloads.ts';
 import { StreamProcess } from './stream-process.ts';
 
 const MiB = 1024 * 1024;
 
-const untilStored = (dir: string, chunks: number) =>
-  vi.waitFor(() => expect(stored(dir)).toMatchObject({ chunks }), { timeout: 20_000, interval: 20 });
+const untilStored = (instance: Instance, dir: string, chunks: number) =>
+  vi.waitFor(
+    async () => {
+      await instance.checkpoint();
+      expect(stored(dir)).toMatchObject({ chunks });
+    },
+    { timeout: 20_000, interval: 20 },
+  );
 
 it.each([
   ['in the middle of an upload', { seed: 1, bytes: 24 * MiB, hangAfter: 16 * MiB }],
@@ -19,17 +26,19 @@ it.each([
     const killed = new StreamProcess();
     await killed.ask({ do: 'open', dir });
     await killed.ask({ do: 'upload', ...call });
+    await killed.ask({ do: 'checkpoint' });
     await killed.kill();
     const left = stored(dir);
     expect(left).toMatchObject({ uses: 0, payloads: 1 });
     expect(left.chunks).toBeGreaterThan(50);
 
     const instance = await openTestInstance({ dir });
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     const { pages } = stored(dir);
     const session = instance.openSession();
     await session.enqueueStream('files', { payload: bytesOf(2, 15 * MiB) });
     await session.commit();
+    await instance.checkpoint();
     const after = stored(dir);
     expect(after).toMatchObject({ payloads: 1, uses: 1 });
     expect(after.pages).toBeLessThan(pages * 1.1);

@@ -6,6 +6,7 @@ export type StreamCall =
   | { do: 'open'; dir: string }
   /** With `hangAfter` the source hangs after that many bytes, and the call is answered at that moment. */
   | { do: 'upload'; seed: number; bytes: number; hangAfter?: number }
+  | { do: 'checkpoint' }
   | { do: 'commit' }
   | { do: 'take' };
 
@@ -17,6 +18,7 @@ async function obey(call: StreamCall, answer: (value: unknown) => void): Promise
     if (instance.queues().length === 0) await instance.createQueue({ name: 'files' });
     return answer(null);
   }
+  if (call.do === 'checkpoint') return answer(await instance.checkpoint());
   const session = sessions.enqueuer ?? instance.openSession();
   sessions.enqueuer = session;
   if (call.do === 'upload') {

@@ -21,9 +21,18 @@ async function withQueue(spec: Partial<QueueSpec> = {}): Promise<{ instance: Ins
   return { instance, dir };
 }
 
+/** What the file has of everything that is committed. */
+async function storedBy(instance: Instance, dir: string) {
+  await instance.checkpoint();
+  return stored(dir);
+}
+
 /** Waits for the number of chunks, since unused ones are deleted after the commits. */
-const untilStored = (dir: string, chunks: number) =>
-  vi.waitFor(() => expect(stored(dir)).toMatchObject({ chunks }), { timeout: 20_000, interval: 20 });
+const untilStored = (instance: Instance, dir: string, chunks: number) =>
+  vi.waitFor(async () => expect(await storedBy(instance, dir)).toMatchObject({ chunks }), {
+    timeout: 20_000,
+    interval: 20,
+  });
 
 describe('a streamed payload', () => {
   it.each([0, 1, chunk - 1, chunk, chunk + 1, 3 * MiB, 5 * chunk])(
@@ -83,7 +92,7 @@ describe('a streamed payload', () => {
       await putStream(session, 'files', { seed: 1, bytes: 8 * MiB });
       await session.dequeue('files');
       await session.commit();
-      await untilStored(dir, 0);
+      await untilStored(instance, dir, 0);
       return stored(dir).pages;
     };
     const pages = await round();
@@ -99,7 +108,7 @@ describe('a streamed payload', () => {
     const [received] = await session.receive('files', { holdMs: 60_000 });
     expect(await digest(received!.payloadStream())).toEqual(await digest(bytesOf(7, MiB)));
     await session.release('files', [received!.receipt]);
-    expect(stored(dir)).toMatchObject({ payloads: 1, uses: 1 });
+    expect(await storedBy(instance, dir)).toMatchObject({ payloads: 1, uses: 1 });
   });
 
   it('is found by the receipt of its message while that is held', async () => {
@@ -128,7 +137,7 @@ describe('a streamed payload', () => {
     await putStream(session, 'files', { seed: 3, bytes: 8 * MiB });
     const [message] = await session.dequeue('files');
     await session.commit();
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     await expect(digest(message!.payloadStream())).rejects.toThrow(code('PAYLOAD_GONE'));
   });
 });
@@ -138,9 +147,9 @@ describe('an upload', () => {
     const { instance, dir } = await withQueue();
     const session = instance.openSession();
     await session.enqueueStream('files', { payload: bytesOf(1, MiB) });
-    expect(stored(dir).chunks).toBe(4);
+    expect((await storedBy(instance, dir)).chunks).toBe(4);
     await session.rollback();
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     expect(instance.queue('files')).toMatchObject({ ready: 0, enqueued: 0 });
   });
 
@@ -154,7 +163,7 @@ describe('an upload', () => {
     session.execute('INSERT INTO item VALUES (1)');
     await session.enqueueStream('files', { payload: bytesOf(2, MiB) });
     await expect(session.commit()).rejects.toThrow(code('SQL_FAILED'));
-    await untilStored(dir, 4);
+    await untilStored(instance, dir, 4);
     expect(stored(dir).uses).toBe(1);
     const [message] = await session.dequeue('files');
     expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(1, MiB)));
@@ -172,7 +181,7 @@ describe('an upload', () => {
       .enqueueStream('files', { payload: failing() })
       .catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: 'PAYLOAD_INCOMPLETE', cause: { message: 'the line is dead' } });
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     expect((await session.commit()).ids).toHaveLength(1);
   });
 
@@ -182,7 +191,7 @@ describe('an upload', () => {
       const { instance, dir } = await withQueue();
       const upload = instance.openSession().enqueueStream('files', { payload: bytesOf(1, MiB), bytes });
       await expect(upload).rejects.toThrow(code('PAYLOAD_LENGTH_WRONG'));
-      await untilStored(dir, 0);
+      await untilStored(instance, dir, 0);
     },
   );
 
@@ -223,17 +232,16 @@ describe('an upload', () => {
       byClose.enqueueStream('files', { payload: stuck() }),
       byEnd.enqueueStream('files', { payload: stuck() }),
     ].map((upload) => upload.catch((error: unknown) => error));
-    await untilStored(dir, 9); // All chunks of each upload are stored except the last one.
+    await untilStored(instance, dir, 9); // All chunks of each upload are stored except the last one.
     await expect(byName.commit()).rejects.toThrow(code('SESSION_BUSY'));
     abort.abort();
     expect(await uploads[0]).toMatchObject({ code: 'PAYLOAD_INCOMPLETE' });
     await byClose.close();
     expect(await uploads[1]).toMatchObject({ code: 'SESSION_CLOSED' });
-    await untilStored(dir, 3);
+    await untilStored(instance, dir, 3);
     await instance.close();
     expect(await uploads[2]).toMatchObject({ code: 'SESSION_CLOSED' });
-    await openTestInstance({ dir });
-    await untilStored(dir, 0);
+    await untilStored(await openTestInstance({ dir }), dir, 0);
   });
 
   it('of a queue that is dropped meanwhile is refused at its end, and leaves nothing', async () => {
@@ -245,7 +253,7 @@ describe('an upload', () => {
     };
     const upload = instance.openSession().enqueueStream('files', { payload: dropping() });
     await expect(upload).rejects.toThrow(code('QUEUE_DROPPED'));
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
   });
 
   it('is refused past the maximum of concurrent uploads', async () => {
@@ -295,26 +303,26 @@ describe('the chunks of a payload', () => {
     for (const subscriber of ['one', 'two']) {
       const session = instance.openSession();
       const [message] = await session.dequeue('files', { subscriber });
-      expect(stored(dir).chunks).toBe(4);
+      expect((await storedBy(instance, dir)).chunks).toBe(4);
       expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(5, MiB)));
       await session.commit();
     }
     await instance.unsubscribe('files', 'left');
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
   });
 
   it('are deleted at once without subscribers, and when the last one has passed over messages for others', async () => {
     const { instance, dir } = await withQueue({ type: 'topic' });
     const session = instance.openSession();
     await putStream(session, 'files', { seed: 5, bytes: MiB });
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     for (const name of ['one', 'two']) await instance.subscribe('files', { name });
     await putStream(session, 'files', { seed: 5, bytes: MiB, recipients: ['one'] });
     await session.dequeue('files', { subscriber: 'one' });
     await session.commit();
-    expect(stored(dir).chunks).toBe(4);
+    expect((await storedBy(instance, dir)).chunks).toBe(4);
     expect(await session.dequeue('files', { subscriber: 'two' })).toEqual([]);
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
   });
 
   it.each(['queue', 'topic'] as const)(
@@ -327,13 +335,14 @@ describe('the chunks of a payload', () => {
       for (const name of subscribers) await instance.subscribe('files', { name });
       await putStream(instance.openSession(), 'files', { seed: 5, bytes: MiB });
       await instance.close();
-      const session = (await openTestInstance({ dir })).openSession();
+      const again = await openTestInstance({ dir });
+      const session = again.openSession();
       for (const consumer of type === 'topic' ? subscribers.map((subscriber) => ({ subscriber })) : [{}]) {
-        expect(stored(dir).chunks).toBe(4);
+        expect((await storedBy(again, dir)).chunks).toBe(4);
         await session.dequeue('files', { waitMs: 10_000, ...consumer });
         await session.commit();
       }
-      await untilStored(dir, 0);
+      await untilStored(again, dir, 0);
     },
   );
 
@@ -342,9 +351,9 @@ describe('the chunks of a payload', () => {
     const session = instance.openSession();
     await putStream(session, 'files', { seed: 1, bytes: MiB });
     await putStream(session, 'files', { seed: 2, bytes: MiB, delayMs: 60_000 });
-    expect(stored(dir)).toMatchObject({ chunks: 8, uses: 2 });
+    expect(await storedBy(instance, dir)).toMatchObject({ chunks: 8, uses: 2 });
     await instance.dropQueue('files');
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
     expect(stored(dir).uses).toBe(0);
   });
 
@@ -355,9 +364,9 @@ describe('the chunks of a payload', () => {
     await putStream(session, 'files', { seed: 3, bytes: MiB, delayMs: 60_000 });
     const [message] = await session.dequeue('files', { waitMs: 10_000 });
     expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(2, MiB)));
-    expect(stored(dir)).toMatchObject({ chunks: 8, uses: 2 });
+    expect(await storedBy(instance, dir)).toMatchObject({ chunks: 8, uses: 2 });
     await session.commit();
-    await untilStored(dir, 4);
+    await untilStored(instance, dir, 4);
     const { messages } = await instance.browse('files');
     expect(await digest(messages[0]!.payloadStream())).toEqual(await digest(bytesOf(3, MiB)));
   });
@@ -383,12 +392,12 @@ describe('the chunks of a payload', () => {
     const failed = instance.openSession();
     const [moved] = await failed.dequeue('files.exceptions', { waitMs: 10_000 });
     expect(await digest(moved!.payloadStream())).toEqual(await digest(bytesOf(9, MiB)));
-    expect(stored(dir)).toMatchObject({ chunks: 4, uses: 2 });
+    expect(await storedBy(instance, dir)).toMatchObject({ chunks: 4, uses: 2 });
     await session.dequeue('files', { subscriber: 'two' });
     await session.commit();
     expect(await digest(moved!.payloadStream())).toEqual(await digest(bytesOf(9, MiB)));
     await failed.commit();
-    await untilStored(dir, 0);
+    await untilStored(instance, dir, 0);
   });
 
   it('are kept when the partition of an evacuated message is truncated', async () => {

@@ -84,8 +84,8 @@ export function hardwareFromMeasurements(found: MeasuredCosts): HardwareFile {
         groupBytesMax: built(engineBuild.groupBytesMax),
         syncUs: measured(sharded.syncUs),
         usPerKib: measured(sharded.syncUsPerKib),
-        syncCpuUs: measured(sharded.syncCpuUs, 'CPU time of the system, and of polling for the next group'),
-        threadHopUs: measured(sharded.threadHopUs, 'What polling for the other thread does not hide'),
+        syncCpuUs: measured(sharded.syncCpuUs, 'CPU time of the system'),
+        threadHopUs: measured(sharded.threadHopUs, 'What does not count as the write'),
       },
       sharded: {
         callUs: measured(sharded.callUs),

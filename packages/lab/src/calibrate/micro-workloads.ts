@@ -25,11 +25,11 @@ export interface MicroResult extends Sample {
   commitUs: number;
   writeUs: number;
   /**
-   * CPU time of this thread for a round, mean. While the writer writes, this thread has nothing to do but poll for its answer, which a
-   * thread with other work does not: so a round counts as no more than its time without the write.
+   * CPU time of this thread for a round, mean, without the write and the sync, which run on this thread while they are short: so a
+   * round counts as no more than its time without the write.
    */
   ownUs: number;
-  /** The median of what is left of a round: the time that the threads take to wake each other. */
+  /** The median of what is left of a round: neither CPU of this thread nor the write. */
   wakingUs: number;
   /** Estimated from the middle half of the commits, so that single stalls do not decide it. */
   commitVariation: number;

@@ -18,11 +18,11 @@ export interface ShardedCosts {
   writeGroupUs: number;
   writeEnqueueUs: number;
   writeConsumptionUs: number;
-  /** CPU time of a sync, its time beyond that, and the time added per KiB. */
+  /** CPU time of a sync on the thread that commits, its time beyond that, and the time added per KiB. */
   syncCpuUs: number;
   syncUs: number;
   syncUsPerKib: number;
-  /** From the session thread to the writer, or back, beyond what polling takes. */
+  /** From the session thread to the writer, or back, beyond what counts as the write. */
   threadHopUs: number;
   /** Coefficient of variation of the commits of a single session. */
   syncVariation: number;
@@ -157,7 +157,7 @@ function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts,
   const [wholeSyncUs, syncUsPerKib] = sync.factors as number[];
   const syncCpuUs = Math.min(
     wholeSyncUs!,
-    Math.max(0, median(synced.map((row) => row.result.writerUs / row.result.groups - written(row)))),
+    Math.max(0, median(synced.map((row) => writerCpuUs(row.result) - written(row)))),
   );
   const sum = (of: (result: MicroResult) => number) => rows.reduce((total, row) => total + of(row.result), 0);
   return {
@@ -179,6 +179,9 @@ function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts,
     disturbance: median(rows.map(({ disturbance }) => disturbance)),
   };
 }
+
+/** CPU time of a group's write and sync: they run on the session thread while they are short. */
+const writerCpuUs = ({ sessionUs, groups, ownUs }: MicroResult) => sessionUs / groups - ownUs;
 
 /** The session thread's units of a round: messages in and out, transactions, the group, and dequeue calls (enqueues only stage). */
 function sessionUnits({ direction, sessions, operationsPerTransaction, oneMessagePerCall }: MicroWorkload) {

@@ -6,7 +6,7 @@ import { type InstanceOptions, openInstance, serveInstance } from '@shardlab/eng
 
 const [dir, instance, path, given = '{}'] = process.argv.slice(2) as [string, string, string, string?];
 const options = JSON.parse(given) as Partial<InstanceOptions>;
-const opened = await openInstance({ servesOnly: true, ...options, dir, instance: Number(instance) });
+const opened = await openInstance({ ...options, dir, instance: Number(instance) });
 const served = await serveInstance(opened, path === '' ? {} : { path });
 process.once('SIGTERM', async () => {
   await served.close();

@@ -210,8 +210,6 @@ export class GroupCommit {
       return;
     }
     this.#stage[group] = stages.toWriter;
-    const { layout, processors } = this.#parts;
-    if (this.#runsOnSessionThread) processors.polling.expectAnswer(layout.instanceOf[group]!, kernel.now);
     if (costs.redo.threadHopUs > 0) kernel.after(costs.redo.threadHopUs, eventKinds.delay, group);
     else this.delayEnded(group);
   }
@@ -242,7 +240,6 @@ export class GroupCommit {
         break;
       case stages.sync:
         processors.releaseThread(processors.writerThread(instance));
-        if (this.#runsOnSessionThread) processors.polling.answerArrived(instance, kernel.now);
         this.#stage[group] = stages.toSessions;
         if (costs.redo.threadHopUs > 0) kernel.after(costs.redo.threadHopUs, eventKinds.delay, group);
         else this.#toSessions(group);

@@ -6,7 +6,6 @@
  * until its time slice is over and other threads wait, which then take turns. Slices end between bursts only, because a
  * burst is much shorter. With a slice of 0, and for jobs without a thread, the core is free after each burst.
  */
-import { AnswerPolling } from './answer-polling.ts';
 import type { ClusterCosts } from './costs.ts';
 import { JobLists } from './job-lists.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
@@ -49,7 +48,6 @@ export class Processors {
   readonly cpuUs: Float64Array;
   readonly threadUs: Float64Array;
   readonly #threadSince: Float64Array;
-  readonly polling: AnswerPolling;
   readonly #runningSince: Float64Array;
   /** Background work of each burst that other cores do, for each µs of it. */
   readonly #elsewhere: Float64Array;
@@ -84,7 +82,6 @@ export class Processors {
     this.#threadQueues = new JobLists(threads * priorityCount, layout.jobs);
     this.cpuUs = new Float64Array(layout.instances);
     this.threadUs = new Float64Array(threads);
-    this.polling = new AnswerPolling(this.cpuUs);
     this.#threadSince = new Float64Array(threads);
     this.#runningSince = new Float64Array(layout.jobs).fill(notRunning);
     this.#elsewhere = new Float64Array(layout.jobs);
@@ -112,7 +109,6 @@ export class Processors {
       }
       this.#threadTaken[thread] = 1;
       this.#threadSince[thread] = this.#kernel.now;
-      if (thread % 2 === 0) this.polling.threadTaken(thread / 2, this.#kernel.now);
     }
     this.#takeCore(job);
   }
@@ -195,12 +191,6 @@ export class Processors {
     }
     this.#threadTaken[thread] = 0;
     this.threadUs[thread] = this.threadUs[thread]! + this.#kernel.now - this.#threadSince[thread]!;
-    if (thread % 2 === 0) {
-      const instance = thread / 2;
-      const busy = this.#busyCores[instance % this.#layout.nodes]!;
-      // A thread that still keeps its core polls on it.
-      this.polling.threadFree(instance, this.#kernel.now, busy < this.#cores || this.#keeping === thread);
-    }
   }
 
   #nextOf(thread: number): number {

@@ -34,7 +34,6 @@ async function open({ extension: spec, ...options }: InstanceProcessOptions): Pr
   const heartbeat = new HeartbeatThread({ dir, instance, pid: processes.self.pid }, timers);
   const createExtension = spec && (await importExtension(spec));
   const joined = await ClusterMember.join({
-    servesOnly: true,
     ...options,
     heartbeat,
     ports: nodeClusterPorts,

@@ -2,20 +2,33 @@
  * An instance's file: partitions with messages, their consumption, and further tables. Only the instance's writer, a thread or a
  * process, writes to it, one group commit at a time. `docs/data-layout.md` shows the tables with an example.
  */
-import { join } from 'node:path';
+import { statfsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { QueueError } from '../../api/errors.ts';
+import type { AppliedGroups } from '../../model/applied-groups.ts';
 import { addSqlTransactions, type GroupContent } from '../../model/group-content.ts';
 import type { Group, GroupResult, SqlOutcome, SqlTransaction } from '../../model/group-message.ts';
-import { groupsPerEpoch } from '../../model/group-number.ts';
+import { formatGroupNumber, groupsPerEpoch } from '../../model/group-number.ts';
 import type { Epoch, GroupNumber, InstanceId, PartitionId } from '../../model/ids.ts';
 import { poolChangeCount } from '../../model/partitions.ts';
 import type { Clock } from '../../model/ports.ts';
-import type { RecoveredInstance } from '../../model/recovered-instance.ts';
+import type { RecoveredInstance, RecoveredRedoLog } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { TableWrite } from '../../model/table-write.ts';
 import type { PreparedBranchRow } from '../../model/xa-rows.ts';
 import { xidKey } from '../../model/xid.ts';
 import { ApplicationSqlExecutor } from '../application-sql/application-sql-executor.ts';
+import { highestClaim } from '../redo/check-claims.ts';
+import { decodeGroup } from '../redo/encode-group.ts';
+import { openSegments, type StoredRedoLog } from '../redo/log-end.ts';
+import { LogReader, logStart } from '../redo/log-reader.ts';
+import {
+  closeSegment,
+  createSegment,
+  type OpenSegment,
+  openSegment,
+  type SegmentRow,
+} from '../redo/segment-files.ts';
 import { prepareFormat, schemaNamesOf } from '../sqlite/file-format.ts';
 import {
   isDiskFull,
@@ -23,6 +36,7 @@ import {
   openSqlite,
   type SqliteFile,
   type SqliteStatement,
+  toQueueError,
 } from '../sqlite/open-sqlite.ts';
 import {
   AcknowledgedNumberFile,
@@ -35,6 +49,7 @@ import { CorrelationIndexes } from './tables/correlation-index.ts';
 import {
   assertNoCommitsMissing,
   raiseEpochSql,
+  raiseEpochTo,
   readEpochSql,
   readLastGroupSql,
   writeLastGroupSql,
@@ -48,6 +63,7 @@ import {
   writeFreePartition,
   writePartitionRow,
 } from './tables/partition-table.ts';
+import { newLogId, RedoTableWriter, readRedoLog } from './tables/redo-tables.ts';
 import { instanceTables } from './tables/registered-tables.ts';
 import { SessionOutcomeWriter } from './tables/session-outcome-table.ts';
 import { readBranchesWithRows } from './tables/xa-tables.ts';
@@ -87,6 +103,14 @@ const runEach: StatementSteps = {
   onCommitting: () => undefined,
 };
 
+/** Bytes of groups that are applied in one transaction: enough that its sync and its pages are shared by many. */
+const applyBytesMax = 8 * 1024 * 1024;
+
+/** Left on the disk when a log grows: about three times the write-ahead log of a file under full load. */
+const bytesForTables = 128 * 1024 * 1024;
+
+const firstSegments = [1024 * 1024, 1024 * 1024] as const;
+
 export class InstanceFile {
   readonly #file: SqliteFile;
   readonly #path: string;
@@ -103,6 +127,9 @@ export class InstanceFile {
   readonly #applyTableWrite: (write: TableWrite) => void;
   /** Run with the number of a partition that was truncated. */
   readonly #partitionDeletes: SqliteStatement[];
+  readonly #redo: RedoTableWriter;
+  /** Of groups that are applied; said once, by the first call of `applyLog` that succeeds. */
+  readonly #newlyUnusable: PartitionId[] = [];
   readonly #begin: SqliteStatement;
   readonly #commit: SqliteStatement;
   #createdSqlExecutor: ApplicationSqlExecutor | undefined;
@@ -115,14 +142,19 @@ export class InstanceFile {
   /** The last commit included application statements, whose written bytes are not counted. */
   #writtenBytesUnknown = false;
 
-  /** Above `logBytesMax` of write-ahead log, commits throw `LOG_FULL`. */
-  constructor(path: string, clock: Clock, logBytesMax?: number) {
+  /** Above `logBytesMax` of write-ahead log, commits throw `LOG_FULL`. `acceptsLoss`: acknowledged commits may be missing. */
+  constructor(
+    path: string,
+    clock: Clock,
+    { logBytesMax, acceptsLoss = false }: { logBytesMax?: number; acceptsLoss?: boolean } = {},
+  ) {
     this.#path = path;
     this.#clock = clock;
-    assertNoCommitsMissing(path);
+    if (!acceptsLoss) assertNoCommitsMissing(path);
     // Another connection writes only for a moment: a process that lost the instance and has not noticed yet.
     this.#file = openSqlite({ path, busyMs: 1_000 });
     mapSqliteErrors(path, () => prepareFormat(this.#file, instanceTables.schemaSql));
+    this.#redo = new RedoTableWriter(this.#file);
     this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
     this.#commit = this.#file.prepare('COMMIT');
     this.#selectEpoch = this.#file.prepare(readEpochSql).pluck();
@@ -140,21 +172,114 @@ export class InstanceFile {
     );
   }
 
-  /** Raises the epoch, which fences the process that had the file before, and reads the state to continue from. */
+  /**
+   * Raises the epoch, which fences the process that had the file before, applies what the redo log has, and reads the state to continue
+   * from.
+   */
   recover(): RecoveredInstance {
     return mapSqliteErrors(this.#path, () => {
       resyncWal(this.#file);
       this.#file.exec(raiseEpochSql);
       this.#epoch = this.#storedEpoch;
-      this.#acknowledgedGroup.writeDurably(this.#epoch * groupsPerEpoch);
+      const redo = this.#recoverLog();
+      // Where the tables lost their own log, they have forgotten the opening whose groups they have just been given again.
+      raiseEpochTo(this.#file, Math.floor(redo.end.group / groupsPerEpoch) + 1);
+      this.#epoch = this.#storedEpoch;
       this.#correlationIndexes.renameDamaged(this.#epoch);
+      this.#acknowledgedGroup.writeDurably(this.#epoch * groupsPerEpoch);
       const pool = recoverPartitions(this.#file);
       for (const { partition, terminalDeltas } of pool.partitions) {
         const bySubscriber = Map.groupBy(terminalDeltas, ({ subscriber }) => subscriber);
         for (const [subscriber, rows] of bySubscriber)
           this.#consumption.setRowCount({ partition, subscriber }, rows.length);
       }
-      return { epoch: this.#epoch, ...pool, ...instanceTables.recover(this.#file) };
+      return { epoch: this.#epoch, redo, ...pool, ...instanceTables.recover(this.#file) };
+    });
+  }
+
+  /**
+   * For a repair: applies what of the redo log can be read. Returns the last group that it says was synced, and what is lost, in
+   * sentences.
+   */
+  applyReadableLog(): { claimed: GroupNumber; lost: string[] } {
+    const log = mapSqliteErrors(this.#path, () => readRedoLog(this.#file));
+    if (log === undefined) return { claimed: 0, lost: [] };
+    resyncWal(this.#file);
+    this.#epoch = this.#storedEpoch;
+    const lost: string[] = [];
+    const segments: OpenSegment[] = [];
+    try {
+      for (const row of log.segments) {
+        try {
+          segments.push(openSegment(this.#path, row));
+        } catch (error) {
+          lost.push((error as Error).message);
+        }
+      }
+      const claimed = highestClaim(log.logId, segments);
+      const reader = new LogReader(log.logId, segments, log.applied);
+      try {
+        this.applyLog(reader, log.logId);
+      } catch (error) {
+        const { code, message } = toQueueError(error, this.#path);
+        if (code === 'STORAGE_FULL') throw error;
+        const last = formatGroupNumber(reader.position.end.group);
+        lost.push(`Nothing behind group ${last} of the redo log of ${this.#path} can be applied: ${message}`);
+      }
+      return { claimed, lost };
+    } finally {
+      for (const segment of segments) closeSegment(segment);
+    }
+  }
+
+  /** All segments are free when this returns. */
+  #recoverLog(): RecoveredRedoLog {
+    const log = readRedoLog(this.#file) ?? this.#createLog();
+    const { logId } = log;
+    const segments = openSegments(this.#path, log);
+    try {
+      const reader = new LogReader(logId, segments, log.applied);
+      this.applyLog(reader, logId);
+      const { turn, end } = reader.position;
+      return { logId, segments: log.segments, turn, end };
+    } finally {
+      for (const segment of segments) closeSegment(segment);
+    }
+  }
+
+  /** The log of a new file: two small segments, so that an empty queue stays small. */
+  #createLog(): StoredRedoLog {
+    const log = { logId: newLogId(this.#file), applied: logStart, segments: [] };
+    this.#file.exec('BEGIN IMMEDIATE');
+    this.#redo.writePosition(log.logId, logStart);
+    this.#file.exec('COMMIT');
+    const segments = firstSegments.map((bytes) => this.#addSegment(bytes));
+    return { ...log, segments };
+  }
+
+  /** Throws `STORAGE_FULL` also if the tables would have no room then for what the log has. Otherwise as `#addSegment`. */
+  growLog(bytes: number): SegmentRow {
+    const { bavail, bsize } = statfsSync(dirname(this.#path));
+    if (bavail * bsize < bytes + bytesForTables)
+      throw new QueueError('STORAGE_FULL', { details: { path: this.#path } });
+    return this.#addSegment(bytes);
+  }
+
+  /** Makes a further segment of the redo log. It is listed, durably, when this returns. */
+  #addSegment(bytes: number): SegmentRow {
+    return mapSqliteErrors(this.#path, () => {
+      const number = 1 + Math.max(-1, ...(readRedoLog(this.#file)?.segments ?? []).map((row) => row.number));
+      createSegment(this.#path, { number, bytes });
+      this.#beginTransaction('FULL');
+      try {
+        this.#assertEpoch();
+        this.#redo.addSegment({ number, bytes });
+        this.#commit.run();
+      } catch (error) {
+        if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
+        throw error;
+      }
+      return { number, bytes };
     });
   }
 
@@ -213,22 +338,7 @@ export class InstanceFile {
       if (sql.length > 0) content = addSqlTransactions(content, group, sql);
       // What a branch keeps of its statements is known only now that they have run.
       for (const row of preparedRows) content.tableWrites.push({ kind: 'prepare branch', row });
-      for (const block of content.blocks) {
-        const body = Buffer.from(group.buffer, block.offset, block.length);
-        this.#blockWriter.write(block, group.groupNumber, body);
-        if (this.#correlationIndexes.partitions.has(block.partition))
-          this.#correlationIndexes.write(block, body);
-      }
-      for (const delta of content.consumptionDeltas)
-        this.#consumption.write(delta, group.groupNumber, delta.ranges);
-      const { outcomes } = content;
-      if (outcomes.length + outcomes.retiredThroughGroup > 0)
-        this.#sessionOutcomes.writeGroup(group.groupNumber, group.buffer, outcomes);
-      for (const write of content.tableWrites) {
-        this.#applyTableWrite(write);
-        // Not the table's to do: the locks of a branch are in memory, for the statements that run here.
-        if (write.kind === 'end branch') this.#createdSqlExecutor?.prepared.locks.release(xidKey(write.key));
-      }
+      this.#writeContent(group.groupNumber, group.buffer, content);
       if (this.#recordsEveryGroup || needsGroupRecord(content, group.poolChanges))
         this.#writeLastGroup.run(group.groupNumber);
       statements.onCommitting({ unusablePartitions: unusable, sqlOutcomes: sql });
@@ -245,6 +355,70 @@ export class InstanceFile {
     // A relaxed group may be lost in a power cut, so its absence must not count as damage.
     if (group.sync === 'FULL') this.#acknowledgedGroup.write(group.groupNumber);
     return { unusablePartitions: unusable, sqlOutcomes: sql };
+  }
+
+  /**
+   * Writes the groups of the redo log behind the last one that is applied, up to `through`, in transactions of about `applyBytesMax`.
+   * They are on disk when this returns. After an error some of them may be, and the next call continues.
+   */
+  applyLog(reader: LogReader, logId: Uint8Array, through?: GroupNumber): AppliedGroups {
+    for (let bytes = -1; bytes !== 0; ) {
+      bytes = this.#applySome(reader, logId, through);
+      if (bytes > 0) this.#checkpoints.afterCommit(bytes);
+    }
+    return { through: reader.position.end.group, unusablePartitions: this.#newlyUnusable.splice(0) };
+  }
+
+  /** Returns the bytes of the groups; 0 if there was none. */
+  #applySome(reader: LogReader, logId: Uint8Array, through: GroupNumber | undefined): number {
+    const start = reader.position;
+    let record = reader.next(through);
+    if (record === undefined) return 0;
+    const unusable: PartitionId[] = [];
+    let bytes = 0;
+    try {
+      this.#beginTransaction('FULL');
+      this.#assertEpoch();
+      for (; record !== undefined; record = bytes < applyBytesMax ? reader.next(through) : undefined) {
+        const group = decodeGroup(record.content);
+        unusable.push(...this.#applyPoolChanges(group.poolChanges));
+        this.#writeContent(record.group, group.buffer, contentOf(group));
+        bytes += record.content.length;
+      }
+      const { position } = reader;
+      this.#writeLastGroup.run(position.end.group);
+      this.#redo.writePosition(logId, position);
+      this.#commit.run();
+      this.#newlyUnusable.push(...unusable);
+      return bytes;
+    } catch (error) {
+      if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
+      reader.seek(start);
+      this.#correlationIndexes.reload();
+      if (isDiskFull(error)) this.#checkpoints.runPassive();
+      throw error;
+    }
+  }
+
+  #writeContent(
+    groupNumber: GroupNumber,
+    buffer: SharedArrayBuffer,
+    { blocks, consumptionDeltas, outcomes, tableWrites }: GroupContent,
+  ): void {
+    for (const block of blocks) {
+      const body = Buffer.from(buffer, block.offset, block.length);
+      this.#blockWriter.write(block, groupNumber, body);
+      if (this.#correlationIndexes.partitions.has(block.partition))
+        this.#correlationIndexes.write(block, body);
+    }
+    for (const delta of consumptionDeltas) this.#consumption.write(delta, groupNumber, delta.ranges);
+    if (outcomes.length + outcomes.retiredThroughGroup > 0)
+      this.#sessionOutcomes.writeGroup(groupNumber, buffer, outcomes);
+    for (const write of tableWrites) {
+      this.#applyTableWrite(write);
+      // Not the table's to do: the locks of a branch are in memory, for the statements that run here.
+      if (write.kind === 'end branch') this.#createdSqlExecutor?.prepared.locks.release(xidKey(write.key));
+    }
   }
 
   #beginTransaction(sync: Group['sync']): void {
@@ -366,7 +540,13 @@ export class InstanceFile {
 }
 
 /** The content of the group without its transactions that have application statements. */
-function contentOf({ buffer, blocks, consumptionDeltas, tableWrites, outcomes }: Group): GroupContent {
+function contentOf({
+  buffer,
+  blocks,
+  consumptionDeltas,
+  tableWrites,
+  outcomes,
+}: Pick<Group, 'buffer' | 'blocks' | 'consumptionDeltas' | 'tableWrites' | 'outcomes'>): GroupContent {
   const deltas = consumptionDeltas.map(({ partition, subscriber, offset, length }) => ({
     partition,
     subscriber,

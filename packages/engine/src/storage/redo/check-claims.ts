@@ -40,13 +40,7 @@ function claimIn(bytes: Buffer, place: Omit<RecordPlace, 'offset'>): GroupNumber
 }
 
 /** Throws `COMMITS_MISSING` if a record proves that groups behind `end` had been synced. */
-export function assertClaimsMet(
-  path: string,
-  logId: Uint8Array,
-  segments: readonly OpenSegment[],
-  end: GroupNumber,
-): void {
-  const claimed = highestClaim(logId, segments);
+export function assertClaimMet(path: string, claimed: GroupNumber, end: GroupNumber): void {
   if (claimed <= end) return;
   throw new QueueError('COMMITS_MISSING', {
     message:

@@ -52,6 +52,13 @@ export class LogReader {
     this.#segment = this.#findSegment(({ turn }) => turn === position.turn);
   }
 
+  /** Goes back to where the reader has been. */
+  seek(position: LogPosition): void {
+    this.#position = position;
+    this.#segment = this.#findSegment(({ turn }) => turn === position.turn);
+    this.#forgetReadAhead();
+  }
+
   get position(): LogPosition {
     return this.#position;
   }

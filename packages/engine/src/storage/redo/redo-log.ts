@@ -49,6 +49,7 @@ export class RedoLog {
   #end: ChainEnd;
   #appliedThrough: GroupNumber;
   #syncedThrough: GroupNumber;
+  #syncingThrough: GroupNumber;
   /** Those with records that are not synced, in the order of their records. */
   #unsynced: RingSegment[] = [];
   readonly #recordHeader = Buffer.alloc(recordHeaderBytes);
@@ -63,6 +64,7 @@ export class RedoLog {
     this.#end = end;
     this.#appliedThrough = end.group;
     this.#syncedThrough = end.group;
+    this.#syncingThrough = end.group;
   }
 
   /** The last group that was written. */
@@ -82,6 +84,11 @@ export class RedoLog {
   /** Bytes of the smallest segment that would take the content of this group. */
   static segmentBytesFor(content: LoggedGroup): number {
     return nextStep(firstRecordOffset + recordBytesOf(encodeGroup(content)));
+  }
+
+  /** Whether a segment of this size is there, free or not. */
+  fits(bytes: number): boolean {
+    return this.#segments.some((segment) => segment.bytes >= bytes);
   }
 
   /** A segment that was created and listed meanwhile. */
@@ -154,13 +161,22 @@ export class RedoLog {
    * returns. Throws what a sync throws: after that nothing may be written.
    */
   sync(): void {
-    const through = this.#end.group;
-    for (const { descriptor } of this.#unsynced) {
-      fdatasyncSync(descriptor);
-      this.syncs += 1;
-    }
+    for (const descriptor of this.beginSync()) fdatasyncSync(descriptor);
+    this.endSync();
+  }
+
+  /** The same for a sync on another thread: what it has to sync, in this order. Nothing before `endSync` counts as synced. */
+  beginSync(): number[] {
+    this.#syncingThrough = this.#end.group;
+    const descriptors = this.#unsynced.map(({ descriptor }) => descriptor);
     this.#unsynced = [];
-    this.#syncedThrough = through;
+    return descriptors;
+  }
+
+  /** The sync that was begun last has succeeded. */
+  endSync(): void {
+    this.#syncedThrough = this.#syncingThrough;
+    this.syncs += 1;
   }
 
   close(): void {

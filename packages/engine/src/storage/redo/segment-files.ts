@@ -3,8 +3,17 @@
  * on. A new one is written with zeroes and synced with its name, so that later syncs carry no metadata. Zeroes, not a hole: writing
  * into a hole changes the map of the file, which each sync would have to write as well.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { QueueError } from '../../api/errors.ts';
 import { makePrivate, privateFileMode } from '../private-files.ts';
 import { syncFolder } from '../sqlite/sync-folder.ts';
@@ -22,9 +31,20 @@ export interface OpenSegment extends SegmentRow {
 export const segmentPath = (databasePath: string, number: number): string =>
   databasePath.replace(/\.db$/, `.redo-${number}`);
 
-const zeroes = Buffer.alloc(1024 * 1024);
+/** Whether a file of this name, beside the database, is a segment of its log. */
+export const isSegmentOf = (databasePath: string, name: string): boolean =>
+  name.startsWith(basename(databasePath).replace(/\.db$/, '.redo-'));
 
-/** Makes the file, or writes it anew if an earlier attempt left one that was never listed. Durable when it returns. */
+/**
+ * Written page by page: Linux caches what one write brought as one folio, and counts all of that as written each time that a record
+ * changes a part of it, so that a process would seem to write a thousand times what reaches the disk.
+ */
+const zeroes = Buffer.alloc(4096);
+
+/**
+ * Makes the file, or writes it anew if an earlier attempt left one that was never listed. Durable when it returns. Throws
+ * `STORAGE_FULL`, and the errors of writing.
+ */
 export function createSegment(databasePath: string, { number, bytes }: SegmentRow): void {
   const path = segmentPath(databasePath, number);
   const descriptor = openSync(path, 'w', privateFileMode);
@@ -33,10 +53,19 @@ export function createSegment(databasePath: string, { number, bytes }: SegmentRo
     for (let at = 0; at < bytes; )
       at += writeSync(descriptor, zeroes, 0, Math.min(zeroes.length, bytes - at), at);
     fsyncSync(descriptor);
+  } catch (error) {
+    unlinkSync(path);
+    throw isNoSpace(error) ? new QueueError('STORAGE_FULL', { details: { path }, cause: error }) : error;
   } finally {
     closeSync(descriptor);
   }
   syncFolder(dirname(path));
+}
+
+/** The disk or a quota of it is full. */
+export function isNoSpace(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 /** Throws `COMMITS_MISSING` if the file is gone or shorter than listed: it was synced before it was listed. */
@@ -51,6 +80,7 @@ export function openSegment(databasePath: string, row: SegmentRow): OpenSegment 
           : `${path} has ${found} bytes, and ${row.bytes} were written`,
       details: { path },
     });
+  makePrivate(path);
   return { ...row, descriptor: openSync(path, 'r+') };
 }
 

@@ -6,7 +6,7 @@ import { QueueError } from '../../api/errors.ts';
 import { openInMemory, type SqliteFile } from './open-sqlite.ts';
 
 /** Raised with every change to the schema of any file. */
-export const formatVersion = 9;
+export const formatVersion = 10;
 
 /**
  * Creates the schema in a new file. Throws `STORAGE_FORMAT_OLDER` or `STORAGE_FORMAT_NEWER` for another format, and

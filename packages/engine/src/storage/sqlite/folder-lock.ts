@@ -12,17 +12,26 @@ const lockWaitMsMax = 5_000;
 
 /** Runs `work` while no other process, and no other caller in this one, runs any. Throws `STORAGE_FAILED` after 5 s. */
 export async function withFolderLock<T>(dir: string, timers: Timers, work: () => Promise<T>): Promise<T> {
+  const name = 'election.db';
+  const lock = await waitForFolderLock(dir, name, timers);
+  if (lock === undefined)
+    throw new QueueError('STORAGE_FAILED', { message: `${join(dir, name)} stays locked` });
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
+}
+
+/** Undefined if somebody else still has the lock after 5 s. */
+export async function waitForFolderLock(
+  dir: string,
+  name: string,
+  timers: Timers,
+): Promise<FolderLock | undefined> {
   for (let waitedMs = 0; ; waitedMs += retryMs) {
-    const lock = tryFolderLock(dir, 'election.db');
-    if (lock !== undefined) {
-      try {
-        return await work();
-      } finally {
-        lock.release();
-      }
-    }
-    if (waitedMs >= lockWaitMsMax)
-      throw new QueueError('STORAGE_FAILED', { message: `${join(dir, 'election.db')} stays locked` });
+    const lock = tryFolderLock(dir, name);
+    if (lock !== undefined || waitedMs >= lockWaitMsMax) return lock;
     await pause(timers, retryMs);
   }
 }

@@ -47,7 +47,7 @@ function open(
   watchdog: StatementWatchdog,
 ): InstanceFile | undefined {
   try {
-    const file = new InstanceFile(path, clock, logBytesMax);
+    const file = new InstanceFile(path, clock, { logBytesMax });
     const lastGroup = file.resume(epoch);
     watchdog.awaitReady(); // it starts while the file is opened
     reply({ kind: 'opened', lastGroup, cpuUs: cpuUsOf(thread) });

@@ -1,76 +1,98 @@
 /**
- * The writer thread of an instance: owns the instance's file and commits its groups, so that the thread of the sessions
- * never waits for a disk. Started for `writer-thread-client.ts`. It runs no statements of the application: nothing can
+ * The applier of an instance: owns the instance's file and writes to it what the redo log has, many groups in a transaction, so that the
+ * thread of the sessions never waits for SQLite. Started for `redo-writer.ts`. It runs no statements of the application: nothing can
  * interrupt SQLite, and a thread cannot be killed while SQLite runs. When the file is closed, the thread waits for the next one.
  */
 import { parentPort } from 'node:worker_threads';
-import { newWriterState, type WriterReply, type WriterState } from '../../model/group-message.ts';
+import type { AppliedGroups } from '../../model/applied-groups.ts';
+import type { GroupNumber } from '../../model/ids.ts';
+import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodeClocks } from '../../node-clocks.ts';
-import { openEmulatedDisk } from '../emulated-disk.ts';
-import { cpuUsOf, GroupWriter } from '../instance-file/group-writer.ts';
+import { cpuUsOf } from '../instance-file/group-writer.ts';
 import { InstanceFile } from '../instance-file/instance-file.ts';
+import { LogReader } from '../redo/log-reader.ts';
+import { closeSegment, type OpenSegment, openSegment, type SegmentRow } from '../redo/segment-files.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import type { FileThreadRequest } from './file-threads.ts';
-import { AnswerSender, GroupReceiver } from './writer-channel.ts';
-import type { WriterOptions } from './writer-thread-client.ts';
 
-type WriterFile = WriterOptions & { groups: SharedArrayBuffer; answers: SharedArrayBuffer };
+export interface ApplierFile {
+  path: string;
+  logBytesMax: number;
+}
+
+/** Each has one answer, in order. */
+export type ApplierRequest =
+  /** Write the groups up to this one to the tables: they are durable. */
+  { kind: 'apply'; through: GroupNumber } | { kind: 'add segment'; bytes: number } | { kind: 'close' };
+
+export type ApplierReply =
+  /** CPU times of the thread when it began to open the file, and when it had opened it: it may have served other files before. */
+  | { kind: 'opened'; recovered: RecoveredInstance; cpuUsBefore: number; cpuUs: number }
+  | ({ kind: 'applied'; cpuUs: number } & AppliedGroups)
+  | { kind: 'segment added'; segment: SegmentRow }
+  | { kind: 'failed'; failure: StorageFailure }
+  | { kind: 'closed' };
 
 const { clock, thread } = nodeClocks;
 const port = parentPort!;
-const reply: (message: WriterReply) => void = port.postMessage.bind(port);
+const reply: (message: ApplierReply) => void = port.postMessage.bind(port);
 
-/** Opens the file, commits groups to it until it is to be closed, and closes it; blocks the thread meanwhile. */
-function serveFile(options: WriterFile): void {
-  const { path, emulatedSync, groups, answers } = options;
-  const channel = new GroupReceiver(groups, port, clock);
-  const sender = new AnswerSender(answers, reply);
-  const answer = sender.send.bind(sender);
-  const emulatedDisk = openEmulatedDisk(emulatedSync, nodeClocks);
-  const file = open(options);
-  if (file !== undefined) {
-    const onFileFailed = (failure: StorageFailure) => reply({ kind: 'file failed', failure });
-    const writing = { path, emulatedDisk, clock, thread, onFileFailed };
-    let writer = new GroupWriter(file, writing, newWriterState);
-    for (let request = channel.next(); request.kind !== 'close'; request = channel.next()) {
-      if (request.kind === 'group') writer.write(request, answer);
-      else if (request.kind === 'suspend') reply({ kind: 'suspended' });
-      else if (request.state !== null)
-        writer = new GroupWriter(file, writing, continuedState(file, path, request.state));
-    }
-    file.close();
-    reply({ kind: 'closed' });
-  }
-  emulatedDisk?.close();
+interface OpenFile {
+  path: string;
+  file: InstanceFile;
+  logId: Uint8Array;
+  segments: OpenSegment[];
+  reader: LogReader;
 }
 
-function open({ path, logBytesMax }: WriterFile): InstanceFile | undefined {
+let opened: OpenFile | undefined;
+
+function open({ path, logBytesMax }: ApplierFile): void {
   const cpuUsBefore = cpuUsOf(thread);
   try {
-    const file = new InstanceFile(path, clock, logBytesMax);
-    reply({ kind: 'opened', recovered: file.recover(), cpuUsBefore, cpuUs: cpuUsOf(thread) });
-    return file;
+    const file = new InstanceFile(path, clock, { logBytesMax });
+    const recovered = file.recover();
+    const { logId, turn, end } = recovered.redo;
+    const segments = recovered.redo.segments.map((row) => openSegment(path, row));
+    // All that the log had is applied: what comes next is in a segment that is begun anew.
+    const reader = new LogReader(logId, segments, { turn, offset: Number.MAX_SAFE_INTEGER, end });
+    opened = { path, file, logId, segments, reader };
+    reply({ kind: 'opened', recovered, cpuUsBefore, cpuUs: cpuUsOf(thread) });
   } catch (error) {
     reply({ kind: 'failed', failure: toStorageFailure(error, path) });
     port.close(); // the end of the thread closes what of the file was opened
-    return undefined;
   }
 }
 
-/** Continues after another thread has committed groups. If the file cannot be read, nothing more is written. */
-function continuedState(file: InstanceFile, path: string, state: WriterState): WriterState {
+function answer({ file, path, logId, segments, reader }: OpenFile, request: ApplierRequest): void {
   try {
-    file.takeOver();
-    return state;
+    switch (request.kind) {
+      case 'apply': {
+        reader.refresh();
+        const applied = file.applyLog(reader, logId, request.through);
+        reply({ kind: 'applied', cpuUs: cpuUsOf(thread), ...applied });
+        break;
+      }
+      case 'add segment': {
+        const segment = file.growLog(request.bytes);
+        segments.push(openSegment(path, segment));
+        reply({ kind: 'segment added', segment });
+        break;
+      }
+      case 'close':
+        file.close();
+        for (const segment of segments) closeSegment(segment);
+        opened = undefined;
+        reply({ kind: 'closed' });
+    }
   } catch (error) {
-    const failure = { ...toStorageFailure(error, path), fatal: true };
-    reply({ kind: 'file failed', failure });
-    return { ...state, failure };
+    reply({ kind: 'failed', failure: toStorageFailure(error, path) });
   }
 }
 
-port.on('message', (request: FileThreadRequest<WriterFile>) => {
-  if (request.kind === 'open') serveFile(request.file);
-  else port.close();
+port.on('message', (request: FileThreadRequest<ApplierFile> | ApplierRequest) => {
+  if (request.kind === 'open') open(request.file);
+  else if (request.kind === 'end') port.close();
+  else if (opened !== undefined) answer(opened, request);
 });

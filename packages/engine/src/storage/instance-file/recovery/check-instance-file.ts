@@ -8,7 +8,7 @@ import type { RecoveredPartition } from '../../../model/recovered-instance.ts';
 import { isNewFile } from '../../sqlite/file-format.ts';
 import { openSqlite, type SqliteFile, toQueueError } from '../../sqlite/open-sqlite.ts';
 import { acknowledgedNumberPath, readAcknowledgedNumber } from '../../sqlite/write-ahead-log.ts';
-import { findLastGroup } from '../tables/last-group.ts';
+import { findDurableEnd, findLastGroup, withLaterSnapshots } from '../tables/last-group.ts';
 import { instanceTables } from '../tables/registered-tables.ts';
 import { readUndamagedBlocks } from './read-undamaged-blocks.ts';
 import { recoverPartitions } from './recover-partitions.ts';
@@ -29,10 +29,12 @@ export interface InstanceFileCheck {
   path: string;
   /** The last group that was acknowledged as synced; null if that is not known. */
   acknowledgedGroup: GroupNumber | null;
-  /** The last group found in the file. */
+  /** The last group found, in the redo log or in the file. */
   lastGroup: GroupNumber;
+  /** Groups of the redo log that the tables do not have: the next opening applies them. */
+  unappliedGroups: number;
   partitions: number;
-  /** Messages in them that are not consumed by all. */
+  /** Messages in the tables of the partitions that are not consumed by all. */
   unconsumedMessages: number;
   damagedPartitions: DamagedPartition[];
   /** All damage, in sentences; empty if the file is undamaged. */
@@ -47,6 +49,7 @@ export function checkInstanceFile(path: string): InstanceFileCheck {
     path,
     acknowledgedGroup: acknowledged,
     lastGroup: 0,
+    unappliedGroups: 0,
     partitions: 0,
     unconsumedMessages: 0,
     damagedPartitions: [],
@@ -73,8 +76,7 @@ function readInstanceFile(path: string, check: InstanceFileCheck): boolean {
   const file = openSqlite({ path, readonly: true, busyMs: 1_000 });
   try {
     if (isNewFile(file)) return true;
-    file.exec('BEGIN'); // one snapshot
-    check.lastGroup = findLastGroup(file).number;
+    readSnapshotWithEnd(path, file, check);
     const { partitions, unusablePartitions } = recoverPartitions(file);
     check.partitions = partitions.length;
     for (const partition of partitions) {
@@ -98,6 +100,22 @@ function readInstanceFile(path: string, check: InstanceFileCheck): boolean {
     return code !== 'STORAGE_FORMAT_OLDER' && code !== 'STORAGE_FORMAT_NEWER';
   } finally {
     file.close();
+  }
+}
+
+/** Begins the transaction whose snapshot all later reads have. */
+function readSnapshotWithEnd(path: string, file: SqliteFile, check: InstanceFileCheck): void {
+  try {
+    const { number, unapplied } = withLaterSnapshots(() => {
+      if (file.inTransaction) file.exec('ROLLBACK');
+      file.exec('BEGIN');
+      return findDurableEnd(path, file);
+    });
+    check.lastGroup = number;
+    check.unappliedGroups = unapplied;
+  } catch (error) {
+    check.lastGroup = findLastGroup(file).number;
+    check.faults.push(toQueueError(error, path).message);
   }
 }
 

@@ -5,11 +5,14 @@
  * The number of the last group that was acknowledged as durable is beside the file (`write-ahead-log.ts`).
  */
 
+import type { QueueError } from '../../../api/errors.ts';
 import { formatGroupNumber, groupsPerEpoch } from '../../../model/group-number.ts';
 import type { Epoch, PartitionId } from '../../../model/ids.ts';
+import { readLogEnd } from '../../redo/log-end.ts';
 import { assertNoneMissing, type FileEnd } from '../../sqlite/missing-commits.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { lastGroupOfPartition } from './read-partition.ts';
+import { readRedoLog } from './redo-tables.ts';
 import type { TableModule } from './table-module.ts';
 
 export const metaTable = {
@@ -24,7 +27,7 @@ export const readLastGroupSql = "SELECT value FROM meta WHERE key = 'last_group'
 export const writeLastGroupSql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('last_group', ?)";
 export const raiseEpochSql = "BEGIN IMMEDIATE; UPDATE meta SET value = value + 1 WHERE key = 'epoch'; COMMIT";
 
-/** For a repair: the epoch becomes at least this one. */
+/** The epoch becomes at least this one. */
 export function raiseEpochTo(file: SqliteFile, epoch: Epoch): void {
   file.prepare("UPDATE meta SET value = max(value, ?) WHERE key = 'epoch'").run(epoch);
 }
@@ -47,6 +50,39 @@ export function findLastGroup(file: SqliteFile): FileEnd {
   return { number, fullyRead };
 }
 
+/** What is durable: in the redo log, or in the tables if statements of the application wrote it. */
+export interface DurableEnd extends FileEnd {
+  /** Groups of the log that the tables do not have yet. */
+  unapplied: number;
+}
+
+/** Throws `COMMITS_MISSING` if the redo log proves that some of its groups are. */
+export function findDurableEnd(path: string, file: SqliteFile): DurableEnd {
+  const inTables = findLastGroup(file);
+  const log = readRedoLog(file);
+  const { last, unapplied } = log === undefined ? { last: 0, unapplied: 0 } : readLogEnd(path, log);
+  return { ...inTables, number: Math.max(inTables.number, last), unapplied };
+}
+
+/**
+ * The applier of a process that has the file open may write over a part of the log between two reads, which looks like missing commits:
+ * a later snapshot sees what it has applied.
+ */
+export function withLaterSnapshots<T>(read: () => T): T {
+  for (let attempts = 5; ; attempts -= 1) {
+    try {
+      return read();
+    } catch (error) {
+      if (attempts === 1 || (error as QueueError).code !== 'COMMITS_MISSING') throw error;
+    }
+  }
+}
+
 export function assertNoCommitsMissing(path: string): void {
-  assertNoneMissing(path, { read: findLastGroup, inWords: (group) => `group ${formatGroupNumber(group)}` });
+  withLaterSnapshots(() =>
+    assertNoneMissing(path, {
+      read: (file) => findDurableEnd(path, file),
+      inWords: (group) => `group ${formatGroupNumber(group)}`,
+    }),
+  );
 }

@@ -13,6 +13,7 @@ import { idempotencyKeyTable } from './idempotency-key-table.ts';
 import { metaTable } from './last-group.ts';
 import { consumptionTable, partitionPoolTable } from './partition-table.ts';
 import { payloadTables } from './payload-table.ts';
+import { redoTables } from './redo-tables.ts';
 import { sampleTables } from './sample-table.ts';
 import { sampleViews } from './sample-views.ts';
 import { serviceTables } from './service-tables.ts';
@@ -24,6 +25,7 @@ import { xaTables } from './xa-tables.ts';
 /** The tables in the order of creation: views come after the tables that they read. */
 const registeredTables = [
   metaTable,
+  redoTables,
   partitionPoolTable,
   consumptionTable,
   sessionOutcomeTable,

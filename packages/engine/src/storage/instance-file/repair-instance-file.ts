@@ -3,23 +3,30 @@
  * No process may have the file open.
  *
  * Damaged partitions: readable messages are copied to a new partition, the others become terminal, and the old table is
- * never read again. Rows of the tables beside them that are damaged are deleted. Missing commits, and partitions that the pool has
- * lost: the record of acknowledged groups is deleted, and the sequence numbers of each shard that has a partition left continue above
+ * never read again. Rows of the tables beside them that are damaged are deleted. What of the redo log can be read is applied before.
+ * Missing commits, and partitions that the pool has lost: the redo log ends, and the next opening begins another one, the record of acknowledged groups is deleted, and the sequence numbers of each shard that has a partition left continue above
  * all that can have been given out, so that none repeats.
  */
-import { existsSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { encodeRanges, mergeRanges, type SeqRange } from '../../../model/consumption.ts';
-import { groupsPerEpoch } from '../../../model/group-number.ts';
-import type { PartitionId, Seq } from '../../../model/ids.ts';
-import type { RecoveredPartition } from '../../../model/recovered-instance.ts';
-import { prepareFormat } from '../../sqlite/file-format.ts';
-import { mapSqliteErrors, openSqlite, type SqliteFile } from '../../sqlite/open-sqlite.ts';
-import { syncFolder } from '../../sqlite/sync-folder.ts';
-import { acknowledgedNumberPath, readAcknowledgedNumber } from '../../sqlite/write-ahead-log.ts';
-import { moveAttempts } from '../tables/attempt-table.ts';
-import { CorrelationIndexes } from '../tables/correlation-index.ts';
-import { findLastGroup, raiseEpochTo } from '../tables/last-group.ts';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { QueueErrorCode } from '../../api/errors.ts';
+import { encodeRanges, mergeRanges, type SeqRange } from '../../model/consumption.ts';
+import { groupsPerEpoch } from '../../model/group-number.ts';
+import type { GroupNumber, PartitionId, Seq } from '../../model/ids.ts';
+import type { Clock } from '../../model/ports.ts';
+import type { RecoveredPartition } from '../../model/recovered-instance.ts';
+import { isSegmentOf } from '../redo/segment-files.ts';
+import { prepareFormat } from '../sqlite/file-format.ts';
+import { mapSqliteErrors, openSqlite, type SqliteFile, toQueueError } from '../sqlite/open-sqlite.ts';
+import { syncFolder } from '../sqlite/sync-folder.ts';
+import { acknowledgedNumberPath, readAcknowledgedNumber } from '../sqlite/write-ahead-log.ts';
+import { InstanceFile } from './instance-file.ts';
+import { checkPartition, type DamagedPartition, terminalRangesOf } from './recovery/check-instance-file.ts';
+import { readUndamagedBlocks } from './recovery/read-undamaged-blocks.ts';
+import { recoverPartitions, unknownSeqsMax } from './recovery/recover-partitions.ts';
+import { moveAttempts } from './tables/attempt-table.ts';
+import { CorrelationIndexes } from './tables/correlation-index.ts';
+import { findLastGroup, raiseEpochTo } from './tables/last-group.ts';
 import {
   BlockWriter,
   createPartitionTable,
@@ -29,12 +36,10 @@ import {
   partitionPool,
   writeFreePartition,
   writePartitionRow,
-} from '../tables/partition-table.ts';
-import { readPartitionSize, readUndamagedPartitionRows, type StoredBlock } from '../tables/read-partition.ts';
-import { instanceTables } from '../tables/registered-tables.ts';
-import { checkPartition, type DamagedPartition, terminalRangesOf } from './check-instance-file.ts';
-import { readUndamagedBlocks } from './read-undamaged-blocks.ts';
-import { recoverPartitions, unknownSeqsMax } from './recover-partitions.ts';
+} from './tables/partition-table.ts';
+import { readPartitionSize, readUndamagedPartitionRows, type StoredBlock } from './tables/read-partition.ts';
+import { endLog } from './tables/redo-tables.ts';
+import { instanceTables } from './tables/registered-tables.ts';
 
 export interface InstanceFileRepair {
   /** The partitions that were replaced. */
@@ -44,30 +49,34 @@ export interface InstanceFileRepair {
 }
 
 /** Throws the storage errors. A repair that was interrupted can be repeated, and so can one that was followed by new damage. */
-export function repairInstanceFile(path: string): InstanceFileRepair {
+export function repairInstanceFile(path: string, clock: Clock): InstanceFileRepair {
   if (!existsSync(path)) {
     rmSync(acknowledgedNumberPath(path), { force: true }); // a new file starts at the first number
+    removeSegments(path);
     return { replaced: [], accepted: [] };
   }
+  const log = applyLog(path, clock);
   const file = openSqlite({ path, busyMs: 1_000 });
   try {
     return mapSqliteErrors(path, () => {
       prepareFormat(file, instanceTables.schemaSql);
-      const acknowledged = readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? 0;
+      const acknowledged = Math.max(log.claimed, readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? 0);
       const isMissing = findLastGroup(file).number < acknowledged;
       const lostOfPool = findLossOfPool(file);
-      const isLossOfCommits = isMissing || lostOfPool !== undefined;
+      const isLossOfCommits = isMissing || log.lost.length > 0 || lostOfPool !== undefined;
       // Read before the transaction: SQLite creates no table in one in which it met damage.
       const ends = isLossOfCommits ? endsOfShards(file) : [];
       const acceptLoss = file.transaction(() => {
+        if (isLossOfCommits) endLog(file);
         const accepted = instanceTables.acceptLoss(file);
         if (isMissing) raiseEpochTo(file, Math.floor(acknowledged / groupsPerEpoch)); // raised once more by the next opening
         for (const last of ends) skipNumbersBehind(file, last);
         // A pool without its last rows would give out the tables of those partitions, with the old messages in them.
         if (lostOfPool !== undefined) addFreePartition(file);
-        return [...accepted, ...(lostOfPool ?? [])];
+        return [...log.lost, ...accepted, ...(lostOfPool ?? [])];
       });
       const accepted = acceptLoss.immediate();
+      if (isLossOfCommits) removeSegments(path);
       const replaced = replaceDamagedPartitions(file);
       if (isLossOfCommits || replaced.length > 0) {
         rmSync(acknowledgedNumberPath(path), { force: true }); // groups were lost, or partitions with their rows
@@ -78,6 +87,34 @@ export function repairInstanceFile(path: string): InstanceFileRepair {
   } finally {
     file.close();
   }
+}
+
+/** What cannot be applied is said: the file itself may be too damaged. */
+function applyLog(path: string, clock: Clock): { claimed: GroupNumber; lost: string[] } {
+  try {
+    const file = new InstanceFile(path, clock, { acceptsLoss: true });
+    try {
+      return file.applyReadableLog();
+    } finally {
+      file.close();
+    }
+  } catch (error) {
+    const { code, message } = toQueueError(error, path);
+    if (unrepairable.includes(code)) throw error;
+    return { claimed: 0, lost: [`The redo log of ${path} cannot be applied: ${message}`] };
+  }
+}
+
+const unrepairable: readonly QueueErrorCode[] = [
+  'STORAGE_FULL',
+  'STORAGE_READ_ONLY',
+  'STORAGE_FORMAT_NEWER',
+  'STORAGE_FORMAT_OLDER',
+];
+
+function removeSegments(path: string): void {
+  const dir = dirname(path);
+  for (const name of readdirSync(dir)) if (isSegmentOf(path, name)) rmSync(join(dir, name));
 }
 
 /** Sentences about partitions that a damaged pool has lost: of which queue their messages are is not known. Undefined: it is intact. */
