@@ -2,23 +2,12 @@
 import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { openInstance } from '@shardlab/engine';
-import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { whileLogFull } from '../../../packages/engine/test/while-log-full.ts';
 import { QueueService } from '../src/queues/queue-service.ts';
 import { makeDataDir } from './start-app.ts';
 
 const never = new AbortController().signal;
-
-/** Makes the writer fail for a while: another connection has the file locked while `work` runs. */
-async function whileLocked(path: string, work: () => Promise<void>): Promise<void> {
-  const other = new Database(path);
-  other.exec('BEGIN IMMEDIATE');
-  try {
-    await work();
-  } finally {
-    other.close();
-  }
-}
 
 describe('an automatic dequeue whose commit fails', () => {
   it('reports a retryable error, and its messages are ready again at once', async () => {
@@ -28,9 +17,9 @@ describe('an automatic dequeue whose commit fails', () => {
     await instance.createQueue({ name: 'q', durability: 'relaxed' });
     const service = new QueueService({ queues: instance });
     await service.enqueue(new EventEmitter(), 'q', [{ payload: 1 }, { payload: 2 }]);
-    await whileLocked(join(dir, 'instance-1.db'), async () => {
+    await whileLogFull(async () => {
       const dequeue = service.dequeue('q', { max: 2, mode: 'at-most-once' }, never);
-      await expect(dequeue).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+      await expect(dequeue).rejects.toMatchObject({ code: 'STORAGE_FULL', retryable: true });
       expect(instance.queue('q')).toMatchObject({ ready: 2, held: 0, consumed: 0 });
     });
     const again = await service.dequeue('q', { max: 2, mode: 'at-most-once' }, never);

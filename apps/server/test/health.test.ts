@@ -106,7 +106,7 @@ describe('the health of a server', () => {
     },
   );
 
-  it.each(['cluster/catalog.db', 'cluster/instance-1.db', 'lab.db'])(
+  it.each(['cluster/catalog.db', 'cluster/instance-1.db', 'cluster/instance-1.redo-1', 'lab.db'])(
     'is not ready once its %s was deleted, and says so in its log',
     async (path) => {
       let said = '';
@@ -132,8 +132,8 @@ describe('the health of a server', () => {
     },
   );
 
-  it('fails while its writer is stuck, and the server ends with an exit code even though the thread cannot be ended', {
-    timeout: 150_000, // it waits for the writer for 30 s
+  it('ends the server with an exit code when its applier is stuck, though commits go on and the thread cannot be ended', {
+    timeout: 150_000, // it waits for the applier for 30 s
   }, async () => {
     const dir = makeDataDir();
     const [flag, fifo] = [join(dir, 'flag'), join(dir, 'fifo')];
@@ -145,16 +145,10 @@ describe('the health of a server', () => {
       STUCK_WRITER_FIFO: fifo,
     });
     const url = await server.ready();
-    expect((await readHealth(url)).status).toBe(200);
     await post(`${url}/api/queues`, { name: 'q' });
     writeFileSync(flag, '');
-    post(`${url}/api/queues/q/messages`, { messages: [{ payload: 1 }] }).catch(() => undefined); // this call is never answered
-    await vi.waitFor(async () => {
-      expect(await readHealth(url)).toMatchObject({
-        status: 503,
-        body: { instances: [{ reason: { code: 'PROBE_TIMEOUT' } }] },
-      });
-    }, waiting);
+    await post(`${url}/api/queues/q/messages`, { messages: [{ payload: 1 }] });
+    expect((await readHealth(url)).status).toBe(200);
     expect(await server.ended).toEqual({ code: exitCodes.writerSilent, signal: null });
     expect(server.stderr).toContain('WRITER_SILENT');
   });

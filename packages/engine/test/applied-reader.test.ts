@@ -28,6 +28,7 @@ const blockIn = (partition: number): Group['blocks'][number] => ({
   count: 1,
   offset: 0,
   length: 0,
+  keepsConsumed: false,
 });
 
 const blocksOf = (partition: number): ReadOperation => ({

@@ -65,7 +65,7 @@ it('takes what is opened later for the file that was opened, and a log that anot
   const dir = makeFolder();
   const instance = await openInstance({ dir, instance: 1 });
   const [open, later] = [[join(dir, 'instance-1.db')], join(dir, 'unsharded.db')];
-  const files = new FilesInUse({ open, later, others: [] });
+  const files = new FilesInUse({ open, later, others: () => [] });
   expect(existsSync(later)).toBe(false);
   await instance.createQueue({ name: 'table', kind: 'unsharded' });
   const session = instance.openSession();

@@ -15,6 +15,8 @@ export interface BlockEntry {
   count: number;
   offset: number;
   length: number;
+  /** Its queue keeps messages that were consumed, to be read. */
+  keepsConsumed: boolean;
 }
 
 /** The ranges that became terminal in one partition: encoded, and counted from the partition's first sequence number. */

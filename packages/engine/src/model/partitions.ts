@@ -116,6 +116,11 @@ export class LogPartitions {
     stopOn(new InvariantViolation(broken), this.#onInvariantBroken);
   }
 
+  /** Consumed messages can be read until their partition is truncated. */
+  get keepsConsumed(): boolean {
+    return this.#retentionMs > 0;
+  }
+
   /** All partitions, ordered by sequence number. */
   get all(): readonly Partition[] {
     return this.#partitions;

@@ -126,7 +126,7 @@ export async function assembleInstance(
     opened.files = new FilesInUse({
       open: [catalogPath(dir), instanceFilePath(dir, id)],
       later: unshardedPath(dir),
-      others: lease === undefined ? [] : [leasesPath(dir)],
+      others: () => [...(lease === undefined ? [] : [leasesPath(dir)]), ...sharded.writer.redoPaths],
     });
     const scrubber = new Scrubber({
       dir,

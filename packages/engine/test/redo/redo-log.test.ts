@@ -56,7 +56,9 @@ function groupOf(bytes: number, tableWrites: TableWrite[] = [], fill = 7): Logge
   Buffer.from(buffer).fill(fill, 0, bytes);
   return {
     buffer,
-    blocks: [{ partition: 3, firstSeq: 2 ** 40, count: 2, offset: 0, length: bytes - 4 }],
+    blocks: [
+      { partition: 3, firstSeq: 2 ** 40, count: 2, offset: 0, length: bytes - 4, keepsConsumed: false },
+    ],
     consumptionDeltas: [{ partition: 2, subscriber: 1, offset: bytes - 4, length: 4 }],
     outcomes: { offset: bytes, length: 0, retiredThroughGroup: 0 },
     tableWrites,
@@ -103,6 +105,7 @@ describe('a redo log', () => {
               count: at,
               offset: 0,
               length: body.length,
+              keepsConsumed: at % 2 === 1,
             })),
             consumptionDeltas: words.map((subscriber, at) => ({
               partition: at,

@@ -2,25 +2,34 @@
 import type { Plant } from './plant.ts';
 
 const instanceFile = 'storage/instance-file/instance-file.ts';
+const redoWriter = 'storage/threads/redo-writer.ts';
 const group = 'commit/group.ts';
 const transaction = 'queues/sharded-transaction.ts';
 
 export const commitPlants: readonly Plant[] = [
   {
-    name: 'acknowledged groups wait for a later commit',
+    name: 'some acknowledged groups are not in the log',
+    workload: 'plain',
+    kinds: ['loss', 'doubling', 'torn'],
+    edits: [
+      {
+        file: redoWriter,
+        find: 'const isWritten = this.#log.append({',
+        replace:
+          'const isWritten = (group.blocks.length + group.tableWrites.length + Object.values(group.poolChanges).flat().length === 0 && group.groupNumber % 3 > 0) || this.#log.append({',
+      },
+    ],
+  },
+  {
+    name: 'a recovery leaves the last groups of the log out',
     workload: 'plain',
     kinds: ['loss', 'doubling', 'torn'],
     edits: [
       {
         file: instanceFile,
-        find: '      this.#commit.run();\n    } catch',
+        find: 'this.applyLog(reader, logId);\n      const { turn, end } = reader.position;',
         replace:
-          '      if (group.groupNumber % 6 === 0) this.#commit.run(); else this.#transactionOpen = true;\n    } catch',
-      },
-      {
-        file: instanceFile,
-        find: "if (group.sync === 'FULL') this.#acknowledgedGroup",
-        replace: "if (group.sync === 'FULL' && !this.#transactionOpen) this.#acknowledgedGroup",
+          'this.applyLog(reader, logId, log.applied.end.group + 3);\n      while (reader.next() !== undefined);\n      const { turn, end } = reader.position;',
       },
     ],
   },
@@ -31,10 +40,9 @@ export const commitPlants: readonly Plant[] = [
     edits: [
       {
         file: instanceFile,
-        find: 'this.#consumption.write(delta, group.groupNumber, delta.ranges);',
-        // The row stays, with the number of its group: a last group that is missing is damage, and then nothing is opened.
+        find: 'this.#netEffect.addConsumption(key, groupNumber, Buffer.from(buffer, offset, length));',
         replace:
-          'this.#consumption.write(delta, group.groupNumber, delta.ranges.subarray(0, group.groupNumber % 3 > 0 ? undefined : 0));',
+          'if (groupNumber % 3 > 0) this.#netEffect.addConsumption(key, groupNumber, Buffer.from(buffer, offset, length));',
       },
     ],
   },

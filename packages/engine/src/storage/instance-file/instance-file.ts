@@ -7,9 +7,15 @@ import { dirname, join } from 'node:path';
 import { QueueError } from '../../api/errors.ts';
 import type { AppliedGroups } from '../../model/applied-groups.ts';
 import { addSqlTransactions, type GroupContent } from '../../model/group-content.ts';
-import type { Group, GroupResult, SqlOutcome, SqlTransaction } from '../../model/group-message.ts';
+import type {
+  EncodedOutcomes,
+  Group,
+  GroupResult,
+  SqlOutcome,
+  SqlTransaction,
+} from '../../model/group-message.ts';
 import { formatGroupNumber, groupsPerEpoch } from '../../model/group-number.ts';
-import type { Epoch, GroupNumber, InstanceId, PartitionId } from '../../model/ids.ts';
+import type { Epoch, GroupNumber, InstanceId, PartitionId, Seq } from '../../model/ids.ts';
 import { poolChangeCount } from '../../model/partitions.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { RecoveredInstance, RecoveredRedoLog } from '../../model/recovered-instance.ts';
@@ -19,7 +25,7 @@ import type { PreparedBranchRow } from '../../model/xa-rows.ts';
 import { xidKey } from '../../model/xid.ts';
 import { ApplicationSqlExecutor } from '../application-sql/application-sql-executor.ts';
 import { highestClaim } from '../redo/check-claims.ts';
-import { decodeGroup } from '../redo/encode-group.ts';
+import { decodeGroup, type LoggedGroup } from '../redo/encode-group.ts';
 import { openSegments, type StoredRedoLog } from '../redo/log-end.ts';
 import { LogReader, logStart } from '../redo/log-reader.ts';
 import {
@@ -43,6 +49,7 @@ import {
   acknowledgedNumberPath,
   CheckpointScheduler,
 } from '../sqlite/write-ahead-log.ts';
+import { type AppliedBlock, NetEffect } from './net-effect.ts';
 import { recoverPartitions } from './recovery/recover-partitions.ts';
 import { resyncWal } from './recovery/resync-wal.ts';
 import { CorrelationIndexes } from './tables/correlation-index.ts';
@@ -103,6 +110,9 @@ const runEach: StatementSteps = {
   onCommitting: () => undefined,
 };
 
+/** Writes that read or delete what earlier groups wrote to partitions and consumption. */
+const needsPartitions: readonly TableWrite['kind'][] = ['evacuate', 'unsubscribe', 'delete queue'];
+
 /** Bytes of groups that are applied in one transaction: enough that its sync and its pages are shared by many. */
 const applyBytesMax = 8 * 1024 * 1024;
 
@@ -128,6 +138,13 @@ export class InstanceFile {
   /** Run with the number of a partition that was truncated. */
   readonly #partitionDeletes: SqliteStatement[];
   readonly #redo: RedoTableWriter;
+  readonly #netEffect = new NetEffect({
+    firstSeqOf: (partition) => this.#selectFirstSeq.get(partition) as Seq,
+    writeBlock: (block, groupNumber, body) => this.#writeBlock(block, groupNumber, body),
+    writeConsumption: (key, groupNumber, ranges) =>
+      this.#consumption.write(key, groupNumber, Buffer.from(ranges)),
+  });
+  readonly #selectFirstSeq: SqliteStatement;
   /** Of groups that are applied; said once, by the first call of `applyLog` that succeeds. */
   readonly #newlyUnusable: PartitionId[] = [];
   readonly #begin: SqliteStatement;
@@ -159,6 +176,7 @@ export class InstanceFile {
     this.#commit = this.#file.prepare('COMMIT');
     this.#selectEpoch = this.#file.prepare(readEpochSql).pluck();
     this.#writeLastGroup = this.#file.prepare(writeLastGroupSql);
+    this.#selectFirstSeq = this.#file.prepare('SELECT first_seq FROM partition WHERE partition = ?').pluck();
     this.#consumption = new ConsumptionWriter(this.#file);
     this.#sessionOutcomes = new SessionOutcomeWriter(this.#file);
     this.#applyTableWrite = instanceTables.createWriteApplier(this.#file);
@@ -380,11 +398,10 @@ export class InstanceFile {
       this.#beginTransaction('FULL');
       this.#assertEpoch();
       for (; record !== undefined; record = bytes < applyBytesMax ? reader.next(through) : undefined) {
-        const group = decodeGroup(record.content);
-        unusable.push(...this.#applyPoolChanges(group.poolChanges));
-        this.#writeContent(record.group, group.buffer, contentOf(group));
+        unusable.push(...this.#applyGroup(record.group, decodeGroup(record.content)));
         bytes += record.content.length;
       }
+      this.#netEffect.write();
       const { position } = reader;
       this.#writeLastGroup.run(position.end.group);
       this.#redo.writePosition(logId, position);
@@ -393,6 +410,7 @@ export class InstanceFile {
       return bytes;
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
+      this.#netEffect.clear();
       reader.seek(start);
       this.#correlationIndexes.reload();
       if (isDiskFull(error)) this.#checkpoints.runPassive();
@@ -400,18 +418,45 @@ export class InstanceFile {
     }
   }
 
+  /** Returns the partitions that are too damaged to be truncated. */
+  #applyGroup(
+    groupNumber: GroupNumber,
+    { buffer, blocks, consumptionDeltas, outcomes, tableWrites, poolChanges }: LoggedGroup,
+  ): PartitionId[] {
+    if (tableWrites.some(({ kind }) => needsPartitions.includes(kind))) this.#netEffect.write();
+    for (const partition of poolChanges.truncate) this.#netEffect.onTruncated(partition);
+    const unusable = this.#applyPoolChanges(poolChanges);
+    for (const block of blocks)
+      this.#netEffect.addBlock(block, groupNumber, Buffer.from(buffer, block.offset, block.length));
+    for (const { offset, length, ...key } of consumptionDeltas)
+      this.#netEffect.addConsumption(key, groupNumber, Buffer.from(buffer, offset, length));
+    this.#writeOthers(groupNumber, buffer, outcomes, tableWrites);
+    return unusable;
+  }
+
   #writeContent(
     groupNumber: GroupNumber,
     buffer: SharedArrayBuffer,
     { blocks, consumptionDeltas, outcomes, tableWrites }: GroupContent,
   ): void {
-    for (const block of blocks) {
-      const body = Buffer.from(buffer, block.offset, block.length);
-      this.#blockWriter.write(block, groupNumber, body);
-      if (this.#correlationIndexes.partitions.has(block.partition))
-        this.#correlationIndexes.write(block, body);
-    }
+    for (const block of blocks)
+      this.#writeBlock(block, groupNumber, Buffer.from(buffer, block.offset, block.length));
     for (const delta of consumptionDeltas) this.#consumption.write(delta, groupNumber, delta.ranges);
+    this.#writeOthers(groupNumber, buffer, outcomes, tableWrites);
+  }
+
+  #writeBlock(block: AppliedBlock, groupNumber: GroupNumber, body: Buffer): void {
+    this.#blockWriter.write(block, groupNumber, body);
+    if (body.byteLength > 0 && this.#correlationIndexes.partitions.has(block.partition))
+      this.#correlationIndexes.write(block, body);
+  }
+
+  #writeOthers(
+    groupNumber: GroupNumber,
+    buffer: SharedArrayBuffer,
+    outcomes: EncodedOutcomes,
+    tableWrites: readonly TableWrite[],
+  ): void {
     if (outcomes.length + outcomes.retiredThroughGroup > 0)
       this.#sessionOutcomes.writeGroup(groupNumber, buffer, outcomes);
     for (const write of tableWrites) {

@@ -12,6 +12,8 @@ import { poolChangeCount } from '../../model/partitions.ts';
 const headBytes = 32;
 const blockBytes = 24;
 const deltaBytes = 16;
+/** Of a block's count. */
+const keepsConsumedBit = 2 ** 31;
 
 /** A group without what is decided anew each time that it is written: whether it counts as durable is in the record's header. */
 export type LoggedGroup = Omit<Group, 'kind' | 'generation' | 'sync' | 'sqlTransactions' | 'groupNumber'>;
@@ -35,10 +37,10 @@ export function encodeGroup(group: LoggedGroup): Uint8Array[] {
   head.writeUInt32LE(rest?.length ?? 0, 24);
   head.writeUInt32LE(bodyBytes, 28);
   let at = headBytes;
-  for (const { partition, firstSeq, count, offset, length } of blocks) {
+  for (const { partition, firstSeq, count, offset, length, keepsConsumed } of blocks) {
     head.writeUInt32LE(partition, at);
     head.writeDoubleLE(firstSeq, at + 4);
-    head.writeUInt32LE(count, at + 12);
+    head.writeUInt32LE(keepsConsumed ? count + keepsConsumedBit : count, at + 12);
     head.writeUInt32LE(offset, at + 16);
     head.writeUInt32LE(length, at + 20);
     at += blockBytes;
@@ -70,12 +72,15 @@ export function decodeGroup(content: Buffer): LoggedGroup {
   let at = headBytes;
   const blocks: BlockEntry[] = [];
   for (let left = blockCount; left > 0; left -= 1, at += blockBytes) {
+    const count = content.readUInt32LE(at + 12);
+    const keepsConsumed = count >= keepsConsumedBit;
     blocks.push({
       partition: content.readUInt32LE(at),
       firstSeq: content.readDoubleLE(at + 4),
-      count: content.readUInt32LE(at + 12),
+      count: keepsConsumed ? count - keepsConsumedBit : count,
       offset: content.readUInt32LE(at + 16),
       length: content.readUInt32LE(at + 20),
+      keepsConsumed,
     });
   }
   const consumptionDeltas: ConsumptionDeltaEntry[] = [];

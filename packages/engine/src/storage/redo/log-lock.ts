@@ -8,7 +8,10 @@ import { QueueError } from '../../api/errors.ts';
 import type { Timers } from '../../model/ports.ts';
 import { type FolderLock, tryFolderLock, waitForFolderLock } from '../sqlite/folder-lock.ts';
 
-const lockName = (databasePath: string): string => basename(databasePath).replace(/\.db$/, '.lock');
+/** `instance-1.db` has `instance-1.lock`. */
+export const lockPath = (databasePath: string): string => databasePath.replace(/\.db$/, '.lock');
+
+const lockName = (databasePath: string): string => basename(lockPath(databasePath));
 
 /** Waits for a process that was killed to be gone. Throws `INSTANCE_IN_USE` after 5 s. */
 export async function lockLog(databasePath: string, timers: Timers): Promise<FolderLock> {

@@ -81,6 +81,10 @@ export class RedoLog {
     return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
+  get segmentNumbers(): number[] {
+    return this.#segments.map(({ number }) => number);
+  }
+
   /** Bytes of the smallest segment that would take the content of this group. */
   static segmentBytesFor(content: LoggedGroup): number {
     return nextStep(firstRecordOffset + recordBytesOf(encodeGroup(content)));

@@ -12,25 +12,35 @@ type Identity = Pick<Stats, 'dev' | 'ino'>;
 
 export class FilesInUse {
   readonly #opened = new Map<string, Identity>();
-  readonly #paths: readonly string[];
+  readonly #databases: readonly string[];
+  readonly #others: () => readonly string[];
   /** Logs that were missing at the check before. */
   #missingLogs: ReadonlySet<string> = new Set();
 
-  /** `open`: paths of databases that are open. `later`: of one that is opened when it is first needed, before or after it exists. */
+  /**
+   * `open`: paths of databases that are open. `later`: of one that is opened when it is first needed, before or after it exists.
+   * `others`: of files that are open now, which may become more.
+   */
   constructor({
     open,
     later,
     others,
-  }: { open: readonly string[]; later: string; others: readonly string[] }) {
+  }: { open: readonly string[]; later: string; others(): readonly string[] }) {
     const databases = [...open, later].flatMap((path) => [path, acknowledgedNumberPath(path)]);
-    this.#paths = [...databases, ...open.map((path) => `${path}-wal`), ...others];
+    this.#databases = [...databases, ...open.map((path) => `${path}-wal`)];
+    this.#others = others;
     for (const path of this.#paths) this.#compare(path, statSync(path, { throwIfNoEntry: false }));
+  }
+
+  get #paths(): string[] {
+    return [...this.#databases, ...this.#others()];
   }
 
   /** Rejects with `STORAGE_REPLACED`, which names the first such file. */
   async assertInPlace(): Promise<void> {
-    const found = await Promise.all(this.#paths.map(statOrMissing));
-    const missing = this.#paths.filter((path, index) => !this.#compare(path, found[index]));
+    const paths = this.#paths;
+    const found = await Promise.all(paths.map(statOrMissing));
+    const missing = paths.filter((path, index) => !this.#compare(path, found[index]));
     const missingLogs = new Set(missing.filter(isLog));
     // SQLite deletes a log when the last connection to its file is closed, as may happen for a moment when another takes over.
     const replaced = missing.find((path) => !isLog(path) || this.#missingLogs.has(path));

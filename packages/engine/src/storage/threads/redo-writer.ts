@@ -16,9 +16,9 @@ import type { InstancePorts, Timer } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import { fromStorageFailure, type StorageFailure } from '../../model/storage-failure.ts';
-import { lockLog } from '../redo/log-lock.ts';
+import { lockLog, lockPath } from '../redo/log-lock.ts';
 import { RedoLog } from '../redo/redo-log.ts';
-import { isNoSpace, openSegment } from '../redo/segment-files.ts';
+import { isNoSpace, openSegment, segmentPath } from '../redo/segment-files.ts';
 import type { FolderLock } from '../sqlite/folder-lock.ts';
 import { AcknowledgedNumberFile, acknowledgedNumberPath } from '../sqlite/write-ahead-log.ts';
 import { ApplierThread, TransientFailure } from './applier-thread.ts';
@@ -363,6 +363,12 @@ export class RedoWriter {
     await this.#syncs.close();
     this.#log.close();
     this.#acknowledged.close();
+  }
+
+  get redoPaths(): string[] {
+    const { path } = this.#options;
+    if (this.#process !== undefined) return [lockPath(path)];
+    return [lockPath(path), ...this.#log.segmentNumbers.map((number) => segmentPath(path, number))];
   }
 
   /** CPU time of the applier so far, microseconds. */

@@ -9,7 +9,6 @@ import type { GroupNumber } from '../../model/ids.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodeClocks } from '../../node-clocks.ts';
-import { cpuUsOf } from '../instance-file/group-writer.ts';
 import { InstanceFile } from '../instance-file/instance-file.ts';
 import { LogReader } from '../redo/log-reader.ts';
 import { closeSegment, type OpenSegment, openSegment, type SegmentRow } from '../redo/segment-files.ts';
@@ -35,6 +34,13 @@ export type ApplierReply =
   | { kind: 'closed' };
 
 const { clock, thread } = nodeClocks;
+
+/** Of this thread so far, microseconds. */
+function cpuUs(): number {
+  const { user, system } = thread.cpuUsage();
+  return user + system;
+}
+
 const port = parentPort!;
 const reply: (message: ApplierReply) => void = port.postMessage.bind(port);
 
@@ -49,7 +55,7 @@ interface OpenFile {
 let opened: OpenFile | undefined;
 
 function open({ path, logBytesMax }: ApplierFile): void {
-  const cpuUsBefore = cpuUsOf(thread);
+  const cpuUsBefore = cpuUs();
   try {
     const file = new InstanceFile(path, clock, { logBytesMax });
     const recovered = file.recover();
@@ -58,7 +64,7 @@ function open({ path, logBytesMax }: ApplierFile): void {
     // All that the log had is applied: what comes next is in a segment that is begun anew.
     const reader = new LogReader(logId, segments, { turn, offset: Number.MAX_SAFE_INTEGER, end });
     opened = { path, file, logId, segments, reader };
-    reply({ kind: 'opened', recovered, cpuUsBefore, cpuUs: cpuUsOf(thread) });
+    reply({ kind: 'opened', recovered, cpuUsBefore, cpuUs: cpuUs() });
   } catch (error) {
     reply({ kind: 'failed', failure: toStorageFailure(error, path) });
     port.close(); // the end of the thread closes what of the file was opened
@@ -71,7 +77,7 @@ function answer({ file, path, logId, segments, reader }: OpenFile, request: Appl
       case 'apply': {
         reader.refresh();
         const applied = file.applyLog(reader, logId, request.through);
-        reply({ kind: 'applied', cpuUs: cpuUsOf(thread), ...applied });
+        reply({ kind: 'applied', cpuUs: cpuUs(), ...applied });
         break;
       }
       case 'add segment': {

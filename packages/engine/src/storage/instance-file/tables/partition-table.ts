@@ -1,6 +1,7 @@
 /**
  * What a group writes to partitions. The table `partition` is their pool: which log each one belongs to. Each has a table
- * `partition_<n>`, in which a row is a block of consecutive messages that committed in one group. `consumption` has the terminal
+ * `partition_<n>`, in which a row is a block of consecutive messages that committed in one group, or stands for messages that were
+ * consumed before they were applied, without them (`net-effect.ts`). `consumption` has the terminal
  * ranges of each, as deltas: a group adds one row for each partition and subscriber in which it consumed. Deltas are merged into
  * one past a bound, so that truncating and recovery stay short. `read-partition.ts` reads all three.
  */
@@ -75,7 +76,11 @@ export class BlockWriter {
     this.#file = file;
   }
 
-  write({ partition, firstSeq, count }: BlockEntry, groupNumber: GroupNumber, body: Buffer): void {
+  write(
+    { partition, firstSeq, count }: Pick<BlockEntry, 'partition' | 'firstSeq' | 'count'>,
+    groupNumber: GroupNumber,
+    body: Buffer,
+  ): void {
     let insert = this.#insertStatements.get(partition);
     if (insert === undefined) {
       insert = this.#file.prepare(

@@ -108,6 +108,7 @@ export function readBlocks(
     for (const { groupNumber, crc, ...block } of rows) {
       if (block.firstSeq + block.count <= fromSeq) continue;
       assertBlockUndamaged(file, partition, { ...block, groupNumber, crc });
+      if (block.body.byteLength === 0) continue; // all of it is consumed
       blocks.push(block);
       bytes += block.body.byteLength;
       if (bytes >= bytesMax) return { blocks, more: true };
