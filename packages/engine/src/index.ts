@@ -70,6 +70,7 @@ export {
   xaCodes,
 } from './api/xa.ts';
 export { splitReceipts, withInstancePrefix } from './client/cluster-receipts.ts';
+export { backupFolder, type FolderBackup } from './cluster/backup-folder.ts';
 export { checkFolder, type FolderCheck, type FolderRepair, repairFolder } from './cluster/check-folder.ts';
 export type * from './cluster/cluster.ts';
 export type { ClusterEvent, ClusterEventType } from './cluster/cluster-events.ts';

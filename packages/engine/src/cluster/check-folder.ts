@@ -1,13 +1,14 @@
 /** Checks or repairs a cluster's folder; for an operator after a storage fault. */
 
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { assertName } from '../model/call-arguments.ts';
-import type { InstanceId } from '../model/ids.ts';
+import type { Epoch, InstanceId } from '../model/ids.ts';
 import { nodePorts } from '../node-ports.ts';
-import { acceptCatalogLoss, findCatalogFaults } from '../storage/catalog/catalog-file.ts';
+import { acceptCatalogLoss, catalogPath, findCatalogFaults } from '../storage/catalog/catalog-file.ts';
+import { readEpochs } from '../storage/catalog/instance-epochs.ts';
 import { Membership } from '../storage/catalog/membership.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import {
@@ -20,6 +21,7 @@ import {
   repairInstanceFile,
 } from '../storage/instance-file/repair-instance-file.ts';
 import { lockIdleLog } from '../storage/redo/log-lock.ts';
+import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
 import { repairUnshardedFile } from '../storage/unsharded/repair-unsharded-file.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { findUnshardedFaults } from '../storage/unsharded/unsharded-integrity.ts';
@@ -35,7 +37,10 @@ export interface FolderCheck {
 /** Changes nothing; instances may be running. Throws `STORAGE_READ_ONLY` if there is no such folder. */
 export function checkFolder(dir: string): FolderCheck {
   assertName('dir', dir);
-  const instances = listInstances(dir).map((instance) => checkInstanceFile(instanceFilePath(dir, instance)));
+  const epochs = readEpochsOf(dir);
+  const instances = listInstances(dir, epochs).map((instance) =>
+    checkInstanceFile(instanceFilePath(dir, instance), epochs.get(instance)),
+  );
   const faults = [
     ...findFormatFaults(dir),
     ...instances.flatMap(({ faults }) => faults),
@@ -65,10 +70,16 @@ export function repairFolder(dir: string): FolderRepair {
   });
   try {
     const replaced: FolderRepair['replaced'] = [];
-    for (const instance of listInstances(dir)) {
+    const epochs = membership.epochs();
+    for (const instance of listInstances(dir, epochs)) {
       const claim = membership.claim(instance, 'embedded');
       try {
-        const repair = repairUnused(instanceFilePath(dir, instance));
+        const path = instanceFilePath(dir, instance);
+        if (!existsSync(path)) {
+          accepted.push(`${path} is missing: the instance begins anew`);
+          membership.forgetEpochOf(instance);
+        }
+        const repair = repairUnused(path, epochs.get(instance));
         replaced.push({ instance, partitions: repair.replaced });
         accepted.push(...repair.accepted);
       } finally {
@@ -83,19 +94,36 @@ export function repairFolder(dir: string): FolderRepair {
   }
 }
 
-function repairUnused(path: string): InstanceFileRepair {
+function repairUnused(path: string, epochKnown: Epoch | undefined): InstanceFileRepair {
   const lock = lockIdleLog(path);
   try {
-    return repairInstanceFile(path, nodePorts.clock);
+    return repairInstanceFile(path, nodePorts.clock, epochKnown);
   } finally {
     lock.release();
   }
 }
 
-/** Instances that have a database file or a record of their acknowledged groups. */
-function listInstances(dir: string): InstanceId[] {
+/** Instances that have a database file or a record of their acknowledged groups, or were ever opened. */
+function listInstances(dir: string, epochs: ReadonlyMap<InstanceId, Epoch>): InstanceId[] {
   const names = readFolder(dir).map((name) => /^instance-(\d+)\.(?:db|ack)$/.exec(name)?.[1]);
-  return [...new Set(names.filter((digits) => digits !== undefined).map(Number))].sort((a, b) => a - b);
+  const found = names.filter((digits) => digits !== undefined).map(Number);
+  return [...new Set([...found, ...epochs.keys()])].sort((a, b) => a - b);
+}
+
+/** Empty if the catalog cannot be read, which is a fault of its own. */
+function readEpochsOf(dir: string): Map<InstanceId, Epoch> {
+  const path = catalogPath(dir);
+  if (!existsSync(path)) return new Map();
+  try {
+    const file = openSqlite({ path, readonly: true, busyMs: 1_000 });
+    try {
+      return readEpochs(file);
+    } finally {
+      file.close();
+    }
+  } catch {
+    return new Map();
+  }
 }
 
 function findFormatFaults(dir: string): string[] {

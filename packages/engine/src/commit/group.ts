@@ -311,7 +311,7 @@ function packBlocks({ log, segments, sqlOfSegment, pool, target, offset, blocks 
         log.partitions.assign(pool.assign({ queueId, shard, firstSeq, hasCorrelationIndex }), firstSeq);
       }
       const partition = log.partitions.all.at(-1)!.id;
-      const { keepsConsumed } = log.partitions;
+      const { keepsConsumed } = log;
       block = { partition, firstSeq: segment.firstSeq, count: 0, offset, length: 0, keepsConsumed };
       sqlOfBlock = sql;
       (sql?.blocks ?? blocks).push(block);

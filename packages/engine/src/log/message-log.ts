@@ -56,6 +56,8 @@ export class MessageLog implements CursorLog {
   readonly firstSeq: Seq;
   readonly #recoveredEndSeq: Seq;
   readonly #cursors = new Map<SubscriberId, LogCursor<MessageLog>>();
+  /** Of these; the file knows nothing of what they have consumed. */
+  #nondurableCursors = 0;
   readonly #onInvariantBroken: MessageLogOptions['onInvariantBroken'];
 
   constructor(start: MessageLogOptions, cache: CacheShare) {
@@ -98,6 +100,11 @@ export class MessageLog implements CursorLog {
     return this.#cursors.values();
   }
 
+  /** Whether its stored messages may be read after all that the file knows of have consumed them. */
+  get keepsConsumed(): boolean {
+    return this.partitions.keepsConsumed || this.#nondurableCursors > 0;
+  }
+
   cursorOf(subscriber: SubscriberId): LogCursor<MessageLog> | undefined {
     return this.#cursors.get(subscriber);
   }
@@ -111,12 +118,16 @@ export class MessageLog implements CursorLog {
       recoveredEndSeq: this.#recoveredEndSeq,
     });
     this.#cursors.set(start.subscriber, cursor);
+    if (!cursor.durable) this.#nondurableCursors += 1;
     return cursor;
   }
 
   removeCursor(subscriber: SubscriberId): void {
-    this.#cursors.get(subscriber)?.dispose();
+    const cursor = this.#cursors.get(subscriber);
+    if (cursor === undefined) return;
+    cursor.dispose();
     this.#cursors.delete(subscriber);
+    if (!cursor.durable) this.#nondurableCursors -= 1;
   }
 
   /** All lower numbers are terminal for every cursor; without a cursor, all committed ones are. */

@@ -28,6 +28,18 @@ export function mergeRanges(ranges: readonly SeqRange[]): SeqRange[] {
   return merged;
 }
 
+/** What both have; sorted and merged ranges, as they are. */
+export function intersectRanges(a: readonly SeqRange[], b: readonly SeqRange[]): SeqRange[] {
+  const common: SeqRange[] = [];
+  for (let [i, j] = [0, 0]; i < a.length && j < b.length; ) {
+    const [from, to] = [Math.max(a[i]![0], b[j]![0]), Math.min(a[i]![1], b[j]![1])];
+    if (from < to) common.push([from, to]);
+    if (a[i]![1] < b[j]![1]) i += 1;
+    else j += 1;
+  }
+  return common;
+}
+
 /** Separates the numbers of ranges that are in a set from the others. O(numbers). */
 export function splitRanges(
   ranges: readonly SeqRange[],

@@ -15,7 +15,7 @@ export interface BlockEntry {
   count: number;
   offset: number;
   length: number;
-  /** Its queue keeps messages that were consumed, to be read. */
+  /** They may be read after all that the file knows of have consumed them: its queue keeps them, or has nondurable subscribers. */
   keepsConsumed: boolean;
 }
 

@@ -91,6 +91,7 @@ export async function assembleInstance(
       dir,
       instance: id,
       ports,
+      epochKnown: catalog.epochOf(id),
       cacheBytesMax: options.cacheBytesMax ?? catalog.cacheBytesMax() ?? limits.cacheBytesDefault,
       waits,
       outcomes,
@@ -106,6 +107,7 @@ export async function assembleInstance(
       assertFilesInPlace: () => opened.files!.assertInPlace(),
     });
     openParts.push(sharded);
+    catalog.setEpochOf(id, sharded.epoch);
     const ofShared = {
       dir,
       instance: id,

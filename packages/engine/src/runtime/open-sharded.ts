@@ -1,6 +1,7 @@
 /** Opens the sharded queues of an instance over its file. */
 
 import { stopReason } from '../commit/instance-failure.ts';
+import type { Epoch } from '../model/ids.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { ReaderThread } from '../storage/threads/reader-thread-client.ts';
@@ -10,13 +11,18 @@ import { assertCatalogKnows, recoverSharded } from './recover-sharded.ts';
 
 interface FileOptions extends ShardedOptions {
   ports: InstancePorts;
+  /** The epoch of the last opening that the catalog knows of. */
+  epochKnown: Epoch;
 }
 
 /** Opens or recovers the instance's file. Throws the storage errors, `COMMITS_MISSING`. */
 export async function openSharded(options: FileOptions): Promise<ShardedParts> {
   const path = instanceFilePath(options.dir, options.instance);
-  const { emulatedSync, logBytesMax, ports } = options;
-  const { writer, recovered } = await RedoWriter.start({ path, emulatedSync, logBytesMax }, ports);
+  const { emulatedSync, logBytesMax, epochKnown, ports } = options;
+  const { writer, recovered } = await RedoWriter.start(
+    { path, emulatedSync, logBytesMax, epochKnown },
+    ports,
+  );
   let parts: ShardedParts | undefined;
   try {
     assertCatalogKnows(options, recovered);

@@ -4,6 +4,7 @@ import {
   copyFileSync,
   cpSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -12,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openInstance, QueueError } from '../../src/index.ts';
+import { checkFolder, openInstance, QueueError, repairFolder } from '../../src/index.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
 import { FaultProcess } from './fault-process.ts';
 
@@ -182,6 +183,43 @@ describe('an instance file', () => {
     await worker.kill();
     rmSync(join(dir, redo));
     expect(await readOrCode(dir)).toBe('COMMITS_MISSING');
+  });
+
+  const filesOf = (dir: string) => readdirSync(dir).filter((name) => /^instance-1\.(db|ack|redo)/.test(name));
+
+  it('is not created anew if everything of the instance is gone; a repair accepts that', async () => {
+    const dir = await killedAfter(3);
+    for (const name of filesOf(dir)) rmSync(join(dir, name));
+    for (let again = 0; again < 2; again += 1) expect(await readOrCode(dir)).toBe('COMMITS_MISSING');
+    expect(filesOf(dir)).toEqual([]);
+    expect(checkFolder(dir).faults).toContainEqual(expect.stringContaining('instance-1.db is missing'));
+    const { accepted } = repairFolder(dir);
+    expect(accepted).toEqual([expect.stringContaining('instance-1.db is missing: the instance begins anew')]);
+    expect(await readOrCode(dir)).toBe(0);
+    expect(checkFolder(dir).faults).toEqual([]);
+  });
+
+  it('is refused if all of the instance is from before its last opening; a repair gives no number twice', async () => {
+    const dir = await killedAfter(3);
+    const before = copyOf(dir);
+    const worker = new FaultProcess();
+    await worker.open({ dir });
+    const [late] = await worker.put('q', 'late');
+    await worker.kill();
+    for (const name of filesOf(dir)) rmSync(join(dir, name));
+    for (const name of filesOf(before)) copyFileSync(join(before, name), join(dir, name));
+    expect(await readOrCode(dir)).toBe('COMMITS_MISSING');
+    expect(checkFolder(dir).faults).toEqual([expect.stringContaining('acknowledged commits are missing')]);
+    repairFolder(dir);
+    const instance = await openTestInstance({ dir });
+    const sessions = [instance.openSession(), instance.openSession()];
+    const numberOf = (id: string) => Number(id.split('.')[1]);
+    for (const session of sessions) {
+      session.enqueue('q', { payload: 'new' });
+      const { ids } = await session.commit();
+      if (ids[0]!.split('.')[0] === late!.split('.')[0])
+        expect(numberOf(ids[0]!)).toBeGreaterThan(numberOf(late!));
+    }
   });
 
   it('of a closed instance has all of its commits, including groups that changed the partition pool', async () => {

@@ -19,6 +19,7 @@ import type { PartitionId, Seq, SubscriberId } from '../../src/model/ids.ts';
 import type { TableWrite } from '../../src/model/table-write.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import { InstanceFile, instanceFilePath } from '../../src/storage/instance-file/instance-file.ts';
+import { NetEffect } from '../../src/storage/instance-file/net-effect.ts';
 import { readBlocks } from '../../src/storage/instance-file/tables/read-partition.ts';
 import type { LoggedGroup } from '../../src/storage/redo/encode-group.ts';
 import { LogReader } from '../../src/storage/redo/log-reader.ts';
@@ -27,7 +28,9 @@ import { closeSegment, openSegment } from '../../src/storage/redo/segment-files.
 import { makeFolder } from '../folder.ts';
 import { random } from '../random.ts';
 
+const queueId = 1;
 const keepingQueue = 2;
+const topicId = 3;
 
 interface ModelPartition {
   id: PartitionId;
@@ -50,9 +53,9 @@ interface ModelLog {
 class History {
   readonly #next: () => number;
   readonly #logs: ModelLog[] = [
-    { queueId: 1, subscribers: [0], keepsConsumed: false, nextSeq: 1, partitions: [] },
+    { queueId, subscribers: [0], keepsConsumed: false, nextSeq: 1, partitions: [] },
     { queueId: keepingQueue, subscribers: [0], keepsConsumed: true, nextSeq: 1, partitions: [] },
-    { queueId: 3, subscribers: [1, 2], keepsConsumed: false, nextSeq: 1, partitions: [] },
+    { queueId: topicId, subscribers: [1, 2], keepsConsumed: false, nextSeq: 1, partitions: [] },
   ];
   #free: PartitionId[] = [];
   #created = 0;
@@ -70,7 +73,7 @@ class History {
     const deltas: { partition: PartitionId; subscriber: SubscriberId; ranges: number[] }[] = [];
     const bodies: Buffer[] = [];
     const blocks: BlockEntry[] = [];
-    const tableWrites: TableWrite[] = [];
+    const tableWrites = number === 1 ? this.#subscribe() : [];
     let offset = 0;
     for (const log of this.#logs) {
       this.#truncateDrained(log, poolChanges.truncate);
@@ -157,6 +160,18 @@ class History {
     }
   }
 
+  #subscribe(): TableWrite[] {
+    return [1, 2].map((subscriber) => ({
+      kind: 'subscribe',
+      subscription: {
+        queueId: topicId,
+        shard: 100,
+        subscriber,
+        firstSeq: subscriber === 1 ? 1 : 2 + this.#below(10),
+      },
+    }));
+  }
+
   #unsubscribe(): TableWrite {
     const topic = this.#logs[2]!;
     const subscriber = topic.subscribers.pop()!;
@@ -169,7 +184,7 @@ class History {
 function contentOf(dir: string) {
   const path = instanceFilePath(dir, 1);
   const file = new InstanceFile(path, nodePorts.clock);
-  const { partitions, freePartitions, unusablePartitions } = file.recover();
+  const { partitions, freePartitions, unusablePartitions, subscriptions } = file.recover();
   file.close();
   const rows = new Database(path, { readonly: true });
   const found = partitions.map(({ terminalDeltas, attempts: _, bytes: __, ...partition }) => {
@@ -178,18 +193,31 @@ function contentOf(dir: string) {
       subscriber,
       mergeRanges(deltas.flatMap(({ ranges }) => decodeRanges(ranges, partition.firstSeq))),
     ]);
-    const ofAll = terminal.find(([subscriber]) => subscriber === 0)?.[1] ?? [];
+    const required = subscriptions.filter(({ queueId }) => queueId === partition.queueId);
+    const isTerminal = (seq: Seq) =>
+      (required.length === 0 ? [{ subscriber: 0, firstSeq: 1 }] : required).every(
+        ({ subscriber, firstSeq }) =>
+          seq < firstSeq ||
+          terminal.some(
+            ([of, ranges]) => of === subscriber && ranges.some(([from, to]) => from <= seq && seq < to),
+          ),
+      );
     const { blocks } = readBlocks(rows, { partition: partition.partition, fromSeq: 0, bytesMax: 2 ** 30 });
     const kept = blocks.filter(
       ({ firstSeq, count }) =>
         partition.queueId === keepingQueue ||
-        !ofAll.some(([from, to]) => from <= firstSeq && firstSeq + count <= to),
+        Array.from({ length: count }, (_, index) => firstSeq + index).some((seq) => !isTerminal(seq)),
     );
     return { ...partition, terminal: terminal.toSorted(([a], [b]) => a - b), kept };
   });
-  const bodies = partitions.map(({ partition }) =>
-    rows.prepare(`SELECT coalesce(sum(length(body)), 0) FROM partition_${partition}`).pluck().get(),
-  ) as number[];
+  const bytesOf = (queueId: number) =>
+    partitions
+      .filter((partition) => partition.queueId === queueId)
+      .map(({ partition }) =>
+        rows.prepare(`SELECT coalesce(sum(length(body)), 0) FROM partition_${partition}`).pluck().get(),
+      )
+      .reduce<number>((sum, bytes) => sum + (bytes as number), 0);
+  const bytes = [queueId, topicId].map(bytesOf);
   rows.close();
   return {
     content: {
@@ -197,12 +225,14 @@ function contentOf(dir: string) {
       freePartitions: freePartitions.toSorted((a, b) => a - b),
       unusablePartitions,
     },
-    bytes: bodies.reduce((sum, bytes) => sum + bytes, 0),
+    /** Stored of the queue and of the topic. */
+    bytes,
   };
 }
 
 it('leaves what a recovery finds as it is', () => {
-  let [leftOut, kept] = [0, 0];
+  const leftOut = [0, 0];
+  const kept = [0, 0];
   fc.assert(
     fc.property(
       fc.nat(),
@@ -240,12 +270,35 @@ it('leaves what a recovery finds as it is', () => {
         const [oneByOne, some, all] = applied;
         expect(some!.content).toEqual(oneByOne!.content);
         expect(all!.content).toEqual(oneByOne!.content);
-        leftOut += oneByOne!.bytes - all!.bytes;
-        kept += all!.bytes;
+        for (const of of [0, 1]) {
+          leftOut[of]! += oneByOne!.bytes[of]! - all!.bytes[of]!;
+          kept[of]! += all!.bytes[of]!;
+        }
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 25 },
   );
-  expect(leftOut).toBeGreaterThan(3_000);
-  expect(kept).toBeGreaterThan(3_000);
+  for (const bytes of [...leftOut, ...kept]) expect(bytes).toBeGreaterThan(500);
+});
+
+it('keeps the first message of a subscriber that has not consumed it, and leaves those before it out', () => {
+  const written: string[] = [];
+  const effect = new NetEffect({
+    firstSeqOf: () => 10,
+    subscriptionsOf: () => [
+      { subscriber: 1, firstSeq: 1 },
+      { subscriber: 2, firstSeq: 13 },
+    ],
+    writeBlock: ({ firstSeq, count }, _group, { length }) => written.push(`${firstSeq}+${count}: ${length}`),
+    writeConsumption: () => undefined,
+  });
+  for (const [index, firstSeq] of [10, 12, 13, 14].entries()) {
+    const count = firstSeq === 10 ? 2 : 1;
+    const block = { partition: 1, firstSeq, count, offset: 0, length: 9, keepsConsumed: false };
+    effect.addBlock(block, index + 1, Buffer.alloc(9));
+  }
+  effect.addConsumption({ partition: 1, subscriber: 1 }, 5, Uint8Array.from(encodeRanges([[10, 15]], 10)));
+  effect.addConsumption({ partition: 1, subscriber: 2 }, 5, Uint8Array.from(encodeRanges([[14, 15]], 10)));
+  effect.write();
+  expect(written).toEqual(['10+3: 0', '13+1: 9', '14+1: 0']);
 });

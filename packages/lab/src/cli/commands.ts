@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { isStoreAddress } from '@shardlab/engine';
 import { exitCodes } from '../errors/exit-codes.ts';
+import { backupCommand } from './backup.ts';
 import { calibrateCommand } from './calibrate.ts';
 import { checkCommand } from './check.ts';
 import { claimsCommand } from './claims.ts';
@@ -61,6 +62,8 @@ const help = `Usage: npm run lab -- <command>
   check <folder> [options]   verify the data of an engine: every block, and every acknowledged commit
     --json <file>            write the findings as JSON
     --accept-loss            save what can be read and give up the rest; copy the folder first
+  backup <folder> <into>     copy the data of an engine, which may be running, to a new folder: everything that was
+                             committed before
   convert <folder> <queue>   convert an unsharded queue to a sharded queue of the same name: stop enqueue,
                              drain, stop dequeue, check that it is empty, drop, size the cache, create, start.
                              Clients may stay connected. Repeat the command to resume after an interruption
@@ -103,6 +106,7 @@ const optionsOf: Readonly<Record<string, readonly string[]>> = {
   calibrate: ['json', 'data-dir'],
   model: ['fit', 'run', 'structure', 'scale', 'write', 'json'],
   check: ['json', 'accept-loss'],
+  backup: [],
   convert: ['shards', 'attempts-max', 'retry-delay', 'priorities', 'cache-mib', 'drain-s', 'cancel', 'json'],
   move: ['drain-s'],
   pairs: ['pairs', 'seconds', 'json', 'data-dir'],
@@ -121,7 +125,7 @@ function ignoredFault(
 }
 
 /** Number of further arguments of commands that take more than one. */
-const furtherArguments: Readonly<Record<string, number>> = { convert: 1, move: 2 };
+const furtherArguments: Readonly<Record<string, number>> = { backup: 1, convert: 1, move: 2 };
 
 export async function runCommand(args: string[]): Promise<number> {
   let parsed: ReturnType<typeof parse>;
@@ -166,6 +170,10 @@ export async function runCommand(args: string[]): Promise<number> {
     case 'check':
       if (target === undefined) return usageError('check needs a folder');
       return checkCommand(target, { json: values.json, acceptLoss: values['accept-loss'] });
+    case 'backup':
+      if (target === undefined || rest[0] === undefined)
+        return usageError('backup needs a folder and where to copy it');
+      return backupCommand(target, rest[0]);
     case 'convert':
       if (target === undefined || rest[0] === undefined)
         return usageError('convert needs a folder and a queue');

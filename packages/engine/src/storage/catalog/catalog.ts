@@ -6,7 +6,7 @@
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { ConversionCommand } from '../../model/conversion.ts';
-import type { InstanceId, QueueId, SubscriberId } from '../../model/ids.ts';
+import type { Epoch, InstanceId, QueueId, SubscriberId } from '../../model/ids.ts';
 import type { ProcessIdentity, ProcessTable } from '../../model/ports.ts';
 import type { NewQueueRow, QueueRow } from '../../model/queue-row.ts';
 import { FileHealth } from '../sqlite/file-health.ts';
@@ -15,6 +15,7 @@ import { CheckpointScheduler } from '../sqlite/write-ahead-log.ts';
 import { CatalogFile, catalogPath } from './catalog-file.ts';
 import { type ConversionRow, ConversionTable, type NewConversion } from './conversion-table.ts';
 import { claimSqlInstance, readSqlInstance } from './fixed-instances.ts';
+import { readEpochOf, writeEpochOf } from './instance-epochs.ts';
 import { type EnabledHalves, QueueTable } from './queue-table.ts';
 import { SubscriberTable } from './subscriber-table.ts';
 
@@ -180,6 +181,16 @@ export class Catalog {
 
   #writeSetting(name: string, value: number): void {
     this.#file.prepare('INSERT OR REPLACE INTO setting VALUES (?, ?)').run(name, value);
+  }
+
+  /** The epoch of the instance's last opening; 0 if there was none. */
+  epochOf(instance: InstanceId): Epoch {
+    return this.#read(() => readEpochOf(this.#file, instance));
+  }
+
+  /** Call it before the instance serves. */
+  setEpochOf(instance: InstanceId, epoch: Epoch): void {
+    this.#runTransaction(() => writeEpochOf(this.#file, instance, epoch));
   }
 
   /** The instance that holds the application's tables; undefined while there are none. */

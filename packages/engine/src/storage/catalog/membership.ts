@@ -6,11 +6,12 @@
 
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
-import type { ClaimNumber, InstanceId, Pid } from '../../model/ids.ts';
+import type { ClaimNumber, Epoch, InstanceId, Pid } from '../../model/ids.ts';
 import type { ProcessIdentity, ProcessTable } from '../../model/ports.ts';
 import { mapSqliteErrors, type SqliteFile, type SqliteStatement } from '../sqlite/open-sqlite.ts';
 import { CatalogFile, catalogPath } from './catalog-file.ts';
 import { claimKeyInstance, readKeyInstance, readSqlInstance } from './fixed-instances.ts';
+import { forgetEpochOf, readEpochs } from './instance-epochs.ts';
 
 /**
  * `embedded`: hosted by a program outside a cluster until it ends. `owner`: by the process of the cluster that the
@@ -174,9 +175,20 @@ export class Membership {
 
   /** A leaving instance is empty. Its file stays, so that its numbers continue if it is added again. */
   deleteLeavingMember(instance: InstanceId): void {
-    this.#runTransaction(() =>
-      this.#file.prepare('DELETE FROM member WHERE instance = ? AND leaving = 1').run(instance),
-    );
+    this.#runTransaction(() => {
+      this.#file.prepare('DELETE FROM member WHERE instance = ? AND leaving = 1').run(instance);
+      forgetEpochOf(this.#file, instance);
+    });
+  }
+
+  /** The epochs of the last openings, by instance. */
+  epochs(): Map<InstanceId, Epoch> {
+    return this.#read(() => readEpochs(this.#file));
+  }
+
+  /** For a repair: the instance may begin anew. */
+  forgetEpochOf(instance: InstanceId): void {
+    this.#runTransaction(() => forgetEpochOf(this.#file, instance));
   }
 
   /** Claims a task that only one process of the cluster may do. Throws `INSTANCE_IN_USE`, naming that process. */

@@ -15,7 +15,7 @@ import type {
   SqlTransaction,
 } from '../../model/group-message.ts';
 import { formatGroupNumber, groupsPerEpoch } from '../../model/group-number.ts';
-import type { Epoch, GroupNumber, InstanceId, PartitionId, Seq } from '../../model/ids.ts';
+import type { Epoch, GroupNumber, InstanceId, PartitionId, Seq, SubscriberId } from '../../model/ids.ts';
 import { poolChangeCount } from '../../model/partitions.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { RecoveredInstance, RecoveredRedoLog } from '../../model/recovered-instance.ts';
@@ -24,7 +24,7 @@ import type { TableWrite } from '../../model/table-write.ts';
 import type { PreparedBranchRow } from '../../model/xa-rows.ts';
 import { xidKey } from '../../model/xid.ts';
 import { ApplicationSqlExecutor } from '../application-sql/application-sql-executor.ts';
-import { highestClaim } from '../redo/check-claims.ts';
+import { assertClaimMet, highestClaim } from '../redo/check-claims.ts';
 import { decodeGroup, type LoggedGroup } from '../redo/encode-group.ts';
 import { openSegments, type StoredRedoLog } from '../redo/log-end.ts';
 import { LogReader, logStart } from '../redo/log-reader.ts';
@@ -55,6 +55,7 @@ import { resyncWal } from './recovery/resync-wal.ts';
 import { CorrelationIndexes } from './tables/correlation-index.ts';
 import {
   assertNoCommitsMissing,
+  findLastGroup,
   raiseEpochSql,
   raiseEpochTo,
   readEpochSql,
@@ -70,9 +71,10 @@ import {
   writeFreePartition,
   writePartitionRow,
 } from './tables/partition-table.ts';
-import { newLogId, RedoTableWriter, readRedoLog } from './tables/redo-tables.ts';
+import { endLog, newLogId, RedoTableWriter, readRedoLog } from './tables/redo-tables.ts';
 import { instanceTables } from './tables/registered-tables.ts';
 import { SessionOutcomeWriter } from './tables/session-outcome-table.ts';
+import { subscriptionsOfPartitionSql } from './tables/subscription-table.ts';
 import { readBranchesWithRows } from './tables/xa-tables.ts';
 
 /** The names of all tables, indexes and views of the engine, in lower case: others may be the application's. */
@@ -140,11 +142,14 @@ export class InstanceFile {
   readonly #redo: RedoTableWriter;
   readonly #netEffect = new NetEffect({
     firstSeqOf: (partition) => this.#selectFirstSeq.get(partition) as Seq,
+    subscriptionsOf: (partition) =>
+      this.#selectSubscriptions.all(partition) as { subscriber: SubscriberId; firstSeq: Seq }[],
     writeBlock: (block, groupNumber, body) => this.#writeBlock(block, groupNumber, body),
     writeConsumption: (key, groupNumber, ranges) =>
       this.#consumption.write(key, groupNumber, Buffer.from(ranges)),
   });
   readonly #selectFirstSeq: SqliteStatement;
+  readonly #selectSubscriptions: SqliteStatement;
   /** Of groups that are applied; said once, by the first call of `applyLog` that succeeds. */
   readonly #newlyUnusable: PartitionId[] = [];
   readonly #begin: SqliteStatement;
@@ -159,15 +164,22 @@ export class InstanceFile {
   /** The last commit included application statements, whose written bytes are not counted. */
   #writtenBytesUnknown = false;
 
-  /** Above `logBytesMax` of write-ahead log, commits throw `LOG_FULL`. `acceptsLoss`: acknowledged commits may be missing. */
+  /**
+   * Above `logBytesMax` of write-ahead log, commits throw `LOG_FULL`. `epochKnown`: of the last opening that somebody else knows of.
+   * `acceptsLoss`: acknowledged commits may be missing.
+   */
   constructor(
     path: string,
     clock: Clock,
-    { logBytesMax, acceptsLoss = false }: { logBytesMax?: number; acceptsLoss?: boolean } = {},
+    {
+      logBytesMax,
+      epochKnown,
+      acceptsLoss = false,
+    }: { logBytesMax?: number; epochKnown?: Epoch; acceptsLoss?: boolean } = {},
   ) {
     this.#path = path;
     this.#clock = clock;
-    if (!acceptsLoss) assertNoCommitsMissing(path);
+    if (!acceptsLoss) assertNoCommitsMissing(path, epochKnown);
     // Another connection writes only for a moment: a process that lost the instance and has not noticed yet.
     this.#file = openSqlite({ path, busyMs: 1_000 });
     mapSqliteErrors(path, () => prepareFormat(this.#file, instanceTables.schemaSql));
@@ -176,6 +188,7 @@ export class InstanceFile {
     this.#commit = this.#file.prepare('COMMIT');
     this.#selectEpoch = this.#file.prepare(readEpochSql).pluck();
     this.#writeLastGroup = this.#file.prepare(writeLastGroupSql);
+    this.#selectSubscriptions = this.#file.prepare(subscriptionsOfPartitionSql);
     this.#selectFirstSeq = this.#file.prepare('SELECT first_seq FROM partition WHERE partition = ?').pluck();
     this.#consumption = new ConsumptionWriter(this.#file);
     this.#sessionOutcomes = new SessionOutcomeWriter(this.#file);
@@ -245,6 +258,25 @@ export class InstanceFile {
         lost.push(`Nothing behind group ${last} of the redo log of ${this.#path} can be applied: ${message}`);
       }
       return { claimed, lost };
+    } finally {
+      for (const segment of segments) closeSegment(segment);
+    }
+  }
+
+  /**
+   * For a copy of another file: applies what that one's redo log has behind these tables, and ends the log. Throws `COMMITS_MISSING` if
+   * the log does not reach the group `acknowledged`, or proves that more was synced: it was written over meanwhile, or is damaged.
+   */
+  takeLogOf(path: string, acknowledged: GroupNumber): void {
+    this.#epoch = this.#storedEpoch;
+    const log = mapSqliteErrors(this.#path, () => readRedoLog(this.#file));
+    if (log === undefined) return;
+    const segments = openSegments(path, log);
+    try {
+      const claimed = Math.max(acknowledged, highestClaim(log.logId, segments));
+      this.applyLog(new LogReader(log.logId, segments, log.applied), log.logId);
+      assertClaimMet(path, claimed, findLastGroup(this.#file).number);
+      mapSqliteErrors(this.#path, () => this.#file.transaction(() => endLog(this.#file))());
     } finally {
       for (const segment of segments) closeSegment(segment);
     }

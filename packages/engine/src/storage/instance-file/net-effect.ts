@@ -6,7 +6,13 @@
  * What is left out is a function of the groups and the file alone, never of what runs at the moment: a recovery that applies the same
  * groups may leave out less or more, and finds the same messages.
  */
-import { decodeRanges, encodeRanges, mergeRanges, type SeqRange } from '../../model/consumption.ts';
+import {
+  decodeRanges,
+  encodeRanges,
+  intersectRanges,
+  mergeRanges,
+  type SeqRange,
+} from '../../model/consumption.ts';
 import type { BlockEntry } from '../../model/group-message.ts';
 import type { GroupNumber, PartitionId, Seq, SubscriberId } from '../../model/ids.ts';
 
@@ -16,6 +22,8 @@ export type AppliedBlock = Pick<BlockEntry, 'partition' | 'firstSeq' | 'count'>;
 export interface NetEffectTarget {
   /** From which number of it the encoded ranges of a partition count. */
   firstSeqOf(partition: PartitionId): Seq;
+  /** The durable subscribers of its log, each with the first number that it gets; none for a queue. */
+  subscriptionsOf(partition: PartitionId): { subscriber: SubscriberId; firstSeq: Seq }[];
   /** `body`: empty for messages that are left out. */
   writeBlock(block: AppliedBlock, groupNumber: GroupNumber, body: Buffer): void;
   writeConsumption(
@@ -92,7 +100,7 @@ export class NetEffect {
       const rangesOf = new Map<SubscriberId, SeqRange[]>();
       for (const [subscriber, encoded] of consumed)
         rangesOf.set(subscriber, mergeRanges(encoded.flatMap((ranges) => decodeRanges(ranges, 0))));
-      this.#writeBlocks(partition, blocks, rangesOf.get(forEveryone) ?? []);
+      this.#writeBlocks(partition, blocks, rangesOf);
       for (const [subscriber, ranges] of rangesOf) {
         const bytes = Uint8Array.from(encodeRanges(ranges, 0));
         this.#target.writeConsumption({ partition, subscriber }, this.#lastGroup, bytes);
@@ -101,10 +109,28 @@ export class NetEffect {
     this.#partitions.clear();
   }
 
-  /** `terminal`: sorted, counted from the partition's first number, as the blocks are in the order of their numbers. */
-  #writeBlocks(partition: PartitionId, blocks: readonly PendingBlock[], terminal: readonly SeqRange[]): void {
+  /** What is terminal for everyone: sorted, counted from `base`, the partition's first number. */
+  #terminalOf(
+    partition: PartitionId,
+    base: Seq,
+    rangesOf: ReadonlyMap<SubscriberId, readonly SeqRange[]>,
+  ): readonly SeqRange[] {
+    const forAll = rangesOf.get(forEveryone) ?? [];
+    const [first, ...others] = this.#target.subscriptionsOf(partition).map(({ subscriber, firstSeq }) => {
+      const before: SeqRange[] = firstSeq > base ? [[0, firstSeq - base]] : [];
+      return mergeRanges([...before, ...forAll, ...(rangesOf.get(subscriber) ?? [])]);
+    });
+    return first === undefined ? forAll : others.reduce(intersectRanges, first);
+  }
+
+  #writeBlocks(
+    partition: PartitionId,
+    blocks: readonly PendingBlock[],
+    rangesOf: ReadonlyMap<SubscriberId, readonly SeqRange[]>,
+  ): void {
     if (blocks.length === 0) return;
-    const base = terminal.length === 0 ? 0 : this.#target.firstSeqOf(partition);
+    const base = this.#target.firstSeqOf(partition);
+    const terminal = rangesOf.size === 0 ? [] : this.#terminalOf(partition, base, rangesOf);
     let at = 0;
     /** The blocks left out since the last one that was written, as one. */
     let gap: { block: AppliedBlock; groupNumber: GroupNumber } | undefined;
@@ -112,6 +138,7 @@ export class NetEffect {
       if (gap !== undefined) this.#target.writeBlock(gap.block, gap.groupNumber, leftOut);
       gap = undefined;
     };
+    // In the order of their numbers, as the ranges are.
     for (const { block, groupNumber, body } of blocks) {
       const { firstSeq, count, keepsConsumed } = block;
       while (at < terminal.length && terminal[at]![1] + base <= firstSeq) at += 1;

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import type { QueueErrorCode } from '../../api/errors.ts';
 import { encodeRanges, mergeRanges, type SeqRange } from '../../model/consumption.ts';
 import { groupsPerEpoch } from '../../model/group-number.ts';
-import type { GroupNumber, PartitionId, Seq } from '../../model/ids.ts';
+import type { Epoch, GroupNumber, PartitionId, Seq } from '../../model/ids.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { RecoveredPartition } from '../../model/recovered-instance.ts';
 import { isSegmentOf } from '../redo/segment-files.ts';
@@ -49,7 +49,7 @@ export interface InstanceFileRepair {
 }
 
 /** Throws the storage errors. A repair that was interrupted can be repeated, and so can one that was followed by new damage. */
-export function repairInstanceFile(path: string, clock: Clock): InstanceFileRepair {
+export function repairInstanceFile(path: string, clock: Clock, epochKnown: Epoch = 0): InstanceFileRepair {
   if (!existsSync(path)) {
     rmSync(acknowledgedNumberPath(path), { force: true }); // a new file starts at the first number
     removeSegments(path);
@@ -60,7 +60,11 @@ export function repairInstanceFile(path: string, clock: Clock): InstanceFileRepa
   try {
     return mapSqliteErrors(path, () => {
       prepareFormat(file, instanceTables.schemaSql);
-      const acknowledged = Math.max(log.claimed, readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? 0);
+      const acknowledged = Math.max(
+        log.claimed,
+        epochKnown * groupsPerEpoch,
+        readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? 0,
+      );
       const isMissing = findLastGroup(file).number < acknowledged;
       const lostOfPool = findLossOfPool(file);
       const isLossOfCommits = isMissing || log.lost.length > 0 || lostOfPool !== undefined;

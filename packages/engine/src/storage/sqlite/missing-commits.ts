@@ -13,6 +13,8 @@ export interface FileEnd {
 }
 
 interface FileKind {
+  /** A commit that somebody else knows of, though the record beside the file may not; default: none. */
+  known?: number;
   read(file: SqliteFile): FileEnd;
   /** "change 7" */
   inWords(number: number): string;
@@ -22,10 +24,11 @@ interface FileKind {
  * Throws `COMMITS_MISSING` if commits that were acknowledged are not in the file, or the file is gone. Reads over a connection
  * that cannot write, so what is left of the write-ahead log stays as it is for an investigation.
  */
-export function assertNoneMissing(path: string, { read, inWords }: FileKind): void {
+export function assertNoneMissing(path: string, { known = 0, read, inWords }: FileKind): void {
   // Read first: what is acknowledged at this moment must be in the file afterwards.
-  const acknowledged = mapSqliteErrors(path, () => readAcknowledgedNumber(acknowledgedNumberPath(path)));
-  if (acknowledged === undefined) return;
+  const recorded = mapSqliteErrors(path, () => readAcknowledgedNumber(acknowledgedNumberPath(path)));
+  const acknowledged = Math.max(recorded ?? 0, known);
+  if (acknowledged === 0) return;
   const exists = existsSync(path);
   const { number: found, fullyRead } = exists ? readEnd(path, read) : { number: 0, fullyRead: true };
   if (found >= acknowledged || !fullyRead) return;

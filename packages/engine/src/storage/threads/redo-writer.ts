@@ -30,6 +30,8 @@ export interface WriterOptions {
   emulatedSync: EmulatedSync;
   /** Of SQLite's own write-ahead log. */
   logBytesMax: number;
+  /** That of the last opening which is known of. */
+  epochKnown: Epoch;
 }
 
 type WriterPorts = Pick<InstancePorts, 'clock' | 'timers' | 'processes'>;

@@ -5,7 +5,7 @@
  */
 import { parentPort } from 'node:worker_threads';
 import type { AppliedGroups } from '../../model/applied-groups.ts';
-import type { GroupNumber } from '../../model/ids.ts';
+import type { Epoch, GroupNumber } from '../../model/ids.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodeClocks } from '../../node-clocks.ts';
@@ -18,6 +18,7 @@ import type { FileThreadRequest } from './file-threads.ts';
 export interface ApplierFile {
   path: string;
   logBytesMax: number;
+  epochKnown: Epoch;
 }
 
 /** Each has one answer, in order. */
@@ -54,10 +55,10 @@ interface OpenFile {
 
 let opened: OpenFile | undefined;
 
-function open({ path, logBytesMax }: ApplierFile): void {
+function open({ path, logBytesMax, epochKnown }: ApplierFile): void {
   const cpuUsBefore = cpuUs();
   try {
-    const file = new InstanceFile(path, clock, { logBytesMax });
+    const file = new InstanceFile(path, clock, { logBytesMax, epochKnown });
     const recovered = file.recover();
     const { logId, turn, end } = recovered.redo;
     const segments = recovered.redo.segments.map((row) => openSegment(path, row));

@@ -2,8 +2,8 @@
 
 import { existsSync } from 'node:fs';
 import { decodeRanges, mergeRanges, type SeqRange } from '../../../model/consumption.ts';
-import { formatGroupNumber } from '../../../model/group-number.ts';
-import type { GroupNumber, LogId, PartitionId, QueueId } from '../../../model/ids.ts';
+import { formatGroupNumber, groupsPerEpoch } from '../../../model/group-number.ts';
+import type { Epoch, GroupNumber, LogId, PartitionId, QueueId } from '../../../model/ids.ts';
 import type { RecoveredPartition } from '../../../model/recovered-instance.ts';
 import { isNewFile } from '../../sqlite/file-format.ts';
 import { openSqlite, type SqliteFile, toQueueError } from '../../sqlite/open-sqlite.ts';
@@ -42,9 +42,11 @@ export interface InstanceFileCheck {
 }
 
 /** Reads the whole file; another process may be writing to it. Throws the storage errors if it cannot be read at all. */
-export function checkInstanceFile(path: string): InstanceFileCheck {
+export function checkInstanceFile(path: string, epochKnown: Epoch = 0): InstanceFileCheck {
   // Read before the file: what is acknowledged at this moment must be in the file afterwards.
-  const acknowledged = readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? null;
+  const recorded = readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? null;
+  const known = epochKnown * groupsPerEpoch;
+  const acknowledged = recorded === null && known === 0 ? null : Math.max(recorded ?? 0, known);
   const check: InstanceFileCheck = {
     path,
     acknowledgedGroup: acknowledged,

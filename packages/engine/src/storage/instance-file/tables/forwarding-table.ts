@@ -60,11 +60,11 @@ export const forwardingTables = {
   recover: (file) => ({ forwardedOut: readForwardedOut(file), forwardedIn: readForwardedIn(file) }),
 } satisfies TableModule;
 
-function readForwardedOut(file: SqliteFile): ForwardedOutRow[] {
+export function readForwardedOut(file: SqliteFile): ForwardedOutRow[] {
   return forwardedOut.read(file).map((row) => ({ ...row, unsettled: row.unsettled === 1 }));
 }
 
-function readForwardedIn(file: SqliteFile): ForwardedInRow[] {
+export function readForwardedIn(file: SqliteFile): ForwardedInRow[] {
   return forwardedIn.read(file).map((row) => ({
     ...row,
     batchIdRuns: readIdRuns(row.batchIdRuns, 0, row.batchIdRuns.length),

@@ -78,9 +78,11 @@ export function withLaterSnapshots<T>(read: () => T): T {
   }
 }
 
-export function assertNoCommitsMissing(path: string): void {
+/** Also throws `COMMITS_MISSING` for a file from before the opening with the epoch `epochKnown`, and for one that is gone. */
+export function assertNoCommitsMissing(path: string, epochKnown: Epoch = 0): void {
   withLaterSnapshots(() =>
     assertNoneMissing(path, {
+      known: epochKnown * groupsPerEpoch,
       read: (file) => findDurableEnd(path, file),
       inWords: (group) => `group ${formatGroupNumber(group)}`,
     }),

@@ -9,6 +9,11 @@ const subscriptions = new CheckedTable<SubscriptionRow>({
   key: ['queueId', 'shard', 'subscriber'],
 });
 
+/** The durable subscribers of a partition's log. */
+export const subscriptionsOfPartitionSql = `
+  SELECT subscriber, subscription.first_seq AS firstSeq
+  FROM partition JOIN subscription USING (queue_id, shard) WHERE partition = ?`;
+
 export const subscriptionTable = {
   schemaSql: `
     CREATE TABLE subscription (
