@@ -9,6 +9,7 @@ import type { TableWrite } from '../../src/model/table-write.ts';
 import { assertClaimMet, highestClaim } from '../../src/storage/redo/check-claims.ts';
 import { decodeGroup, type LoggedGroup } from '../../src/storage/redo/encode-group.ts';
 import { LogReader, logStart } from '../../src/storage/redo/log-reader.ts';
+import { encodeSegmentHeader } from '../../src/storage/redo/record.ts';
 import { RedoLog } from '../../src/storage/redo/redo-log.ts';
 import {
   closeSegment,
@@ -195,6 +196,26 @@ describe('a redo log', () => {
     expect(reader.next()?.group).toBe(6);
     expect(reader.next()).toBeUndefined();
     expect(highestClaim(logId, segments)).toBe(0);
+  });
+
+  it.each([
+    ['is still there', 0],
+    ['was begun anew', 1],
+  ])('is read past a segment that an opening began and left without a record, which %s', (_, first) => {
+    const segments = segmentsOf(16 * kib, 16 * kib);
+    const [one, other] = [segments[first]!, segments[1 - first]!];
+    const log = newLog([one]);
+    for (let group = 1; group <= 3; group += 1) append(log, group, groupOf(600));
+    const applied = new LogReader(logId, segments, logStart);
+    while (applied.next() !== undefined);
+    const end = endOf(segments, 3);
+    const turn = 2;
+    writeSync(other.descriptor, encodeSegmentHeader(logId, { turn, predecessor: end }), 0, 512, 0);
+    // What the tables know is still the position before that segment.
+    const next = new RedoLog({ logId, segments, lastTurn: turn, end });
+    append(next, 11, groupOf(600));
+    const reader = new LogReader(logId, segments, applied.position);
+    expect([reader.next()?.group, reader.next()]).toEqual([11, undefined]);
   });
 
   it('says through which group it was synced', () => {

@@ -12,6 +12,7 @@ import {
   type RecordHeader,
   readRecordHeader,
   recordHeaderBytes,
+  type SegmentHeader,
   stepBytes,
 } from './record.ts';
 import { type OpenSegment, readSegment } from './segment-files.ts';
@@ -49,13 +50,13 @@ export class LogReader {
     this.#logId = logId;
     this.#segments = segments;
     this.#position = position;
-    this.#segment = this.#findSegment(({ turn }) => turn === position.turn);
+    this.#segment = this.#segmentOf(position.turn);
   }
 
   /** Goes back to where the reader has been. */
   seek(position: LogPosition): void {
     this.#position = position;
-    this.#segment = this.#findSegment(({ turn }) => turn === position.turn);
+    this.#segment = this.#segmentOf(position.turn);
     this.#forgetReadAhead();
   }
 
@@ -66,7 +67,11 @@ export class LogReader {
   /** The next record of the chain, up to the group `through`; undefined at its end. */
   next(through: GroupNumber = Number.POSITIVE_INFINITY): LogRecord | undefined {
     if (this.#position.end.group >= through) return undefined;
-    return this.#nextInSegment() ?? (this.#enterNextSegment() ? this.#nextInSegment() : undefined);
+    for (;;) {
+      const record = this.#nextInSegment();
+      // A segment that was begun and got no record may be followed by that of the next opening.
+      if (record !== undefined || !this.#enterNextSegment()) return record;
+    }
   }
 
   #nextInSegment(): LogRecord | undefined {
@@ -107,15 +112,15 @@ export class LogReader {
   /** Goes to the segment that was begun after the last record of the chain, if there is one. */
   #enterNextSegment(): boolean {
     const { turn, end } = this.#position;
-    const segment = this.#findSegment(
-      (header) =>
-        header.turn === turn + 1 &&
-        header.predecessor.group === end.group &&
-        header.predecessor.crc === end.crc,
+    // Several if openings began one and ended before its first record, which the next one may have begun anew.
+    const candidates = this.#readHeaders().filter(
+      ({ header }) =>
+        header.turn > turn && header.predecessor.group === end.group && header.predecessor.crc === end.crc,
     );
-    if (segment === undefined) return false;
-    this.#segment = segment;
-    this.#position = { turn: turn + 1, offset: firstRecordOffset, end };
+    const [next] = candidates.sort((one, other) => one.header.turn - other.header.turn);
+    if (next === undefined) return false;
+    this.#segment = next.segment;
+    this.#position = { turn: next.header.turn, offset: firstRecordOffset, end };
     this.#forgetReadAhead();
     return true;
   }
@@ -128,15 +133,19 @@ export class LogReader {
   /** Reads on in a log that has grown since the end of its chain was reached. */
   refresh(): void {
     this.#forgetReadAhead();
-    this.#segment ??= this.#findSegment(({ turn }) => turn === this.#position.turn);
+    this.#segment ??= this.#segmentOf(this.#position.turn);
   }
 
-  #findSegment(matches: (header: ReturnType<typeof decodeSegmentHeader> & object) => boolean) {
+  #segmentOf(turn: number): OpenSegment | undefined {
+    return this.#readHeaders().find(({ header }) => header.turn === turn)?.segment;
+  }
+
+  #readHeaders(): { segment: OpenSegment; header: SegmentHeader }[] {
     const bytes = Buffer.alloc(stepBytes);
-    return this.#segments.find((segment) => {
+    return this.#segments.flatMap((segment) => {
       readSegment(segment, bytes, 0);
       const header = decodeSegmentHeader(this.#logId, bytes);
-      return header !== undefined && matches(header);
+      return header === undefined ? [] : { segment, header };
     });
   }
 }
