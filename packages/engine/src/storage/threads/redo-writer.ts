@@ -45,7 +45,7 @@ export interface WriterListener {
 }
 
 /** Bytes of answered groups that are applied at once, and how long the first of them waits for others. */
-const applyBytesMin = 4 * 1024 * 1024;
+const applyBytesMin = 8 * 1024 * 1024;
 const applyMsMax = 100;
 /** Pause after the applier found the disk full. */
 const applyRetryMs = 500;
