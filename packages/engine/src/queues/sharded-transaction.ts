@@ -265,10 +265,10 @@ export class ShardedTransaction implements QueueTransaction {
     this.#staged.sync = 'FULL';
   }
 
-  readonly #attempt = (): Promise<void> => {
+  #attempt(): Promise<void> {
     this.assertQueuesExist();
     return this.#context.groupCommit.commit(this.#staged);
-  };
+  }
 
   async commit(outcome?: OutcomeTag): Promise<LazyCommitResult> {
     if (this.isEmpty) return new LazyCommitResult([]);
@@ -280,7 +280,7 @@ export class ShardedTransaction implements QueueTransaction {
     try {
       this.#staged.reservation?.stopExpiry();
       if (this.#staged.sql === undefined) await this.#attempt();
-      else await this.#context.rowLockWaits.run(this.#attempt, this.#staged);
+      else await this.#context.rowLockWaits.run(() => this.#attempt(), this.#staged);
     } catch (error) {
       this.#staged.time?.end();
       await this.rollback(endOfFailedCommit(error));
