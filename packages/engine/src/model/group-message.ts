@@ -1,8 +1,7 @@
-/** The messages between the session thread and the writer thread. */
+/** What the session thread and the writer tell each other. */
 
 import type { SqlResult } from '../api/sql.ts';
 import type { GroupNumber, LogId, PartitionId, QueueId, Seq, SubscriberId, WriterGeneration } from './ids.ts';
-import type { RecoveredInstance } from './recovered-instance.ts';
 import type { SqlStatement } from './sql-statement.ts';
 import type { StorageFailure } from './storage-failure.ts';
 import type { TableWrite } from './table-write.ts';
@@ -107,7 +106,7 @@ export interface Group {
   poolChanges: PoolChanges;
 }
 
-/** The result of the last group, which a writer needs from the writer before it. */
+/** How the last group ended: groups behind one that failed fail too, up to the first of a later generation. */
 export interface WriterState {
   generation: WriterGeneration;
   failure: StorageFailure | null;
@@ -115,15 +114,6 @@ export interface WriterState {
 
 /** State of a writer that has committed no group. */
 export const newWriterState: WriterState = { generation: 0, failure: null };
-
-/** Requests of the session thread to the writer thread. */
-export type WriterRequest =
-  | Group
-  /** Write nothing until `resume`. */
-  | { kind: 'suspend' }
-  /** `state` is the result of the last group that another thread has committed since; null if there was none. */
-  | { kind: 'resume'; state: WriterState | null }
-  | { kind: 'close' };
 
 /** The outcome of one statement of a transaction with a reserved writer. */
 export interface StatementAnswer {
@@ -146,19 +136,12 @@ export interface GroupResult {
   /** Time spent on assigning, making and truncating partitions, and from there to the end of the sync. */
   maintenanceMs: number;
   commitMs: number;
-  /** CPU time of the writer thread since it started, microseconds. */
+  /** CPU time of the applier since the instance was opened, microseconds. */
   cpuUs: number;
 }
 
-export type WriterReply =
-  /** CPU times of the thread when it began to open the file, and when it had opened it: it may have served other files before. */
-  | { kind: 'opened'; recovered: RecoveredInstance; cpuUsBefore: number; cpuUs: number }
-  | { kind: 'failed'; failure: StorageFailure }
-  | GroupResult
-  /** An answer is in shared memory. Answers no request by itself. */
-  | { kind: 'answer ready' }
-  /** Answers `suspend`. */
-  | { kind: 'suspended' }
-  /** The file took its last group: the instance must end. Answers no request. */
-  | { kind: 'file failed'; failure: StorageFailure }
-  | { kind: 'closed' };
+/** How the commit of a group ended. */
+export type CommitAnswer = Pick<
+  GroupResult,
+  'failure' | 'unusablePartitions' | 'sqlOutcomes' | 'maintenanceMs' | 'commitMs'
+>;

@@ -39,6 +39,8 @@ export interface RecoveredRedoLog {
   turn: number;
   /** The last record. */
   end: { group: GroupNumber; crc: number };
+  /** The last group in the tables: that of the last record, or a later one that ran statements of the application. */
+  inTables: GroupNumber;
 }
 
 export interface RecoveredInstance {

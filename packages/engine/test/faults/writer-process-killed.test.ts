@@ -81,6 +81,13 @@ it.skipIf(noFailingDisk)(
           committed.push(payload);
         }
         await Promise.all(sessions.map((session) => session.commit()));
+        for (const more of ['more', 'last']) {
+          const payload = `${round}.${more}.message`; // in the log, which the process applies
+          sessions[0]!.enqueue('q', { payload });
+          await sessions[0]!.commit();
+          committed.push(payload);
+          await instance.checkpoint();
+        }
       }
       const killed = started.length > 1;
       await instance.close();

@@ -218,6 +218,22 @@ describe('a redo log', () => {
     expect([reader.next()?.group, reader.next()]).toEqual([11, undefined]);
   });
 
+  it('ends before a record whose predecessor the tables must have and lack', () => {
+    const segments = segmentsOf(64 * kib);
+    const log = newLog(segments);
+    append(log, 1, groupOf(600));
+    expect(log.append({ group: 3, requiresApplied: 2, isDurable: true, content: groupOf(600) })).toBe(true);
+    append(log, 4, groupOf(600));
+    const reader = new LogReader(logId, segments, logStart, 1);
+    expect([reader.next()?.group, reader.next()]).toEqual([1, undefined]);
+    expect(() => reader.assertNoneRequired(path)).toThrow(
+      expect.objectContaining({ code: 'COMMITS_MISSING', details: { path, found: 1, acknowledged: 2 } }),
+    );
+    reader.inTables = 2;
+    expect([reader.next()?.group, reader.next()?.group, reader.next()]).toEqual([3, 4, undefined]);
+    reader.assertNoneRequired(path);
+  });
+
   it('says through which group it was synced', () => {
     const segments = segmentsOf(64 * kib);
     const log = newLog(segments);

@@ -106,7 +106,7 @@ export class MemoryFile {
     }
     return {
       epoch: this.#epoch,
-      redo: { logId: new Uint8Array(0), segments: [], turn: 0, end: { group: 0, crc: 0 } }, // its writer has none
+      redo: { logId: new Uint8Array(0), segments: [], turn: 0, end: { group: 0, crc: 0 }, inTables: 0 }, // its writer has none
       freePartitions,
       unusablePartitions: [],
       partitions: assigned,

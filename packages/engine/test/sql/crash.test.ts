@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
-import { newWriterState } from '../../src/model/group-message.ts';
 import { readProcessStart } from '../../src/node-processes.ts';
 import { encodeFrame } from '../../src/storage/threads/process-frames.ts';
 import type { WriterProcessRequest } from '../../src/storage/threads/process-messages.ts';
@@ -97,7 +96,6 @@ it('a writer process whose answers nobody can read ends without error output', {
     logBytesMax: 1,
     parentPid: process.pid,
     epoch: 1,
-    state: newWriterState,
   };
   child.stdin.write(encodeFrame(open));
   expect(await complaints).toBe('');

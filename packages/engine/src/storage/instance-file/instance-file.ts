@@ -1,6 +1,6 @@
 /**
- * An instance's file: partitions with messages, their consumption, and further tables. Only the instance's writer, a thread or a
- * process, writes to it, one group commit at a time. `docs/data-layout.md` shows the tables with an example.
+ * An instance's file: partitions with messages, their consumption, and further tables. Only the instance's applier, a thread or a
+ * process, writes to it: groups of the redo log, many at once, and groups with statements of the application, one at a time. `docs/data-layout.md` shows the tables with an example.
  */
 import { statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,7 +16,6 @@ import type {
 } from '../../model/group-message.ts';
 import { formatGroupNumber, groupsPerEpoch } from '../../model/group-number.ts';
 import type { Epoch, GroupNumber, InstanceId, PartitionId, Seq, SubscriberId } from '../../model/ids.ts';
-import { poolChangeCount } from '../../model/partitions.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { RecoveredInstance, RecoveredRedoLog } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
@@ -59,8 +58,6 @@ import {
   raiseEpochSql,
   raiseEpochTo,
   readEpochSql,
-  readLastGroupSql,
-  writeLastGroupSql,
 } from './tables/last-group.ts';
 import {
   BlockWriter,
@@ -71,7 +68,14 @@ import {
   writeFreePartition,
   writePartitionRow,
 } from './tables/partition-table.ts';
-import { endLog, newLogId, RedoTableWriter, readRedoLog } from './tables/redo-tables.ts';
+import {
+  endLog,
+  newLogId,
+  RedoTableWriter,
+  readLastGroupSql,
+  readRedoLog,
+  writeLastGroupSql,
+} from './tables/redo-tables.ts';
 import { instanceTables } from './tables/registered-tables.ts';
 import { SessionOutcomeWriter } from './tables/session-outcome-table.ts';
 import { subscriptionsOfPartitionSql } from './tables/subscription-table.ts';
@@ -133,6 +137,7 @@ export class InstanceFile {
   readonly #checkpoints: CheckpointScheduler;
   readonly #acknowledgedGroup: AcknowledgedNumberFile;
   readonly #selectEpoch: SqliteStatement;
+  readonly #selectLastGroup: SqliteStatement;
   readonly #writeLastGroup: SqliteStatement;
   readonly #consumption: ConsumptionWriter;
   readonly #sessionOutcomes: SessionOutcomeWriter;
@@ -159,8 +164,6 @@ export class InstanceFile {
   #syncMode: Group['sync'] = 'FULL';
   /** A transaction of application statements is open; the next group commits it. */
   #transactionOpen = false;
-  /** Each group leaves its number in `meta`, whatever else it writes, so that `resume` finds the last one. */
-  #recordsEveryGroup = false;
   /** The last commit included application statements, whose written bytes are not counted. */
   #writtenBytesUnknown = false;
 
@@ -187,6 +190,7 @@ export class InstanceFile {
     this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
     this.#commit = this.#file.prepare('COMMIT');
     this.#selectEpoch = this.#file.prepare(readEpochSql).pluck();
+    this.#selectLastGroup = this.#file.prepare(readLastGroupSql).pluck();
     this.#writeLastGroup = this.#file.prepare(writeLastGroupSql);
     this.#selectSubscriptions = this.#file.prepare(subscriptionsOfPartitionSql);
     this.#selectFirstSeq = this.#file.prepare('SELECT first_seq FROM partition WHERE partition = ?').pluck();
@@ -248,7 +252,7 @@ export class InstanceFile {
         }
       }
       const claimed = highestClaim(log.logId, segments);
-      const reader = new LogReader(log.logId, segments, log.applied);
+      const reader = new LogReader(log.logId, segments, log.applied, log.inTables);
       try {
         this.applyLog(reader, log.logId);
       } catch (error) {
@@ -274,7 +278,7 @@ export class InstanceFile {
     const segments = openSegments(path, log);
     try {
       const claimed = Math.max(acknowledged, highestClaim(log.logId, segments));
-      this.applyLog(new LogReader(log.logId, segments, log.applied), log.logId);
+      this.applyLog(new LogReader(log.logId, segments, log.applied, log.inTables), log.logId);
       assertClaimMet(path, claimed, findLastGroup(this.#file).number);
       mapSqliteErrors(this.#path, () => this.#file.transaction(() => endLog(this.#file))());
     } finally {
@@ -288,10 +292,10 @@ export class InstanceFile {
     const { logId } = log;
     const segments = openSegments(this.#path, log);
     try {
-      const reader = new LogReader(logId, segments, log.applied);
+      const reader = new LogReader(logId, segments, log.applied, log.inTables);
       this.applyLog(reader, logId);
       const { turn, end } = reader.position;
-      return { logId, segments: log.segments, turn, end };
+      return { logId, segments: log.segments, turn, end, inTables: this.#lastGroup };
     } finally {
       for (const segment of segments) closeSegment(segment);
     }
@@ -299,52 +303,52 @@ export class InstanceFile {
 
   /** The log of a new file: two small segments, so that an empty queue stays small. */
   #createLog(): StoredRedoLog {
-    const log = { logId: newLogId(this.#file), applied: logStart, segments: [] };
+    const log = { logId: newLogId(this.#file), applied: logStart, inTables: this.#lastGroup, segments: [] };
     this.#file.exec('BEGIN IMMEDIATE');
     this.#redo.writePosition(log.logId, logStart);
     this.#file.exec('COMMIT');
-    const segments = firstSegments.map((bytes) => this.#addSegment(bytes));
+    const segments = firstSegments.map((bytes, number) => this.#addSegment({ number, bytes }));
     return { ...log, segments };
   }
 
   /** Throws `STORAGE_FULL` also if the tables would have no room then for what the log has. Otherwise as `#addSegment`. */
-  growLog(bytes: number): SegmentRow {
+  growLog(segment: SegmentRow): void {
     const { bavail, bsize } = statfsSync(dirname(this.#path));
-    if (bavail * bsize < bytes + bytesForTables)
+    if (bavail * bsize < segment.bytes + bytesForTables)
       throw new QueueError('STORAGE_FULL', { details: { path: this.#path } });
-    return this.#addSegment(bytes);
+    this.#addSegment(segment);
   }
 
-  /** Makes a further segment of the redo log. It is listed, durably, when this returns. */
-  #addSegment(bytes: number): SegmentRow {
+  /**
+   * Makes a further segment of the redo log. It is listed, durably, when this returns. Nothing is done if it is listed already, by a
+   * process that ended before it could say so.
+   */
+  #addSegment(segment: SegmentRow): SegmentRow {
     return mapSqliteErrors(this.#path, () => {
-      const number = 1 + Math.max(-1, ...(readRedoLog(this.#file)?.segments ?? []).map((row) => row.number));
-      createSegment(this.#path, { number, bytes });
+      if (readRedoLog(this.#file)?.segments.some(({ number }) => number === segment.number)) return segment;
+      createSegment(this.#path, segment);
       this.#beginTransaction('FULL');
       try {
         this.#assertEpoch();
-        this.#redo.addSegment({ number, bytes });
+        this.#redo.addSegment(segment);
         this.#commit.run();
       } catch (error) {
         if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
         throw error;
       }
-      return { number, bytes };
+      return segment;
     });
   }
 
   /**
    * Continues an opening after its former writer has ended, cleanly or not. The epoch and the session thread's knowledge of the
-   * file stay valid. Returns the number of the last committed group. The number is exact only for groups since the first `resume`
-   * of an opening, so the caller must know that all earlier groups were answered. Throws `INSTANCE_FENCED`.
+   * file stay valid. Returns what the tables have of the redo log, and the last group in them. Throws `INSTANCE_FENCED`.
    */
-  resume(epoch: Epoch): GroupNumber {
+  resume(epoch: Epoch): StoredRedoLog {
     return mapSqliteErrors(this.#path, () => {
       resyncWal(this.#file);
       this.takeOver(epoch);
-      this.#recordsEveryGroup = true;
-      const lastGroup = this.#file.prepare(readLastGroupSql).pluck().get() as GroupNumber | undefined;
-      return lastGroup ?? 0; // 0: `meta` has none yet
+      return readRedoLog(this.#file)!; // the opening has written it
     });
   }
 
@@ -362,8 +366,13 @@ export class InstanceFile {
     });
   }
 
+  /** 0: they have none yet. */
+  get #lastGroup(): GroupNumber {
+    return (this.#selectLastGroup.get() as GroupNumber | undefined) ?? 0;
+  }
+
   /**
-   * Commits a group; with `FULL` it is on disk when this returns. Returns the partitions that are too damaged to be truncated, and
+   * Commits a group past the redo log, which must be applied up to it; with `FULL` it is on disk when this returns. Returns the partitions that are too damaged to be truncated, and
    * the outcomes of application statements.
    */
   commit(group: Group, moments: CommitMoments = {}, statements: StatementSteps = runEach): CommitDone {
@@ -389,8 +398,7 @@ export class InstanceFile {
       // What a branch keeps of its statements is known only now that they have run.
       for (const row of preparedRows) content.tableWrites.push({ kind: 'prepare branch', row });
       this.#writeContent(group.groupNumber, group.buffer, content);
-      if (this.#recordsEveryGroup || needsGroupRecord(content, group.poolChanges))
-        this.#writeLastGroup.run(group.groupNumber);
+      this.#writeLastGroup.run(group.groupNumber);
       statements.onCommitting({ unusablePartitions: unusable, sqlOutcomes: sql });
       moments.onSyncing?.();
       this.#commit.run();
@@ -402,26 +410,44 @@ export class InstanceFile {
       if (isDiskFull(error)) this.#checkpoints.runPassive();
       throw error;
     }
-    // A relaxed group may be lost in a power cut, so its absence must not count as damage.
-    if (group.sync === 'FULL') this.#acknowledgedGroup.write(group.groupNumber);
     return { unusablePartitions: unusable, sqlOutcomes: sql };
   }
 
   /**
-   * Writes the groups of the redo log behind the last one that is applied, up to `through`, in transactions of about `applyBytesMax`.
-   * They are on disk when this returns. After an error some of them may be, and the next call continues.
+   * Writes the groups of the redo log behind the last one that is applied, up to `through`, which must be there, in transactions of about `applyBytesMax`.
+   * They are on disk when this returns. After an error some of them may be, and the next call continues. `onCommitting` is called
+   * before a commit after which partitions cannot be used: the process may end between the commit and the answer.
    */
-  applyLog(reader: LogReader, logId: Uint8Array, through?: GroupNumber): AppliedGroups {
+  applyLog(
+    reader: LogReader,
+    logId: Uint8Array,
+    through?: GroupNumber,
+    onCommitting?: (unusablePartitions: PartitionId[]) => void,
+  ): AppliedGroups {
+    reader.refresh();
     for (let bytes = -1; bytes !== 0; ) {
-      bytes = this.#applySome(reader, logId, through);
+      bytes = this.#applySome(reader, logId, through, onCommitting);
       if (bytes > 0) this.#checkpoints.afterCommit(bytes);
     }
-    return { through: reader.position.end.group, unusablePartitions: this.#newlyUnusable.splice(0) };
+    reader.assertNoneRequired(this.#path);
+    const { group: found } = reader.position.end;
+    if (through !== undefined && found < through)
+      throw new QueueError('COMMITS_MISSING', {
+        message: `Group ${formatGroupNumber(through)} was written, and the redo log of ${this.#path} ends with group ${formatGroupNumber(found)}`,
+        details: { path: this.#path, found, acknowledged: through },
+      });
+    return { through: found, unusablePartitions: this.#newlyUnusable.splice(0) };
   }
 
   /** Returns the bytes of the groups; 0 if there was none. */
-  #applySome(reader: LogReader, logId: Uint8Array, through: GroupNumber | undefined): number {
+  #applySome(
+    reader: LogReader,
+    logId: Uint8Array,
+    through: GroupNumber | undefined,
+    onCommitting: (unusablePartitions: PartitionId[]) => void = () => undefined,
+  ): number {
     const start = reader.position;
+    reader.inTables = this.#lastGroup;
     let record = reader.next(through);
     if (record === undefined) return 0;
     const unusable: PartitionId[] = [];
@@ -437,6 +463,7 @@ export class InstanceFile {
       const { position } = reader;
       this.#writeLastGroup.run(position.end.group);
       this.#redo.writePosition(logId, position);
+      if (unusable.length > 0) onCommitting(unusable);
       this.#commit.run();
       this.#newlyUnusable.push(...unusable);
       return bytes;
@@ -444,6 +471,7 @@ export class InstanceFile {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
       this.#netEffect.clear();
       reader.seek(start);
+      this.#createdSqlExecutor?.onGroupUndone();
       this.#correlationIndexes.reload();
       if (isDiskFull(error)) this.#checkpoints.runPassive();
       throw error;
@@ -630,12 +658,4 @@ function contentOf({
     ranges: Buffer.from(buffer, offset, length),
   }));
   return { blocks, consumptionDeltas: deltas, tableWrites, outcomes };
-}
-
-/** True: it is possible that no row of the file has this group's number, so `meta` must hold it (`last-group.ts`). */
-function needsGroupRecord(
-  { blocks, consumptionDeltas, tableWrites }: GroupContent,
-  pool: Group['poolChanges'],
-): boolean {
-  return poolChangeCount(pool) + tableWrites.length > 0 || blocks.length + consumptionDeltas.length === 0;
 }

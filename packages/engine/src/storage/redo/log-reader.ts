@@ -2,6 +2,8 @@
  * Reads a redo log forwards from a position: the applier reads what has become durable, recovery what is there. Both so see the same
  * bytes in the same way, and what was applied while the instance ran is what a recovery would have applied.
  */
+import { QueueError } from '../../api/errors.ts';
+import { formatGroupNumber } from '../../model/group-number.ts';
 import type { GroupNumber } from '../../model/ids.ts';
 import {
   type ChainEnd,
@@ -36,17 +38,27 @@ export interface LogRecord extends RecordHeader {
 const readAheadBytes = 256 * 1024;
 
 export class LogReader {
+  /** The last group that the tables have: it may have run the application's statements, and then it is not in the log. */
+  inTables: GroupNumber;
   readonly #logId: Uint8Array;
   readonly #segments: readonly OpenSegment[];
   #position: LogPosition;
   /** The segment of the position; undefined if none has its turn any more. */
   #segment: OpenSegment | undefined;
+  /** Not 0: the next record follows this group, which neither the tables nor the log before it have. */
+  #missing: GroupNumber = 0;
   #ahead = Buffer.alloc(readAheadBytes);
   #aheadFrom = 0;
   #aheadBytes = 0;
 
   /** `segments` may grow while the log is read. */
-  constructor(logId: Uint8Array, segments: readonly OpenSegment[], position: LogPosition) {
+  constructor(
+    logId: Uint8Array,
+    segments: readonly OpenSegment[],
+    position: LogPosition,
+    inTables: GroupNumber = 0,
+  ) {
+    this.inTables = inTables;
     this.#logId = logId;
     this.#segments = segments;
     this.#position = position;
@@ -64,14 +76,27 @@ export class LogReader {
     return this.#position;
   }
 
-  /** The next record of the chain, up to the group `through`; undefined at its end. */
+  /** The next record of the chain, up to the group `through`; undefined at its end, or before one that `assertNoneRequired` is about. */
   next(through: GroupNumber = Number.POSITIVE_INFINITY): LogRecord | undefined {
+    this.#missing = 0;
     if (this.#position.end.group >= through) return undefined;
     for (;;) {
       const record = this.#nextInSegment();
       // A segment that was begun and got no record may be followed by that of the next opening.
-      if (record !== undefined || !this.#enterNextSegment()) return record;
+      if (record !== undefined || this.#missing > 0 || !this.#enterNextSegment()) return record;
     }
+  }
+
+  /** Throws `COMMITS_MISSING` if `next` has stopped before a record that follows a group which the tables do not have. */
+  assertNoneRequired(path: string): void {
+    const [found, acknowledged] = [this.#position.end.group, this.#missing];
+    if (acknowledged === 0) return;
+    throw new QueueError('COMMITS_MISSING', {
+      message:
+        `The record behind group ${formatGroupNumber(found)} in the redo log of ${path} follows group ` +
+        `${formatGroupNumber(acknowledged)}, which ran statements of the application and is not in the tables`,
+      details: { path, found, acknowledged },
+    });
   }
 
   #nextInSegment(): LogRecord | undefined {
@@ -81,6 +106,10 @@ export class LogReader {
     const found = this.#readRecord(segment, offset);
     if (found === undefined || found.turn !== turn) return undefined;
     if (found.predecessorCrc !== end.crc || found.group <= end.group) return undefined;
+    if (found.requiresApplied > Math.max(this.inTables, end.group)) {
+      this.#missing = found.requiresApplied;
+      return undefined;
+    }
     const recordEnd = offset + recordHeaderBytes + found.contentBytes;
     this.#position = { turn, offset: nextStep(recordEnd), end: { group: found.group, crc: found.crc } };
     return found;

@@ -1,24 +1,15 @@
-/** The session thread's side of the applier (`writer-thread.ts`): sends requests, and gives each its answer, in order. */
+/** The session thread's side of the applier as a thread (`writer-thread.ts`): sends requests, and gives each its answer, in order. */
 import type { Worker } from 'node:worker_threads';
 import { QueueError } from '../../api/errors.ts';
 import type { AppliedGroups } from '../../model/applied-groups.ts';
 import type { GroupNumber } from '../../model/ids.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
-import { fromStorageFailure, type StorageFailure } from '../../model/storage-failure.ts';
+import { fromStorageFailure } from '../../model/storage-failure.ts';
 import type { SegmentRow } from '../redo/segment-files.ts';
+import { type Applier, TransientFailure } from './applier.ts';
 import { keepThread, openInThread } from './file-threads.ts';
 import type { ApplierFile, ApplierReply, ApplierRequest } from './writer-thread.ts';
-
-/** A failure that leaves the file as it was, such as a full disk: the same may succeed later. */
-export class TransientFailure extends Error {
-  readonly failure: StorageFailure;
-
-  constructor(failure: StorageFailure) {
-    super(failure.message);
-    this.failure = failure;
-  }
-}
 
 type Answer = Exclude<ApplierReply, { kind: 'opened' | 'failed' }>;
 type AnswerOf<Kind extends Answer['kind']> = Extract<Answer, { kind: Kind }>;
@@ -28,7 +19,7 @@ interface PendingRequest {
   reject(error: unknown): void;
 }
 
-export class ApplierThread {
+export class ApplierThread implements Applier {
   readonly #worker: Worker;
   readonly #clock: Clock;
   #pending: PendingRequest[] = [];
@@ -68,25 +59,20 @@ export class ApplierThread {
     return this.#cpuUs - this.#cpuUsBefore;
   }
 
-  /** Milliseconds since the last answer arrived, or since the first one became due; 0 if none is due. */
   get silentMs(): number {
     return this.#pending.length === 0 ? 0 : this.#clock.monotonicMs() - this.#waitingSince;
   }
 
-  /** Rejects with a `TransientFailure`, or with why nothing more can be applied. */
   async apply(through: GroupNumber): Promise<AppliedGroups> {
     const applied = await this.#request<'applied'>({ kind: 'apply', through });
     this.#cpuUs = applied.cpuUs;
     return applied;
   }
 
-  /** Rejects as `apply` does. */
-  async addSegment(bytes: number): Promise<SegmentRow> {
-    const { segment } = await this.#request<'segment added'>({ kind: 'add segment', bytes });
-    return segment;
+  async addSegment(segment: SegmentRow): Promise<void> {
+    await this.#request<'segment added'>({ kind: 'add segment', segment });
   }
 
-  /** Resolves when the file is closed; requests before are answered first. */
   async close(): Promise<void> {
     if (this.#ended !== undefined) return;
     await this.#request<'closed'>({ kind: 'close' }).catch(() => undefined);

@@ -1,15 +1,23 @@
 /**
  * The writer of an instance, on the thread of its sessions: a group is appended to the redo log and synced, then answered. The applier
- * follows and writes it to the tables. From the application's first statement on a process has the file and writes each group to the
- * tables itself: nothing can end a statement but the end of its process. It stays so as long as the instance is open.
+ * follows and writes it to the tables. From the application's first statement on the applier is a process, as long as the instance is
+ * open: nothing can end a statement but the end of its process.
  *
  * A group's life: it waits in `#queue` for room in the log, is written, and waits in `#written` for its sync. What was answered is
- * applied when enough has come together, after `applyMsMax`, or when a read waits for it.
+ * applied when enough has come together, after `applyMsMax`, or when a read waits for it. A group with statements is not logged: once
+ * everything before it is applied, the process runs them and commits the group to the tables, while those behind it wait. The next
+ * record says that the tables must have it.
  */
 import { QueueError } from '../../api/errors.ts';
 import type { AppliedGroups } from '../../model/applied-groups.ts';
 import type { EmulatedSync } from '../../model/emulated-sync.ts';
-import type { Group, GroupResult, StatementAnswer, WriterState } from '../../model/group-message.ts';
+import type {
+  CommitAnswer,
+  Group,
+  GroupResult,
+  StatementAnswer,
+  WriterState,
+} from '../../model/group-message.ts';
 import { newWriterState } from '../../model/group-message.ts';
 import type { Epoch, GroupNumber } from '../../model/ids.ts';
 import type { InstancePorts, Timer } from '../../model/ports.ts';
@@ -21,9 +29,11 @@ import { RedoLog } from '../redo/redo-log.ts';
 import { isNoSpace, openSegment, segmentPath } from '../redo/segment-files.ts';
 import type { FolderLock } from '../sqlite/folder-lock.ts';
 import { AcknowledgedNumberFile, acknowledgedNumberPath } from '../sqlite/write-ahead-log.ts';
-import { ApplierThread, TransientFailure } from './applier-thread.ts';
+import { type Applier, TransientFailure } from './applier.ts';
+import { ApplierThread } from './applier-thread.ts';
 import { LogSyncs } from './log-syncs.ts';
-import { WriterProcess } from './writer-process-client.ts';
+import { transactionFailure } from './process-messages.ts';
+import { undoneAnswer, WriterProcess } from './writer-process-client.ts';
 
 export interface WriterOptions {
   path: string;
@@ -56,13 +66,19 @@ const redoBytesMax = 64 * 1024 * 1024;
 interface WrittenGroup {
   group: Group;
   sentAtMs: number;
+  /** It has statements, or commits those that were executed before it. */
+  isPastLog: boolean;
 }
+
+const nothingDone = { unusablePartitions: [], sqlOutcomes: [], maintenanceMs: 0, commitMs: 0 };
 
 export class RedoWriter {
   readonly #options: WriterOptions;
   readonly #ports: WriterPorts;
   readonly #lock: FolderLock;
-  readonly #applier: ApplierThread;
+  readonly #thread: ApplierThread;
+  /** The thread, or the process from the application's first statement on. */
+  #applier: Applier;
   readonly #epoch: Epoch;
   readonly #log: RedoLog;
   readonly #syncs: LogSyncs;
@@ -81,33 +97,37 @@ export class RedoWriter {
   #applyTimer: Timer | undefined;
   /** Why there is no room in the log, for the group that waits for it. */
   #refusal: StorageFailure | undefined;
-  #applyWaits: { through: GroupNumber; resolve(): void; reject(error: QueueError): void }[] = [];
+  #applyWaits: { through: GroupNumber; resolve(): void; reject(error: unknown): void }[] = [];
   #growing = false;
-  /** Has the file from the application's first statement on. */
   #process: WriterProcess | undefined;
-  #handedOver: Promise<WriterState> | undefined;
-  #closing = false;
+  /** The first group in `#queue` is being committed past the log. */
+  #committing = false;
+  /** A group that the tables have and the log has not, for its next record; 0: the log has the last one. */
+  #requiresApplied: GroupNumber;
+  #releases = 0;
   #closed = false;
 
   private constructor(
     options: WriterOptions,
     ports: WriterPorts,
     lock: FolderLock,
-    applier: ApplierThread,
+    thread: ApplierThread,
     { epoch, redo }: RecoveredInstance,
   ) {
     this.#options = options;
     this.#ports = ports;
     this.#lock = lock;
-    this.#applier = applier;
+    this.#thread = thread;
+    this.#applier = thread;
     this.#epoch = epoch;
-    const { logId, turn: lastTurn, end } = redo;
+    const { logId, turn: lastTurn, end, inTables } = redo;
     const segments = redo.segments.map((row) => openSegment(options.path, row));
     this.#log = new RedoLog({ logId, segments, lastTurn, end });
     this.#syncs = new LogSyncs(this.#log, options.emulatedSync, ports.clock);
     this.#acknowledged = new AcknowledgedNumberFile(acknowledgedNumberPath(options.path));
     this.#durableThrough = end.group;
     this.#appliedThrough = end.group;
+    this.#requiresApplied = inTables > end.group ? inTables : 0;
   }
 
   /**
@@ -135,41 +155,52 @@ export class RedoWriter {
   }
 
   send(group: Group): void {
-    if (this.#process !== undefined || group.sqlTransactions.length > 0) {
-      this.#processWriter().send(group);
-      return;
-    }
-    this.#queue.push({ group, sentAtMs: this.#ports.clock.monotonicMs() });
+    const isPastLog = group.sqlTransactions.length > 0 || this.#process?.hasOpenTransaction === true;
+    if (isPastLog) this.#startProcess(); // it starts while those before the group are written
+    this.#queue.push({ group, sentAtMs: this.#ports.clock.monotonicMs(), isPastLog });
     this.#advance();
   }
 
   /** Writes what waits, as far as there is room, and syncs it. */
   #advance(): void {
-    while (this.#queue.length > 0 && this.#fatal === undefined) {
+    while (this.#queue.length > 0 && this.#fatal === undefined && !this.#committing) {
       const next = this.#queue[0]!;
-      const outcome = this.#write(next.group);
-      if (outcome === 'no room') break;
+      const outcome = this.#refusalOf(next.group) ?? this.#write(next);
+      if (outcome === 'waits') break;
       this.#queue.shift();
       if (outcome === 'written') this.#written.push(next);
-      else this.#answer(next, outcome);
+      else this.#answer(next, { ...nothingDone, failure: outcome });
     }
     this.#sync();
   }
 
   /** Groups behind a failed one fail too, up to the first that was built after the failure. */
-  #write(group: Group): 'written' | 'no room' | StorageFailure {
+  #refusalOf({ generation: ofGroup }: Group): StorageFailure | undefined {
     const { generation, failure } = this.#state;
-    if (failure !== null && (failure.fatal || group.generation === generation)) return failure;
+    return failure !== null && (failure.fatal || ofGroup === generation) ? failure : undefined;
+  }
+
+  #write(next: WrittenGroup): 'written' | 'waits' | StorageFailure {
+    const { group, isPastLog } = next;
+    if (isPastLog) {
+      if (this.#written.length === 0) void this.#commit(next);
+      return 'waits';
+    }
     try {
       const isWritten = this.#log.append({
         group: group.groupNumber,
-        requiresApplied: 0,
+        requiresApplied: this.#requiresApplied,
         isDurable: group.sync === 'FULL',
         content: group,
       });
-      if (isWritten) return 'written';
+      if (isWritten) {
+        this.#requiresApplied = 0;
+        return 'written';
+      }
     } catch (error) {
-      return toLogFailure(error, this.#options.path);
+      const failure = toLogFailure(error, this.#options.path);
+      // Answers are in order. Those before it are synced first, and then it is tried once more.
+      return failure.fatal || this.#written.length === 0 ? failure : 'waits';
     }
     const refusal = this.#refusal;
     if (refusal === undefined) this.#makeRoom(group);
@@ -177,7 +208,33 @@ export class RedoWriter {
       this.#refusal = undefined;
       return refusal;
     }
-    return 'no room';
+    return 'waits';
+  }
+
+  /** Has the process run the group's statements and commit it, once the tables have everything before it. Nothing is logged meanwhile. */
+  async #commit(next: WrittenGroup): Promise<void> {
+    this.#committing = true;
+    const { groupNumber } = next.group;
+    let answer: CommitAnswer;
+    try {
+      await this.#whenAllApplied();
+      answer = await this.#process!.commit(next.group);
+    } catch (error) {
+      if (!(error instanceof TransientFailure)) {
+        this.#onFatal(toInstanceError(error));
+        return;
+      }
+      answer = { ...nothingDone, failure: error.failure };
+    }
+    this.#committing = false;
+    this.#queue.shift();
+    if (answer.failure === null) {
+      this.#appliedThrough = groupNumber;
+      this.#requiresApplied = groupNumber;
+      this.#log.onApplied(groupNumber);
+    }
+    this.#answer(next, answer);
+    this.#advance();
   }
 
   /** The applier frees segments, or adds one if it may. */
@@ -187,10 +244,12 @@ export class RedoWriter {
     const isTooSmall = !this.#log.fits(needed);
     if (this.#growing || (this.#log.bytes >= redoBytesMax && !isTooSmall)) return;
     this.#growing = true;
-    this.#applier.addSegment(Math.max(segmentBytes, needed)).then(
-      (row) => {
+    const number = 1 + Math.max(-1, ...this.#log.segmentNumbers);
+    const segment = { number, bytes: Math.max(segmentBytes, needed) };
+    this.#applier.addSegment(segment).then(
+      () => {
         this.#growing = false;
-        this.#log.add(openSegment(this.#options.path, row));
+        this.#log.add(openSegment(this.#options.path, segment));
         this.#advance();
       },
       (error: unknown) => {
@@ -205,6 +264,7 @@ export class RedoWriter {
     if (this.#syncing || this.#written.length === 0) return;
     if (!this.#written.some(({ group }) => group.sync === 'FULL')) {
       this.#answerWritten(this.#written.length);
+      if (this.#queue.length > 0) this.#advance();
       return;
     }
     const count = this.#written.length;
@@ -221,11 +281,16 @@ export class RedoWriter {
   }
 
   #answerWritten(count: number): void {
-    for (const each of this.#written.splice(0, count)) this.#answer(each, null);
+    for (let left = count; left > 0; left -= 1) {
+      const written = this.#written.shift()!;
+      const commitMs = this.#ports.clock.monotonicMs() - written.sentAtMs;
+      this.#answer(written, { ...nothingDone, failure: null, commitMs });
+    }
   }
 
-  #answer({ group, sentAtMs }: WrittenGroup, failure: StorageFailure | null): void {
+  #answer({ group, isPastLog }: WrittenGroup, answer: CommitAnswer): void {
     const { groupNumber, generation, sync } = group;
+    const { failure } = answer;
     this.#state = { generation, failure };
     if (failure === null) {
       this.#durableThrough = groupNumber;
@@ -237,18 +302,14 @@ export class RedoWriter {
       kind: 'group',
       groupNumber,
       generation,
-      failure,
-      appliedThrough: 0,
-      unusablePartitions: [],
-      sqlOutcomes: [],
-      maintenanceMs: 0,
-      commitMs: this.#ports.clock.monotonicMs() - sentAtMs,
-      cpuUs: this.#applier.cpuUs,
+      appliedThrough: isPastLog && failure === null ? groupNumber : 0,
+      ...answer,
+      cpuUs: this.cpuUs,
     });
   }
 
   #applySoon(): void {
-    if (this.#applying !== undefined) return;
+    if (this.#applying !== undefined || this.#appliedThrough >= this.#durableThrough) return;
     if (this.#log.writtenBytes - this.#bytesAtApply >= applyBytesMin) this.#requestApply();
     else this.#applyTimer ??= this.#ports.timers.after(applyMsMax, () => this.#requestApply());
   }
@@ -286,18 +347,27 @@ export class RedoWriter {
 
   #onApplierFailed(error: unknown): void {
     if (!(error instanceof TransientFailure)) {
-      this.#onFatal(
-        error instanceof QueueError ? error : new QueueError('INSTANCE_FAILED', { cause: error }),
-      );
+      this.#onFatal(toInstanceError(error));
       return;
     }
-    if (this.#queue.length > 0) this.#refusal = error.failure;
-    for (const wait of this.#applyWaits.splice(0)) wait.reject(fromStorageFailure(error.failure));
+    if (this.#queue.length > 0 && !this.#committing) this.#refusal = error.failure;
+    for (const wait of this.#applyWaits.splice(0)) wait.reject(error);
     this.#applyTimer ??= this.#ports.timers.after(applyRetryMs, () => this.#requestApply());
     this.#advance();
   }
 
   whenApplied(through: GroupNumber): Promise<void> {
+    return this.#whenApplied(through).catch((error: unknown) => {
+      throw error instanceof TransientFailure ? fromStorageFailure(error.failure) : error;
+    });
+  }
+
+  /** Rejects with a `TransientFailure`, or with why nothing more can be applied. */
+  #whenAllApplied(): Promise<void> {
+    return this.#whenApplied(this.#durableThrough);
+  }
+
+  #whenApplied(through: GroupNumber): Promise<void> {
     if (this.#appliedThrough >= through) return Promise.resolve();
     if (this.#fatal !== undefined) return Promise.reject(this.#fatal);
     return new Promise((resolve, reject) => {
@@ -314,43 +384,45 @@ export class RedoWriter {
   }
 
   /** Runs a statement of the session that reserved the writer; one at a time. Rejects if the writer has ended. */
-  executeStatement(statement: SqlStatement): Promise<StatementAnswer> {
-    if (this.#fatal !== undefined) return Promise.reject(this.#fatal);
-    return this.#processWriter().executeStatement(statement);
+  async executeStatement(statement: SqlStatement): Promise<StatementAnswer> {
+    if (this.#fatal !== undefined) throw this.#fatal;
+    const process = this.#startProcess();
+    if (!process.hasOpenTransaction) {
+      // From the first one on nothing can be applied. No group is sent, since the writer is reserved, and so none waits for that.
+      const releases = this.#releases;
+      const refusal = await this.#whenAllApplied().then(
+        () => (releases === this.#releases ? null : transactionFailure('WRITER_RESERVATION_EXPIRED')),
+        (error: unknown) => {
+          if (error instanceof TransientFailure) return error.failure;
+          throw error;
+        },
+      );
+      if (refusal !== null) return undoneAnswer(refusal);
+    }
+    const answer = await process.executeStatement(statement);
+    const { storageFailure } = answer;
+    if (storageFailure?.fatal) this.#onFatal(fromStorageFailure(storageFailure));
+    return answer;
   }
 
   /** Undoes the statements since the last group. Has no answer. */
   rollbackReservation(): void {
+    this.#releases += 1;
     this.#process?.rollbackReservation();
   }
 
-  #processWriter(): WriterProcess {
+  /** The thread answers what it was asked and closes the file; then the process opens it. */
+  #startProcess(): WriterProcess {
     if (this.#process !== undefined) return this.#process;
-    this.#handedOver = this.#handOver();
     this.#process = new WriterProcess({
       ...this.#options,
       epoch: this.#epoch,
       ports: this.#ports,
-      handOver: this.#handedOver,
-      onResult: (result) => this.#listener?.onResult(result),
+      handOver: this.#thread.close(),
       onFatal: (error) => this.#onFatal(error),
     });
+    this.#applier = this.#process;
     return this.#process;
-  }
-
-  /** Has the applier apply everything and close the file. Resolves with how the last group of the log ended. */
-  async #handOver(): Promise<WriterState> {
-    await this.#drain();
-    // The process would write behind what the tables lack: on a full disk the hand-over waits.
-    while (this.#fatal === undefined && this.#appliedThrough < this.#durableThrough) {
-      await this.whenApplied(this.#durableThrough).catch((error: unknown) => {
-        if (this.#closing) throw error;
-        return new Promise<void>((resume) => this.#ports.timers.after(applyRetryMs, resume));
-      });
-    }
-    await this.#closeFiles();
-    if (this.#fatal !== undefined) throw this.#fatal;
-    return this.#state;
   }
 
   /** Resolves when every group that was sent is answered. */
@@ -359,49 +431,41 @@ export class RedoWriter {
       await new Promise<void>((resume) => this.#ports.timers.nextTurn(resume));
   }
 
-  async #closeFiles(): Promise<void> {
-    this.#applyTimer?.cancel();
-    await this.#applier.close();
-    await this.#syncs.close();
-    this.#log.close();
-    this.#acknowledged.close();
-  }
-
   get redoPaths(): string[] {
     const { path } = this.#options;
-    if (this.#process !== undefined) return [lockPath(path)];
     return [lockPath(path), ...this.#log.segmentNumbers.map((number) => segmentPath(path, number))];
   }
 
   /** CPU time of the applier so far, microseconds. */
   get cpuUs(): number {
-    return this.#applier.cpuUs + (this.#process?.cpuUs ?? 0);
+    return this.#thread.cpuUs + (this.#process?.cpuUs ?? 0);
   }
 
   /** Milliseconds since the writer last answered while an answer is due; far longer than a sync, and the writer hangs. */
   get silentMs(): number {
-    return Math.max(this.#applier.silentMs, this.#syncs.silentMs, this.#process?.silentMs ?? 0);
+    return Math.max(this.#thread.silentMs, this.#process?.silentMs ?? 0, this.#syncs.silentMs);
   }
 
   /** Resolves when the file is closed. Groups sent before are written first. */
   async close(): Promise<void> {
-    this.#closing = true;
     try {
-      if (this.#process === undefined) {
-        await this.#drain();
-        // What cannot be applied now, on a full disk for example, stays in the log for the next opening.
-        await this.whenApplied(this.#durableThrough).catch(() => undefined);
-        await this.#closeFiles();
-      } else {
-        await Promise.allSettled([this.#handedOver]);
-        await this.#process.close();
-      }
+      await this.#drain();
+      // What cannot be applied now, on a full disk for example, stays in the log for the next opening.
+      await this.#whenAllApplied().catch(() => undefined);
+      this.#applyTimer?.cancel();
+      await this.#applier.close();
+      await this.#syncs.close();
+      this.#log.close();
+      this.#acknowledged.close();
     } finally {
       this.#closed = true;
       this.#lock.release();
     }
   }
 }
+
+const toInstanceError = (error: unknown): QueueError =>
+  error instanceof QueueError ? error : new QueueError('INSTANCE_FAILED', { cause: error });
 
 /** A full disk or quota leaves the log as it was; after anything else its content is unknown. */
 function toLogFailure(error: unknown, path: string): StorageFailure {

@@ -1,19 +1,22 @@
 /**
- * The session thread's side of the writer process, which writes the instance's file from the application's first statement on. A
- * statement that takes too much time or memory is killed with its process. SQLite discards the uncommitted work of that process,
- * and the next process commits the same groups again, without the statement at fault.
+ * The session thread's side of the writer process, which has the instance's file from the application's first statement on: it applies
+ * the redo log, and commits the groups with statements. A statement that takes too much time or memory is killed with its process.
+ * SQLite discards the uncommitted work of that process, and the next process does the same again, without the statement at fault.
  *
  * It owns the requests without an answer, in order; each gets one answer, however many processes that takes. A group is never
  * written twice: a new process reports the last group in the file.
  */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
-import type { Group, GroupResult, StatementAnswer, WriterState } from '../../model/group-message.ts';
-import type { GroupNumber } from '../../model/ids.ts';
+import type { AppliedGroups } from '../../model/applied-groups.ts';
+import type { CommitAnswer, Group, StatementAnswer } from '../../model/group-message.ts';
+import type { GroupNumber, PartitionId } from '../../model/ids.ts';
 import type { ChildProcess, InstancePorts } from '../../model/ports.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import { fromStorageFailure, type StorageFailure } from '../../model/storage-failure.ts';
 import { programFile } from '../../program-files.ts';
+import type { SegmentRow } from '../redo/segment-files.ts';
+import { type Applier, TransientFailure } from './applier.ts';
 import { encodeFrame, FrameSplitter } from './process-frames.ts';
 import {
   type GroupRequest,
@@ -23,7 +26,7 @@ import {
   type WriterProcessRequest,
 } from './process-messages.ts';
 
-interface PendingGroup extends Pick<GroupRequest, 'refusal' | 'announce'> {
+interface PendingGroup extends Pick<GroupRequest, 'announce'> {
   kind: 'group';
   group: Group;
   failed: Map<number, StorageFailure>;
@@ -32,7 +35,8 @@ interface PendingGroup extends Pick<GroupRequest, 'refusal' | 'announce'> {
   /** Sent to a process. If that process has ended, the next one finds out from the file whether the group was committed. */
   sent: boolean;
   /** The answer for the group once it is committed. */
-  committing: Pick<GroupResult, 'unusablePartitions' | 'sqlOutcomes'>;
+  committing: Pick<CommitAnswer, 'unusablePartitions' | 'sqlOutcomes'>;
+  answer: PromiseWithResolvers<CommitAnswer>;
 }
 
 interface PendingStatement {
@@ -42,11 +46,28 @@ interface PendingStatement {
   answer: PromiseWithResolvers<StatementAnswer>;
 }
 
-export interface WriterProcessOptions extends Omit<OpenRequest, 'kind' | 'state' | 'parentPid'> {
+interface PendingApply {
+  kind: 'apply';
+  through: GroupNumber;
+  sent: boolean;
+  /** Of the groups that are applied, by this process or the one before it. */
+  unusablePartitions: PartitionId[];
+  answer: PromiseWithResolvers<AppliedGroups>;
+}
+
+interface PendingSegment {
+  kind: 'add segment';
+  segment: SegmentRow;
+  sent: boolean;
+  answer: PromiseWithResolvers<void>;
+}
+
+type PendingRequest = PendingGroup | PendingStatement | PendingApply | PendingSegment;
+
+export interface WriterProcessOptions extends Omit<OpenRequest, 'kind' | 'parentPid'> {
   ports: Pick<InstancePorts, 'clock' | 'processes'>;
-  /** Resolves when the former writer has answered all its groups and closed the file. Rejects if that is not to be. */
-  handOver: Promise<WriterState>;
-  onResult(result: GroupResult): void;
+  /** Resolves when the former applier has answered all its requests and closed the file. */
+  handOver: Promise<void>;
   /** Nothing more is written: the file or the process cannot be relied on. */
   onFatal(error: QueueError): void;
 }
@@ -55,15 +76,16 @@ export interface WriterProcessOptions extends Omit<OpenRequest, 'kind' | 'state'
 const statementsMsMax = 2 * limits.sqlExecutionMsMax + limits.sqlKillGraceMs;
 
 const noneCommitting = { unusablePartitions: [], sqlOutcomes: [] };
+const noTimes = { maintenanceMs: 0, commitMs: 0 };
 
-export class WriterProcess {
+export class WriterProcess implements Applier {
   readonly #options: WriterProcessOptions;
-  readonly #pending: (PendingGroup | PendingStatement)[] = [];
+  readonly #pending: PendingRequest[] = [];
   #process: ChildProcess | undefined;
   /** The process has the file open. */
   #isOpen = false;
-  /** How the last group ended; undefined until the former writer has closed the file. */
-  #state: WriterState | undefined;
+  /** The former applier has closed the file. */
+  #handedOver = false;
   /** Statements were executed that no group has committed. */
   #transactionOpen = false;
   /** Not null: those statements ended with their process, for this reason. */
@@ -84,13 +106,10 @@ export class WriterProcess {
     this.#options = options;
     this.#answeredAtMs = options.ports.clock.monotonicMs();
     this.#start();
-    options.handOver.then(
-      (state) => {
-        this.#state = state;
-        this.#open();
-      },
-      (error) => this.#fail(error),
-    );
+    void options.handOver.then(() => {
+      this.#handedOver = true;
+      this.#open();
+    });
   }
 
   get cpuUs(): number {
@@ -105,35 +124,57 @@ export class WriterProcess {
     const oldest = this.#pending[0];
     if (oldest === undefined) return 0;
     const silentMs = this.#options.ports.clock.monotonicMs() - this.#answeredAtMs;
-    const runsStatements = oldest.kind === 'statement' || oldest.group.sqlTransactions.length > 0;
+    const runsStatements = oldest.kind === 'statement' || oldest.kind === 'group';
     return runsStatements ? Math.max(0, silentMs - statementsMsMax) : silentMs;
   }
 
-  send(group: Group): void {
-    const pending: PendingGroup = {
+  /** Statements were executed that the next group commits. */
+  get hasOpenTransaction(): boolean {
+    return this.#transactionOpen;
+  }
+
+  apply(through: GroupNumber): Promise<AppliedGroups> {
+    const answer = Promise.withResolvers<AppliedGroups>();
+    return this.#add({ kind: 'apply', through, sent: false, unusablePartitions: [], answer });
+  }
+
+  addSegment(segment: SegmentRow): Promise<void> {
+    const answer = Promise.withResolvers<void>();
+    return this.#add({ kind: 'add segment', segment, sent: false, answer });
+  }
+
+  /**
+   * Commits a group with statements, or one that commits those that were executed before it. The tables must have every durable group
+   * before it. Rejects if the writer has stopped.
+   */
+  commit(group: Group): Promise<CommitAnswer> {
+    const failure = this.#lostTransaction;
+    if (failure !== null) {
+      this.rollbackReservation();
+      return Promise.resolve({ failure, ...noneCommitting, ...noTimes });
+    }
+    const continuesTransaction = this.#transactionOpen;
+    this.#endTransaction();
+    return this.#add({
       kind: 'group',
       group,
       failed: new Map(),
       announce: false,
-      refusal: this.#lostTransaction,
-      continuesTransaction: this.#transactionOpen,
+      continuesTransaction,
       sent: false,
       committing: noneCommitting,
-    };
-    this.#endTransaction();
-    this.#add(pending);
+      answer: Promise.withResolvers<CommitAnswer>(),
+    });
   }
 
   /** Runs a statement of the session that reserved the writer; one at a time. Rejects if the writer has stopped. */
   executeStatement(statement: SqlStatement): Promise<StatementAnswer> {
-    if (this.#ended) return Promise.reject(new QueueError('INSTANCE_FAILED'));
     if (this.#lostTransaction !== null) return Promise.resolve(undoneAnswer(this.#lostTransaction));
     this.#transactionOpen = true;
-    const answer = Promise.withResolvers<StatementAnswer>();
-    this.#add({ kind: 'statement', statement, sent: false, answer });
-    return answer.promise;
+    return this.#add({ kind: 'statement', statement, sent: false, answer: Promise.withResolvers() });
   }
 
+  /** Undoes the statements since the last group. Has no answer. */
   rollbackReservation(): void {
     this.#endTransaction();
     if (this.#isOpen) this.#request({ kind: 'release' });
@@ -144,7 +185,7 @@ export class WriterProcess {
     this.#lostTransaction = null;
   }
 
-  /** Resolves when the file is closed and the process is gone. Groups sent before are written first. */
+  /** Resolves when the file is closed and the process is gone. */
   close(): Promise<void> {
     this.#closed ??= Promise.withResolvers();
     if (this.#process === undefined) this.#closed.resolve();
@@ -154,13 +195,14 @@ export class WriterProcess {
     return this.#closed.promise;
   }
 
-  #add(pending: PendingGroup | PendingStatement): void {
-    if (this.#ended) return;
+  #add<Answer>(pending: PendingRequest & { answer: PromiseWithResolvers<Answer> }): Promise<Answer> {
+    if (this.#ended) return Promise.reject(new QueueError('INSTANCE_FAILED'));
     if (this.#pending.length === 0) this.#answeredAtMs = this.#options.ports.clock.monotonicMs();
     this.#pending.push(pending);
     if (this.#process === undefined) this.#start();
     else if (this.#isOpen) this.#sendPending(pending);
     this.#process?.keepAlive(true);
+    return pending.answer.promise;
   }
 
   #start(): void {
@@ -172,32 +214,41 @@ export class WriterProcess {
       onEnded: (reason) => this.#onProcessEnded(reason),
     });
     this.#process.keepAlive(this.#pending.length > 0);
-    if (this.#state !== undefined) this.#open();
+    if (this.#handedOver) this.#open();
   }
 
   #open(): void {
-    if (this.#process === undefined) return; // ended before the former writer: the next request starts another
+    if (this.#process === undefined) return; // ended before the former applier: the next request starts another
     const { path, emulatedSync, logBytesMax, epoch, ports } = this.#options;
     const parentPid = ports.processes.self.pid;
-    this.#request({ kind: 'open', path, emulatedSync, logBytesMax, parentPid, epoch, state: this.#state! });
+    this.#request({ kind: 'open', path, emulatedSync, logBytesMax, parentPid, epoch });
   }
 
   #request(request: WriterProcessRequest, body?: Uint8Array): void {
     this.#process?.write(encodeFrame(request, body));
   }
 
-  #sendPending(pending: PendingGroup | PendingStatement): void {
+  #sendPending(pending: PendingRequest): void {
     pending.sent = true;
-    if (pending.kind === 'statement') {
-      this.#request({ kind: 'statement', statement: pending.statement });
-      return;
+    switch (pending.kind) {
+      case 'apply':
+        this.#request({ kind: 'apply', through: pending.through });
+        break;
+      case 'add segment':
+        this.#request({ kind: 'add segment', segment: pending.segment });
+        break;
+      case 'statement':
+        this.#request({ kind: 'statement', statement: pending.statement });
+        break;
+      case 'group': {
+        const { failed, announce } = pending;
+        const { buffer, ...group } = pending.group;
+        this.#request(
+          { kind: 'group', group, failed, announce },
+          new Uint8Array(buffer, 0, usedBytesOf(pending.group)),
+        );
+      }
     }
-    const { failed, announce, refusal } = pending;
-    const { buffer, ...group } = pending.group;
-    this.#request(
-      { kind: 'group', group, failed, announce, refusal },
-      new Uint8Array(buffer, 0, usedBytesOf(pending.group)),
-    );
   }
 
   #onReply(reply: WriterProcessReply): void {
@@ -208,16 +259,33 @@ export class WriterProcess {
         this.#cpuUsOfProcess = reply.cpuUs;
         this.#onOpened(reply.lastGroup);
         break;
-      case 'failed':
+      case 'not opened':
         if (reply.failure.fatal) this.#fail(fromStorageFailure(reply.failure));
         break;
+      case 'applied': {
+        this.#cpuUsOfProcess = reply.cpuUs;
+        const { unusablePartitions, answer } = this.#takeOldest<PendingApply>();
+        answer.resolve({ through: reply.through, unusablePartitions });
+        break;
+      }
+      case 'segment added':
+        this.#takeOldest<PendingSegment>().answer.resolve();
+        break;
+      case 'failed': {
+        const { failure } = reply;
+        const error = failure.fatal ? fromStorageFailure(failure) : new TransientFailure(failure);
+        this.#takeOldest().answer.reject(error);
+        break;
+      }
       case 'running':
         this.#runningTransaction = reply.transaction;
         break;
       case 'committing': {
         this.#runningTransaction = undefined;
         const { unusablePartitions, sqlOutcomes } = reply;
-        this.#oldestGroup().committing = { unusablePartitions, sqlOutcomes };
+        const oldest = this.#pending[0];
+        if (oldest?.kind === 'group') oldest.committing = { unusablePartitions, sqlOutcomes };
+        else if (oldest?.kind === 'apply') oldest.unusablePartitions.push(...unusablePartitions);
         break;
       }
       case 'killing':
@@ -227,15 +295,12 @@ export class WriterProcess {
       case 'group':
         this.#runningTransaction = undefined;
         this.#cpuUsOfProcess = reply.cpuUs;
-        this.#answerGroup(reply);
+        answerGroup(this.#takeOldest(), reply);
         break;
-      case 'statement': {
-        const oldest = this.#pending.shift() as PendingStatement;
+      case 'statement':
         this.#runningTransaction = undefined;
-        this.#unexplainedEnds = 0;
-        oldest.answer.resolve(reply);
+        this.#takeOldest<PendingStatement>().answer.resolve(reply);
         break;
-      }
       case 'file failed':
         this.#fail(fromStorageFailure(reply.failure));
         break;
@@ -244,43 +309,24 @@ export class WriterProcess {
     if (this.#closed === undefined) this.#process?.keepAlive(this.#pending.length > 0);
   }
 
-  #oldestGroup(): PendingGroup {
-    return this.#pending[0] as PendingGroup;
-  }
-
-  #answerGroup(result: GroupResult): void {
-    const { committing } = this.#pending.shift() as PendingGroup;
-    const { generation, failure } = result;
-    this.#state = { generation, failure };
+  /** The oldest request, which is answered. */
+  #takeOldest<Kind extends PendingRequest = PendingRequest>(): Kind {
     this.#unexplainedEnds = 0;
-    this.#options.onResult(failure === null ? { ...result, ...committing } : result);
+    return this.#pending.shift() as Kind;
   }
 
-  /** A process has the file open, perhaps after another that had already committed some of the groups. */
+  /** A process has the file open, perhaps after another that had already committed the oldest group. */
   #onOpened(lastGroup: GroupNumber): void {
-    while (this.#pending[0]?.sent && this.#pending[0].kind === 'group') {
-      const { group } = this.#pending[0];
-      if (group.groupNumber > lastGroup) break;
-      const { groupNumber, generation } = group;
-      const times = { maintenanceMs: 0, commitMs: 0, cpuUs: this.cpuUs };
-      this.#answerGroup({
-        kind: 'group',
-        groupNumber,
-        generation,
-        failure: null,
-        appliedThrough: groupNumber,
-        ...noneCommitting,
-        ...times,
-      });
+    const [oldest] = this.#pending;
+    if (oldest?.kind === 'group' && oldest.sent) {
+      const isCommitted = oldest.group.groupNumber <= lastGroup;
+      if (isCommitted || oldest.continuesTransaction) {
+        const failure = isCommitted ? null : endedFailure('STORAGE_FAILED');
+        answerGroup(this.#takeOldest(), { failure, ...noTimes });
+      } else oldest.committing = noneCommitting;
     }
-    for (const pending of this.#pending) {
-      if (pending.kind === 'group') {
-        if (pending.sent && pending.continuesTransaction) pending.refusal ??= endedFailure('STORAGE_FAILED');
-        pending.committing = noneCommitting;
-      }
-      this.#sendPending(pending);
-    }
-    this.#isOpen = true; // not before: what the answers above brought about was sent in its turn
+    for (const pending of this.#pending) this.#sendPending(pending);
+    this.#isOpen = true;
     if (this.#closed !== undefined) this.#request({ kind: 'close' });
   }
 
@@ -318,11 +364,18 @@ export class WriterProcess {
   #fail(error: QueueError): void {
     if (this.#ended) return;
     this.#ended = true;
-    for (const pending of this.#pending.splice(0))
-      if (pending.kind === 'statement') pending.answer.reject(error);
+    for (const { answer } of this.#pending.splice(0)) answer.reject(error);
     this.#process?.kill();
     this.#options.onFatal(error);
   }
+}
+
+function answerGroup(
+  { answer, committing }: PendingGroup,
+  { failure, maintenanceMs, commitMs }: Pick<CommitAnswer, 'failure' | 'maintenanceMs' | 'commitMs'>,
+): void {
+  const done = failure === null ? committing : noneCommitting;
+  answer.resolve({ failure, ...done, maintenanceMs, commitMs });
 }
 
 /** The next process does not run it, nor those behind it if the group has been killed too often. */
@@ -337,7 +390,8 @@ function failTransaction(
     failed.set(behind, transactionFailure('SQL_NOT_RUN'));
 }
 
-function undoneAnswer(storageFailure: StorageFailure): StatementAnswer {
+/** Of a statement that storage has undone, with all of its transaction, or that it has not run. */
+export function undoneAnswer(storageFailure: StorageFailure): StatementAnswer {
   return { outcome: { results: [], failure: null }, storageFailure };
 }
 

@@ -1,17 +1,21 @@
 /**
- * The writer process of an instance: owns the instance's file once the application has used SQL, commits the groups and
- * runs the application's statements, which can be ended only by ending their process. Started by
+ * The writer process of an instance: owns the instance's file once the application has used SQL. It applies the redo log, as the thread
+ * before it did, and commits the groups with statements of the application, which can be ended only by ending their process. Started by
  * `writer-process-client.ts`; `docs/decisions/application-sql.md` says why it is a process.
  *
  * It reads requests from standard input, one after the other and without an event loop, and ends when its input does.
  */
 import { writeFileSync } from 'node:fs';
 import { limits } from '../../api/limits.ts';
+import type { CommitAnswer, Group, StatementAnswer } from '../../model/group-message.ts';
+import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodeClocks } from '../../node-clocks.ts';
-import { openEmulatedDisk } from '../emulated-disk.ts';
-import { cpuUsOf, GroupWriter } from '../instance-file/group-writer.ts';
+import { type EmulatedDisk, openEmulatedDisk } from '../emulated-disk.ts';
 import { InstanceFile, type StatementSteps } from '../instance-file/instance-file.ts';
+import { openSegments } from '../redo/log-end.ts';
+import { LogReader } from '../redo/log-reader.ts';
+import { type OpenSegment, openSegment } from '../redo/segment-files.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import { FrameReader, writeFrame } from './process-frames.ts';
 import {
@@ -42,69 +46,78 @@ function reply(message: WriterProcessReply): void {
 const nextRequest = () =>
   reader.next() as { head: WriterProcessRequest; body: SharedArrayBuffer } | undefined;
 
-function open(
-  { path, epoch, logBytesMax }: OpenRequest,
-  watchdog: StatementWatchdog,
-): InstanceFile | undefined {
+/** CPU time so far, microseconds: all that the process has used counts. */
+function cpuUs(): number {
+  const { user, system } = thread.cpuUsage();
+  return user + system;
+}
+
+interface OpenFile {
+  path: string;
+  file: InstanceFile;
+  logId: Uint8Array;
+  segments: OpenSegment[];
+  log: LogReader;
+  watchdog: StatementWatchdog;
+  /** Each sync of a group takes at least as long as on it; undefined: the disk is as it is. */
+  disk: EmulatedDisk | undefined;
+}
+
+function open({ path, epoch, logBytesMax, emulatedSync, parentPid }: OpenRequest): OpenFile | undefined {
+  const watchdog = new StatementWatchdog(nodeClocks, parentPid);
   try {
     const file = new InstanceFile(path, clock, { logBytesMax });
-    const lastGroup = file.resume(epoch);
+    const { logId, applied, inTables, segments: rows } = file.resume(epoch);
+    const segments = openSegments(path, { segments: rows });
+    const log = new LogReader(logId, segments, applied, inTables);
+    const disk = openEmulatedDisk(emulatedSync, nodeClocks);
     watchdog.awaitReady(); // it starts while the file is opened
-    reply({ kind: 'opened', lastGroup, cpuUs: cpuUsOf(thread) });
-    return file;
+    reply({ kind: 'opened', lastGroup: inTables, cpuUs: cpuUs() });
+    return { path, file, logId, segments, log, watchdog, disk };
   } catch (error) {
-    reply({ kind: 'failed', failure: toStorageFailure(error, path) });
+    reply({ kind: 'not opened', failure: toStorageFailure(error, path) });
     return undefined;
   }
 }
 
-interface Served {
-  file: InstanceFile;
-  watchdog: StatementWatchdog;
-}
-
-function serve({ file, watchdog }: Served, { path, emulatedSync, state }: OpenRequest): void {
-  const onFileFailed = (failure: StorageFailure) => reply({ kind: 'file failed', failure });
-  const emulatedDisk = openEmulatedDisk(emulatedSync, nodeClocks);
-  const writer = new GroupWriter(file, { path, emulatedDisk, clock, thread, onFileFailed }, state);
-
-  const commit = ({ group: content, failed, announce, refusal }: GroupRequest, buffer: SharedArrayBuffer) => {
-    const group = { ...content, buffer };
-    if (refusal !== null) {
-      reply(writer.refuse(group, refusal));
-      return;
+function serve(opened: OpenFile): void {
+  const { path, file, logId, segments, log, watchdog } = opened;
+  const answer = (run: () => WriterProcessReply) => {
+    try {
+      reply(run());
+    } catch (error) {
+      reply({ kind: 'failed', failure: toStorageFailure(error, path) });
     }
-    let firstRunAtMs: number | undefined;
-    const statements: StatementSteps = {
-      run: (transaction, execute) => {
-        const failure = failed.get(transaction);
-        if (failure !== undefined) return { results: [], failure };
-        firstRunAtMs ??= clock.monotonicMs();
-        if (clock.monotonicMs() - firstRunAtMs > limits.sqlExecutionMsMax)
-          return { results: [], failure: transactionFailure('SQL_NOT_RUN') };
-        if (announce) reply({ kind: 'running', transaction });
-        return watchdog.guard(transaction, execute);
-      },
-      onCommitting: (done) => {
-        if (done.sqlOutcomes.length + done.unusablePartitions.length > 0)
-          reply({ kind: 'committing', ...done });
-      },
-    };
-    writer.write(group, (result) => reply({ ...result, sqlOutcomes: [] }), statements);
   };
-
   for (let frame = nextRequest(); frame !== undefined; frame = nextRequest()) {
     const { head: request, body } = frame;
     switch (request.kind) {
-      case 'group':
-        commit(request, body);
+      case 'apply':
+        answer(() => {
+          const { through } = file.applyLog(log, logId, request.through, (unusablePartitions) =>
+            reply({ kind: 'committing', unusablePartitions, sqlOutcomes: [] }),
+          );
+          return { kind: 'applied', cpuUs: cpuUs(), through };
+        });
         break;
-      case 'statement': {
-        reply({ kind: 'running', transaction: 0 }); // if the process ends now, the statement may be at fault
-        const answer = writer.executeStatement(request.statement, (run) => watchdog.guard(0, run));
-        reply({ kind: 'statement', ...answer });
+      case 'add segment':
+        answer(() => {
+          file.growLog(request.segment);
+          segments.push(openSegment(path, request.segment));
+          return { kind: 'segment added' };
+        });
+        break;
+      case 'group': {
+        const group = { ...request.group, buffer: body };
+        const committed = commit(opened, group, statementSteps(watchdog, request));
+        reply({ kind: 'group', ...committed, cpuUs: cpuUs() });
+        if (committed.failure === null) checkpoint(opened, group);
         break;
       }
+      case 'statement':
+        reply({ kind: 'running', transaction: 0 }); // if the process ends now, the statement may be at fault
+        reply({ kind: 'statement', ...execute(opened, request.statement) });
+        break;
       case 'release':
         file.rollBackStatements();
         break;
@@ -115,6 +128,63 @@ function serve({ file, watchdog }: Served, { path, emulatedSync, state }: OpenRe
       case 'open':
         throw new Error('The file is open already');
     }
+  }
+}
+
+function statementSteps(watchdog: StatementWatchdog, { failed, announce }: GroupRequest): StatementSteps {
+  let firstRunAtMs: number | undefined;
+  return {
+    run: (transaction, execute) => {
+      const failure = failed.get(transaction);
+      if (failure !== undefined) return { results: [], failure };
+      firstRunAtMs ??= clock.monotonicMs();
+      if (clock.monotonicMs() - firstRunAtMs > limits.sqlExecutionMsMax)
+        return { results: [], failure: transactionFailure('SQL_NOT_RUN') };
+      if (announce) reply({ kind: 'running', transaction });
+      return watchdog.guard(transaction, execute);
+    },
+    onCommitting: (done) => {
+      if (done.sqlOutcomes.length + done.unusablePartitions.length > 0)
+        reply({ kind: 'committing', ...done });
+    },
+  };
+}
+
+function commit(
+  { path, file, disk }: OpenFile,
+  group: Group,
+  statements: StatementSteps,
+): Pick<CommitAnswer, 'failure' | 'maintenanceMs' | 'commitMs'> {
+  const startedAt = clock.monotonicMs();
+  let maintainedAt = startedAt;
+  let failure: StorageFailure | null = null;
+  const onMaintained = () => {
+    maintainedAt = clock.monotonicMs();
+  };
+  try {
+    file.commit(group, { onMaintained, onSyncing: () => disk?.begin() }, statements);
+    disk?.end();
+  } catch (error) {
+    failure = toStorageFailure(error, path);
+  }
+  return { failure, maintenanceMs: maintainedAt - startedAt, commitMs: clock.monotonicMs() - maintainedAt };
+}
+
+/** A failure does not affect the group, which is acknowledged, but nothing may follow it. */
+function checkpoint({ path, file }: OpenFile, group: Group): void {
+  try {
+    file.checkpoint(group);
+  } catch (error) {
+    reply({ kind: 'file failed', failure: { ...toStorageFailure(error, path), fatal: true } });
+  }
+}
+
+function execute({ path, file, watchdog }: OpenFile, statement: SqlStatement): StatementAnswer {
+  try {
+    const outcome = file.executeStatement(statement, (run) => watchdog.guard(0, run));
+    return { outcome, storageFailure: null };
+  } catch (error) {
+    return { outcome: { results: [], failure: null }, storageFailure: toStorageFailure(error, path) };
   }
 }
 
@@ -130,8 +200,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 volunteerToBeKilled();
 const first = nextRequest()?.head;
 if (first?.kind === 'open') {
-  const watchdog = new StatementWatchdog(nodeClocks, first.parentPid);
-  const file = open(first, watchdog);
-  if (file !== undefined) serve({ file, watchdog }, first);
+  const opened = open(first);
+  if (opened !== undefined) serve(opened);
 }
 process.exit(); // the watchdog's thread would go on

@@ -10,6 +10,7 @@ import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodeClocks } from '../../node-clocks.ts';
 import { InstanceFile } from '../instance-file/instance-file.ts';
+import { openSegments } from '../redo/log-end.ts';
 import { LogReader } from '../redo/log-reader.ts';
 import { closeSegment, type OpenSegment, openSegment, type SegmentRow } from '../redo/segment-files.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
@@ -24,13 +25,13 @@ export interface ApplierFile {
 /** Each has one answer, in order. */
 export type ApplierRequest =
   /** Write the groups up to this one to the tables: they are durable. */
-  { kind: 'apply'; through: GroupNumber } | { kind: 'add segment'; bytes: number } | { kind: 'close' };
+  { kind: 'apply'; through: GroupNumber } | { kind: 'add segment'; segment: SegmentRow } | { kind: 'close' };
 
 export type ApplierReply =
   /** CPU times of the thread when it began to open the file, and when it had opened it: it may have served other files before. */
   | { kind: 'opened'; recovered: RecoveredInstance; cpuUsBefore: number; cpuUs: number }
   | ({ kind: 'applied'; cpuUs: number } & AppliedGroups)
-  | { kind: 'segment added'; segment: SegmentRow }
+  | { kind: 'segment added' }
   | { kind: 'failed'; failure: StorageFailure }
   | { kind: 'closed' };
 
@@ -61,7 +62,7 @@ function open({ path, logBytesMax, epochKnown }: ApplierFile): void {
     const file = new InstanceFile(path, clock, { logBytesMax, epochKnown });
     const recovered = file.recover();
     const { logId, turn, end } = recovered.redo;
-    const segments = recovered.redo.segments.map((row) => openSegment(path, row));
+    const segments = openSegments(path, recovered.redo);
     // All that the log had is applied: what comes next is in a segment that is begun anew.
     const reader = new LogReader(logId, segments, { turn, offset: Number.MAX_SAFE_INTEGER, end });
     opened = { path, file, logId, segments, reader };
@@ -76,17 +77,15 @@ function answer({ file, path, logId, segments, reader }: OpenFile, request: Appl
   try {
     switch (request.kind) {
       case 'apply': {
-        reader.refresh();
         const applied = file.applyLog(reader, logId, request.through);
         reply({ kind: 'applied', cpuUs: cpuUs(), ...applied });
         break;
       }
-      case 'add segment': {
-        const segment = file.growLog(request.bytes);
-        segments.push(openSegment(path, segment));
-        reply({ kind: 'segment added', segment });
+      case 'add segment':
+        file.growLog(request.segment);
+        segments.push(openSegment(path, request.segment));
+        reply({ kind: 'segment added' });
         break;
-      }
       case 'close':
         file.close();
         for (const segment of segments) closeSegment(segment);

@@ -1,7 +1,7 @@
 /**
  * Which groups an instance's file has. The table `meta` holds the `epoch`, raised at every opening and compared in every
- * commit, so that a process that lost the instance cannot write to it, and `last_group`: every group leaves its number in
- * a block or in a row of `consumption`, or here if it wrote neither or also wrote other tables.
+ * transaction, so that a process that lost the instance cannot write to it, and `last_group`, the last group that the tables have.
+ * Groups leave their numbers in blocks and rows of `consumption` too, which tell if that row is older than they are.
  * The number of the last group that was acknowledged as durable is beside the file (`write-ahead-log.ts`).
  */
 
@@ -12,7 +12,7 @@ import { readLogEnd } from '../../redo/log-end.ts';
 import { assertNoneMissing, type FileEnd } from '../../sqlite/missing-commits.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { lastGroupOfPartition } from './read-partition.ts';
-import { readRedoLog } from './redo-tables.ts';
+import { readLastGroupSql, readRedoLog } from './redo-tables.ts';
 import type { TableModule } from './table-module.ts';
 
 export const metaTable = {
@@ -23,8 +23,6 @@ export const metaTable = {
 } satisfies TableModule;
 
 export const readEpochSql = "SELECT value FROM meta WHERE key = 'epoch'";
-export const readLastGroupSql = "SELECT value FROM meta WHERE key = 'last_group'";
-export const writeLastGroupSql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('last_group', ?)";
 export const raiseEpochSql = "BEGIN IMMEDIATE; UPDATE meta SET value = value + 1 WHERE key = 'epoch'; COMMIT";
 
 /** The epoch becomes at least this one. */
@@ -59,9 +57,13 @@ export interface DurableEnd extends FileEnd {
 /** Throws `COMMITS_MISSING` if the redo log proves that some of its groups are. */
 export function findDurableEnd(path: string, file: SqliteFile): DurableEnd {
   const inTables = findLastGroup(file);
-  const log = readRedoLog(file);
+  const log = inOneSnapshot(file, () => readRedoLog(file));
   const { last, unapplied } = log === undefined ? { last: 0, unapplied: 0 } : readLogEnd(path, log);
   return { ...inTables, number: Math.max(inTables.number, last), unapplied };
+}
+
+function inOneSnapshot<T>(file: SqliteFile, read: () => T): T {
+  return file.inTransaction ? read() : file.transaction(read)();
 }
 
 /**

@@ -11,6 +11,9 @@ import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { CheckedTable } from './checked-table.ts';
 import type { TableModule } from './table-module.ts';
 
+export const readLastGroupSql = "SELECT value FROM meta WHERE key = 'last_group'";
+export const writeLastGroupSql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('last_group', ?)";
+
 export interface RedoLogRow {
   /** Always 1: there is one log. */
   log: number;
@@ -49,14 +52,20 @@ export const redoTables = {
   checkedTables: [redoLog, redoSegment],
 } satisfies TableModule;
 
-/** Undefined for a file that was never opened. Throws `STORAGE_CORRUPT` if a row is damaged or missing. */
+/** To be read in one transaction. Undefined for a file that was never opened. Throws `STORAGE_CORRUPT` if a row is damaged or missing. */
 export function readRedoLog(file: SqliteFile): StoredRedoLog | undefined {
   redoLog.assertComplete(file);
   redoSegment.assertComplete(file);
   const [row] = redoLog.read(file);
   if (row === undefined) return undefined;
   const { logId, turn, endOffset: offset, groupNumber: group, recordCrc: crc } = row;
-  return { logId, applied: { turn, offset, end: { group, crc } }, segments: redoSegment.read(file) };
+  const inTables = (file.prepare(readLastGroupSql).pluck().get() as GroupNumber | undefined) ?? 0;
+  return {
+    logId,
+    applied: { turn, offset, end: { group, crc } },
+    inTables,
+    segments: redoSegment.read(file),
+  };
 }
 
 /** Drawn at random, so that no other log has it. */
