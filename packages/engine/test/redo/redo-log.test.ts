@@ -12,8 +12,9 @@ import { LogReader, logStart } from '../../src/storage/redo/log-reader.ts';
 import { encodeSegmentHeader } from '../../src/storage/redo/record.ts';
 import { RedoLog } from '../../src/storage/redo/redo-log.ts';
 import {
+  beginSegment,
   closeSegment,
-  createSegment,
+  fillSegment,
   type OpenSegment,
   openSegment,
   segmentPath,
@@ -38,7 +39,7 @@ afterEach(() => {
 
 function segmentsOf(...sizes: number[]): OpenSegment[] {
   return sizes.map((bytes, number) => {
-    createSegment(path, { number, bytes });
+    fillSegment(path, beginSegment(path, { number, bytes }));
     return reopen({ number, bytes });
   });
 }
@@ -170,7 +171,7 @@ describe('a redo log', () => {
     log.onApplied(group);
     expect(append(log, group + 1, large)).toBe(false);
     const bytes = RedoLog.segmentBytesFor(large);
-    createSegment(path, { number: 2, bytes });
+    fillSegment(path, beginSegment(path, { number: 2, bytes }));
     const added = reopen({ number: 2, bytes });
     segments.push(added);
     log.add(added);

@@ -28,8 +28,9 @@ import { decodeGroup, type LoggedGroup } from '../redo/encode-group.ts';
 import { openSegments, type StoredRedoLog } from '../redo/log-end.ts';
 import { LogReader, logStart } from '../redo/log-reader.ts';
 import {
+  beginSegment,
   closeSegment,
-  createSegment,
+  fillSegment,
   type OpenSegment,
   openSegment,
   type SegmentRow,
@@ -321,23 +322,33 @@ export class InstanceFile {
 
   /**
    * Makes a further segment of the redo log. It is listed, durably, when this returns. Nothing is done if it is listed already, by a
-   * process that ended before it could say so.
+   * process that ended before it could say so. The file is made while no other process can have taken the instance over: a later one
+   * might have a segment of this number, with records in it.
    */
   #addSegment(segment: SegmentRow): SegmentRow {
     return mapSqliteErrors(this.#path, () => {
-      if (readRedoLog(this.#file)?.segments.some(({ number }) => number === segment.number)) return segment;
-      createSegment(this.#path, segment);
-      this.#beginTransaction('FULL');
-      try {
-        this.#assertEpoch();
-        this.#redo.addSegment(segment);
-        this.#commit.run();
-      } catch (error) {
-        if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
-        throw error;
-      }
+      const isListed = () =>
+        readRedoLog(this.#file)?.segments.some(({ number }) => number === segment.number);
+      const begun = this.#whileOwned(() => (isListed() ? undefined : beginSegment(this.#path, segment)));
+      if (begun === undefined) return segment;
+      fillSegment(this.#path, begun);
+      this.#whileOwned(() => this.#redo.addSegment(segment));
       return segment;
     });
+  }
+
+  /** In a transaction. Throws `INSTANCE_FENCED`. */
+  #whileOwned<T>(work: () => T): T {
+    this.#beginTransaction('FULL');
+    try {
+      this.#assertEpoch();
+      const result = work();
+      this.#commit.run();
+      return result;
+    } catch (error) {
+      if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
+      throw error;
+    }
   }
 
   /**

@@ -7,10 +7,11 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  ftruncateSync,
   openSync,
   readSync,
+  rmSync,
   statSync,
-  unlinkSync,
   writeSync,
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -42,19 +43,25 @@ export const isSegmentOf = (databasePath: string, name: string): boolean =>
 const zeroes = Buffer.alloc(4096);
 
 /**
- * Makes the file, or writes it anew if an earlier attempt left one that was never listed. Durable when it returns. Throws
- * `STORAGE_FULL`, and the errors of writing.
+ * Makes the file, empty, in place of one that an earlier attempt left and that was never listed: a process that has lost the instance may
+ * still write to that one.
  */
-export function createSegment(databasePath: string, { number, bytes }: SegmentRow): void {
+export function beginSegment(databasePath: string, row: SegmentRow): OpenSegment {
+  const path = segmentPath(databasePath, row.number);
+  rmSync(path, { force: true });
+  return { ...row, descriptor: openSync(path, 'wx', privateFileMode) };
+}
+
+/** Fills the file and closes it. Durable when it returns. Throws `STORAGE_FULL`, and the errors of writing. */
+export function fillSegment(databasePath: string, { number, bytes, descriptor }: OpenSegment): void {
   const path = segmentPath(databasePath, number);
-  const descriptor = openSync(path, 'w', privateFileMode);
   try {
     makePrivate(path);
     for (let at = 0; at < bytes; )
       at += writeSync(descriptor, zeroes, 0, Math.min(zeroes.length, bytes - at), at);
     fsyncSync(descriptor);
   } catch (error) {
-    unlinkSync(path);
+    ftruncateSync(descriptor); // not its name, which may be another file's by now
     throw isNoSpace(error) ? new QueueError('STORAGE_FULL', { details: { path }, cause: error }) : error;
   } finally {
     closeSync(descriptor);
