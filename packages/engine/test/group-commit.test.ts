@@ -71,6 +71,7 @@ function setUp() {
       unusablePartitions: [],
       sqlOutcomes: [],
       maintenanceMs: 0,
+      switchMs: 0,
       commitMs: 0,
       cpuUs: 0,
     });

@@ -44,6 +44,9 @@ const byEvent: Readonly<Record<string, Advise>> = {
   'partition maintenance': () => [
     { text: 'Larger partitions, so that fewer are created and truncated', change: null },
   ],
+  'log file switch (checkpoint incomplete)': () => [
+    { text: 'A disk that takes more bytes a second: the tables do not keep up with the log', change: null },
+  ],
   'backlog read': () => [{ text: 'A larger message cache', change: null }],
   'payload write': () => [fasterSync],
   'payload read': () => [{ text: 'Payloads of up to 1 MiB, which are not streamed', change: null }],

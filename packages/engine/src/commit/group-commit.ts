@@ -43,6 +43,7 @@ import {
   hasReservation,
   isExclusive,
   takeMembers,
+  waitPartsOf,
 } from './group-members.ts';
 import { instanceFailed, stopReason } from './instance-failure.ts';
 import { applySqlResults } from './sql-results.ts';
@@ -52,7 +53,7 @@ import { traceNumbered } from './trace-numbered.ts';
 import type { WriterPort } from './writer-port.ts';
 import type { WriterReservation } from './writer-reservation.ts';
 
-type DurableTimes = Pick<GroupResult, 'maintenanceMs' | 'commitMs'>;
+type DurableTimes = Pick<GroupResult, 'maintenanceMs' | 'switchMs' | 'commitMs'>;
 
 /**
  * A group that is durable and perhaps not in the instance's tables yet. Sessions do not notice, since what they need of it is in memory.
@@ -282,7 +283,7 @@ export class GroupCommit {
     const hasWrites = !isEmptyMessage(built.message) || hasReservation(members[0]);
     if (!hasWrites && this.#inFlight.length === 0) {
       group.outcomes?.onAppliedInMemory();
-      this.#tryApply(group, { maintenanceMs: 0, commitMs: 0 }, noneFailed);
+      this.#tryApply(group, { maintenanceMs: 0, switchMs: 0, commitMs: 0 }, noneFailed);
       if (this.#pending.length === 0) this.#notifyIdle();
     } else {
       this.#inFlight.push(group);
@@ -344,25 +345,22 @@ export class GroupCommit {
     }
   }
 
-  #applyGroup(group: InFlightGroup, { maintenanceMs, commitMs }: DurableTimes, failed: FailedMembers): void {
+  #applyGroup(group: InFlightGroup, times: DurableTimes, failed: FailedMembers): void {
     const { onVisible, onOldPartition, clock, waits } = this.#options;
-    const { truncate, assign } = group.message.poolChanges;
+    const { commitMs } = times;
     const nowMs = clock.monotonicMs();
     this.#poolRetryPaused = false;
     this.groups += 1;
     const { onConsumed } = this;
     const changedLogs = applyGroup(group, { failed, writeMs: commitMs, onConsumed });
     const commits = this.commits;
-    this.#callerResumption.settle(group.members, {
-      nowMs,
-      maintenanceMs: truncate.length + assign.length > 0 ? maintenanceMs : undefined,
-      failed,
-    });
+    this.#callerResumption.settle(group.members, { nowMs, parts: waitPartsOf(times), failed });
     waits.add(logWrites);
     waits.add(logWriteMs, commitMs);
     waits.add(commitWriteMs, commitMs * (this.commits - commits));
     for (const log of changedLogs) this.truncateDrained(log);
-    if (assign.length > 0) for (const log of changedLogs) if (log.partitions.hasOld) onOldPartition(log);
+    if (group.message.poolChanges.assign.length > 0)
+      for (const log of changedLogs) if (log.partitions.hasOld) onOldPartition(log);
     onVisible(group.numberedRanges.keys());
     this.#callerResumption.start();
     if (this.#maintenanceDue) this.schedule();

@@ -4,7 +4,14 @@
  * group; resuming all of them in one turn would keep timers and sockets waiting for tens of milliseconds.
  */
 import { limits } from '../api/limits.ts';
-import { logFileSync, partitionMaintenance, writerReservation } from '../model/commit-waits.ts';
+import type { WaitEvent } from '../api/waits.ts';
+import {
+  logFileSwitch,
+  logFileSync,
+  partitionMaintenance,
+  writerReservation,
+} from '../model/commit-waits.ts';
+import type { GroupResult } from '../model/group-message.ts';
 import type { Timers } from '../model/ports.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { FailedMembers, PendingMember } from './group.ts';
@@ -73,6 +80,22 @@ export class CurrentReservation {
   }
 }
 
+/** A part of the wait for a group that is no wait for its write. */
+export interface WaitPart {
+  event: WaitEvent;
+  ms: number;
+}
+
+const noParts: readonly WaitPart[] = [];
+
+export function waitPartsOf({ maintenanceMs, switchMs }: Pick<GroupResult, 'maintenanceMs' | 'switchMs'>) {
+  if (maintenanceMs === 0 && switchMs === 0) return noParts;
+  const parts: WaitPart[] = [];
+  if (maintenanceMs > 0) parts.push({ event: partitionMaintenance, ms: maintenanceMs });
+  if (switchMs > 0) parts.push({ event: logFileSwitch, ms: switchMs });
+  return parts;
+}
+
 interface WaitingCaller {
   resume(): void;
   operations: number;
@@ -100,16 +123,12 @@ export class CallerResumption {
   }
 
   /**
-   * Ends the waits of a durable group's members and sets their results; `start` then resumes the callers. `maintenanceMs`: what
-   * the group spent on partitions; undefined if it had none to assign or truncate.
+   * Ends the waits of a durable group's members and sets their results; `start` then resumes the callers. `parts`: what of the wait for the
+   * group was something else than its write and sync.
    */
   settle(
     members: readonly PendingMember[],
-    {
-      nowMs,
-      maintenanceMs,
-      failed,
-    }: { nowMs: number; maintenanceMs: number | undefined; failed: FailedMembers },
+    { nowMs, parts, failed }: { nowMs: number; parts: readonly WaitPart[]; failed: FailedMembers },
   ): void {
     for (const member of members) {
       const { content, resolve, reject } = member;
@@ -118,7 +137,7 @@ export class CallerResumption {
       else if (content.kind === 'system write' && content.background) resolve();
       else {
         this.commits += 1;
-        this.#recordWait(member, nowMs, maintenanceMs);
+        this.#recordWait(member, nowMs, parts);
         this.add(resolve, followUpWork(content));
       }
     }
@@ -127,20 +146,24 @@ export class CallerResumption {
   #recordWait(
     { content, submittedAtMs, reservedMs }: PendingMember,
     nowMs: number,
-    maintenanceMs: number | undefined,
+    parts: readonly WaitPart[],
   ): void {
     if (content.time !== undefined) {
       const { time } = content;
       if (reservedMs > 0) time.reassign(writerReservation, reservedMs);
-      if (maintenanceMs !== undefined) time.reassign(partitionMaintenance, maintenanceMs);
+      for (const { event, ms } of parts) time.reassign(event, ms);
       time.end();
       return;
     }
     const waits = this.#waits;
-    const waitedMs = nowMs - submittedAtMs - reservedMs;
+    let leftMs = nowMs - submittedAtMs - reservedMs;
     if (reservedMs > 0) waits.record(writerReservation, reservedMs);
-    if (maintenanceMs !== undefined) waits.record(partitionMaintenance, Math.min(maintenanceMs, waitedMs));
-    waits.record(logFileSync, maintenanceMs === undefined ? waitedMs : Math.max(0, waitedMs - maintenanceMs));
+    for (const { event, ms } of parts) {
+      const partMs = Math.min(ms, leftMs);
+      waits.record(event, partMs);
+      leftMs -= partMs;
+    }
+    waits.record(logFileSync, leftMs);
   }
 
   /** `operations`: an estimate of how much the caller does next. */

@@ -23,6 +23,13 @@ export const partitionMaintenance = registerWaitEvent({
   about: 'the part of a commit that creates, assigns and truncates partitions',
 });
 
+export const logFileSwitch = registerWaitEvent({
+  name: 'log file switch (checkpoint incomplete)',
+  class: 'configuration',
+  about:
+    'the part of a commit in which its group waits for room in the redo log: until the tables have what a segment holds',
+});
+
 export const logWrites = registerCounter({
   name: 'log writes',
   unit: 'writes',

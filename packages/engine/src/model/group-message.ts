@@ -135,6 +135,8 @@ export interface GroupResult {
   sqlOutcomes: SqlOutcome[];
   /** Time spent on assigning, making and truncating partitions, and from there to the end of the sync. */
   maintenanceMs: number;
+  /** Time that it waited for room in the redo log, before. */
+  switchMs: number;
   commitMs: number;
   /** CPU time of the applier since the instance was opened, microseconds. */
   cpuUs: number;

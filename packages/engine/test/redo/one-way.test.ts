@@ -59,3 +59,19 @@ it.runIf(platform() === 'linux')(
     expect(open.filter((name) => name === 'instance-1.lock')).toHaveLength(1);
   },
 );
+
+it('a group for which the log has no room waits for a log file switch, which is told apart from its sync', async () => {
+  const instance = await openTestInstance();
+  await instance.createQueue({ name: 'q' });
+  const session = instance.openSession();
+  for (let message = 0; message < 8; message += 1) {
+    session.enqueue('q', { payload: Buffer.alloc(900_000) });
+    await session.commit();
+  }
+  const waitOf = (name: string) => instance.waits.snapshot().find(({ event }) => event === name);
+  const switches = waitOf('log file switch (checkpoint incomplete)')!;
+  expect(switches.waits).toBeGreaterThan(0);
+  expect(switches.waits).toBeLessThan(8);
+  expect(switches.totalMs).toBeGreaterThan(0);
+  expect(waitOf('log file sync')!.waits).toBe(8);
+});

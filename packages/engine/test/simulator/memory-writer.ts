@@ -75,6 +75,7 @@ class MemoryCommits {
       unusablePartitions: [],
       sqlOutcomes,
       maintenanceMs: 0,
+      switchMs: 0,
       commitMs: 0,
       cpuUs: 0,
     };

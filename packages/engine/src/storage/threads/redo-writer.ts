@@ -65,7 +65,12 @@ const redoBytesMax = 64 * 1024 * 1024;
 
 interface WrittenGroup {
   group: Group;
-  sentAtMs: number;
+  /** When its write began; before that, when it was sent. */
+  startedAtMs: number;
+  /** Since when it waits for room in the log; undefined: it has not. */
+  noRoomSinceMs: number | undefined;
+  /** Of this in all, milliseconds. */
+  switchMs: number;
   /** It has statements, or commits those that were executed before it. */
   isPastLog: boolean;
 }
@@ -157,7 +162,8 @@ export class RedoWriter {
   send(group: Group): void {
     const isPastLog = group.sqlTransactions.length > 0 || this.#process?.hasOpenTransaction === true;
     if (isPastLog) this.#startProcess(); // it starts while those before the group are written
-    this.#queue.push({ group, sentAtMs: this.#ports.clock.monotonicMs(), isPastLog });
+    const startedAtMs = this.#ports.clock.monotonicMs();
+    this.#queue.push({ group, startedAtMs, noRoomSinceMs: undefined, switchMs: 0, isPastLog });
     this.#advance();
   }
 
@@ -186,6 +192,7 @@ export class RedoWriter {
       if (this.#written.length === 0) void this.#commit(next);
       return 'waits';
     }
+    const nowMs = this.#ports.clock.monotonicMs();
     try {
       const isWritten = this.#log.append({
         group: group.groupNumber,
@@ -195,6 +202,8 @@ export class RedoWriter {
       });
       if (isWritten) {
         this.#requiresApplied = 0;
+        next.startedAtMs = nowMs;
+        if (next.noRoomSinceMs !== undefined) next.switchMs = nowMs - next.noRoomSinceMs;
         return 'written';
       }
     } catch (error) {
@@ -202,6 +211,7 @@ export class RedoWriter {
       // Answers are in order. Those before it are synced first, and then it is tried once more.
       return failure.fatal || this.#written.length === 0 ? failure : 'waits';
     }
+    next.noRoomSinceMs ??= nowMs;
     const refusal = this.#refusal;
     if (refusal === undefined) this.#makeRoom(group);
     else if (this.#written.length === 0) {
@@ -283,12 +293,12 @@ export class RedoWriter {
   #answerWritten(count: number): void {
     for (let left = count; left > 0; left -= 1) {
       const written = this.#written.shift()!;
-      const commitMs = this.#ports.clock.monotonicMs() - written.sentAtMs;
+      const commitMs = this.#ports.clock.monotonicMs() - written.startedAtMs;
       this.#answer(written, { ...nothingDone, failure: null, commitMs });
     }
   }
 
-  #answer({ group, isPastLog }: WrittenGroup, answer: CommitAnswer): void {
+  #answer({ group, switchMs, isPastLog }: WrittenGroup, answer: CommitAnswer): void {
     const { groupNumber, generation, sync } = group;
     const { failure } = answer;
     this.#state = { generation, failure };
@@ -304,6 +314,7 @@ export class RedoWriter {
       generation,
       appliedThrough: isPastLog && failure === null ? groupNumber : 0,
       ...answer,
+      switchMs,
       cpuUs: this.cpuUs,
     });
   }
