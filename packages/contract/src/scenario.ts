@@ -203,7 +203,7 @@ export const Scenario = Type.Object(
     probes: Type.Optional(
       Type.Union([Type.Boolean(), RawProbe], {
         description:
-          'Whether the raw limit of SQLite is measured before and after each trial, so that rates are known as a share of it: with the transactions of the trial, or with others; default false',
+          'Whether bounds are measured before and after each trial, so that rates are known as a share of them: a log alone and groups in SQLite with the sessions of the trial, and the raw limit of SQLite with its transactions, or with others; default false',
       }),
     ),
     quick: Type.Optional(

@@ -84,14 +84,16 @@ describe('a closed loop', () => {
       }),
     );
     expect(point!.integrity).toMatchObject(whole);
-    // A busy machine may deliver nothing in the window, so that there is no cost of a message. This system has no server.
+    // A busy machine may deliver nothing in the window, so that there is no cost of a message. This system has no server, and counts no
+    // rows.
     const others = closedLoop.figures
       .map(({ name }) => name)
-      .filter((name) => !['cpuUsPerMessage', 'serverCpuUsPerMessage'].includes(name));
+      .filter((name) => !['cpuUsPerMessage', 'serverCpuUsPerMessage', 'rowsPerMessage'].includes(name));
     expect(Object.keys(point!.figures)).toEqual(expect.arrayContaining(others));
     // The ratio is that of the enqueue rate, since other transactions limit the dequeue rate.
-    const { enqueuePerSec, rawPerSec, rawRatio } = point!.figures;
+    const { enqueuePerSec, rawPerSec, rawRatio, logLoopPerSec, logLoopRatio } = point!.figures;
     expect(rawRatio!.value).toBeCloseTo(enqueuePerSec!.value / rawPerSec!.value, 3);
+    expect(logLoopRatio!.value).toBeCloseTo(enqueuePerSec!.value / logLoopPerSec!.value, 3);
   }, 60_000);
 });
 

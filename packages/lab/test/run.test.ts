@@ -126,7 +126,7 @@ describe('a small run of both queues on two instances, with and without a round 
   });
 });
 
-test('a run has evidence of durability from a kill, and rates relative to the raw limit, if its scenario asks for them', async () => {
+test('a run has evidence of durability from a kill, and rates relative to the raw limit and to the bounds, if its scenario asks for them', async () => {
   const scenario = smallScenario({
     kills: true,
     probes: true,
@@ -147,8 +147,9 @@ test('a run has evidence of durability from a kill, and rates relative to the ra
   expect(durable!.killed!.enqueued).toBeGreaterThan(0);
   expect([durable, memory].map((each) => each!.integrity.durability)).toEqual(['shown', 'not promised']);
   for (const { figures } of run.points) {
-    const [rate, raw] = [figures.dequeuePerSec!.value, figures.rawPerSec!.value];
-    expect(figures.rawRatio!.value).toBeCloseTo(rate / raw, 3);
+    const rate = figures.dequeuePerSec!.value;
+    for (const probe of ['raw', 'logLoop', 'groupLoop'])
+      expect(figures[`${probe}Ratio`]!.value).toBeCloseTo(rate / figures[`${probe}PerSec`]!.value, 3);
   }
   expect(isRun(run), ajv.errorsText(isRun.errors)).toBe(true);
   expect(await readdir(dataDir)).toEqual([]);

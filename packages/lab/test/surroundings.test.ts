@@ -2,7 +2,9 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pointKey } from '@shardlab/contract';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { closedLoop } from '../src/programs/load/closed-loop-program.ts';
 import { queueProgram } from '../src/programs/queue/queue-program.ts';
 import {
   againShareMax,
@@ -11,7 +13,13 @@ import {
   measureRepeat,
   NeverSteadyPoints,
 } from '../src/run/measure-repeat.ts';
-import { durabilityOf, probeOf, withRawRatio } from '../src/run/measured-beside.ts';
+import {
+  durabilityOf,
+  loopCellOf,
+  probeOf,
+  withShares,
+  withSharesOfLoops,
+} from '../src/run/measured-beside.ts';
 import type { RunPlan } from '../src/run/plan-run.ts';
 import { TrialMeasurer } from '../src/run/trial-measurer.ts';
 import {
@@ -129,7 +137,7 @@ describe('a repeat', () => {
       measure: async (_: unknown, trial: () => Promise<MeasuredRepeat>) => ({
         result: await trial(),
         disturbance: { otherCpuShare: 0, syncRatio: 1, isDisturbed: false },
-        rawPerSec: undefined,
+        perSec: {},
       }),
     } as unknown as Surroundings;
     const again: string[] = [];
@@ -137,6 +145,7 @@ describe('a repeat', () => {
       plan,
       scenario: smallScenario({}),
       surroundings,
+      scale: 'full',
       onTick: (tick) => tick,
       onDetour: ({ key }) => again.push(key),
     });
@@ -188,30 +197,85 @@ describe('beside a trial', () => {
     payloadBytes: 64,
   };
 
-  test('raw probes are shared by adjacent trials with the same transactions, and leave no files', async () => {
+  test('probes are shared by adjacent trials with the same transactions, and leave no files', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const surroundings = new Surroundings({ folder, startSyncMs: 1, scale: 'quick' });
-    const first = await surroundings.measure(shape, async () => 'result');
-    const second = await surroundings.measure(shape, async () => 'next');
+    const probes = [surroundings.rawProbe(shape)];
+    const first = await surroundings.measure(probes, async () => 'result');
+    const second = await surroundings.measure(probes, async () => 'next');
     expect(first.result).toBe('result');
-    expect(Math.min(...first.rawPerSec!, ...second.rawPerSec!)).toBeGreaterThan(0);
-    expect(second.rawPerSec![0]).toBe(first.rawPerSec![1]);
-    expect(await surroundings.measure(null, async () => 1)).toMatchObject({ rawPerSec: undefined });
+    const [before, after] = [first.perSec.raw!, second.perSec.raw!];
+    expect(Math.min(...before, ...after)).toBeGreaterThan(0);
+    expect(after[0]).toBe(before[1]);
+    expect(await surroundings.measure([], async () => 1)).toMatchObject({ perSec: {} });
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('a probe with another shape than the last one of its name is measured before the trial too', async () => {
+    const surroundings = new Surroundings({ folder: tmpdir(), startSyncMs: 1, scale: 'quick' });
+    let count = 0;
+    const probe = (name: string, ofShape: unknown) => ({ name, shape: ofShape, perSec: async () => ++count });
+    const measure = async (probes: ReturnType<typeof probe>[]) =>
+      (await surroundings.measure(probes, async () => 0)).perSec;
+    expect(await measure([probe('a', { x: 1 }), probe('b', 1)])).toEqual({ a: [1, 3], b: [2, 4] });
+    expect(await measure([probe('a', { x: 2 }), probe('b', 1)])).toEqual({ a: [5, 6], b: [4, 7] });
   });
 
   test('the ratio to the raw limit is the rate of the trial divided by the mean of its two probes', () => {
     const result = { figures: { dequeuePerSec: 300 } } as unknown as MeasuredRepeat;
     const disturbance = { otherCpuShare: null, syncRatio: 1, isDisturbed: false };
-    expect(withRawRatio({ result, disturbance, rawPerSec: [400, 800] }, queueProgram).figures).toEqual({
+    const withRates = (perSec: Record<string, [number, number]>) =>
+      withShares({ result, disturbance, perSec }, queueProgram).figures;
+    const rawFigures = { rawPerSec: 600, rawRatio: 0.5 };
+    expect(withRates({ raw: [400, 800] })).toEqual({ dequeuePerSec: 300, ...rawFigures });
+    expect(withRates({ raw: [400, 800], logLoop: [500, 700] })).toEqual({
       dequeuePerSec: 300,
-      rawPerSec: 600,
-      rawRatio: 0.5,
+      ...rawFigures,
+      logLoopPerSec: 600,
+      logLoopRatio: 0.5,
     });
-    expect(withRawRatio({ result, disturbance, rawPerSec: undefined }, queueProgram).figures).toEqual({
-      dequeuePerSec: 300,
+    expect(withRates({})).toEqual({ dequeuePerSec: 300 });
+  });
+
+  test('the shares of loops that are systems of the run are those of the same repeat, and not beside a probe', () => {
+    const params = { operationsPerTransaction: 10 };
+    const trial = { program: closedLoop.id, system: 'sharded', params, repeat: 1, index: 9, key: '' };
+    const repeat = (figures: Record<string, number>) => ({ figures }) as unknown as MeasuredRepeat;
+    const measured = new Map([
+      [
+        pointKey({ ...trial, system: 'log-loop' }),
+        [repeat({ enqueuePerSec: 1 }), repeat({ enqueuePerSec: 400 })],
+      ],
+      [pointKey({ ...trial, system: 'group-loop' }), [repeat({ enqueuePerSec: 200 })]],
+    ]);
+    const figuresOf = (figures: Record<string, number>) =>
+      withSharesOfLoops(trial, repeat(figures), closedLoop, measured).figures;
+    const ofLog = { logLoopPerSec: 400, logLoopRatio: 0.25 };
+    expect(figuresOf({ enqueuePerSec: 100 })).toEqual({ enqueuePerSec: 100, ...ofLog });
+    expect(figuresOf({ enqueuePerSec: 100, logLoopPerSec: 50 })).toEqual({
+      enqueuePerSec: 100,
+      logLoopPerSec: 50,
     });
+  });
+
+  test('the loops have the sessions, transactions and payload of the trial', () => {
+    const params = { threads: 4, operationsPerTransaction: 10, payloadBytes: 64 };
+    const cell = { schedule: 'at-once', enqueuers: 4, dequeuers: 4, subscribers: 0 };
+    const rest = { operationsPerTransaction: 10, payloadBytes: 64 };
+    const probes = { probes: true };
+    expect(loopCellOf({}, queueProgram, params)).toBeNull();
+    expect(loopCellOf(probes, queueProgram, params)).toEqual({ ...cell, ...rest });
+    expect(loopCellOf(probes, queueProgram, { ...params, subscribers: 3 })).toEqual({
+      ...{ ...cell, dequeuers: 12, subscribers: 3 },
+      ...rest,
+    });
+    expect(loopCellOf(probes, queueProgram, { ...params, payloadBytes: 2 ** 20 })).toBeNull();
+    expect(loopCellOf(probes, closedLoop, { ...rest, schedule: 'enqueue-then-dequeue' })).toEqual({
+      ...{ ...cell, schedule: 'enqueue', enqueuers: 16, dequeuers: 16 },
+      ...rest,
+    });
+    expect(loopCellOf(probes, {}, params)).toBeNull();
   });
 
   test('a raw probe has the transactions of the trial, or those that the scenario names', () => {

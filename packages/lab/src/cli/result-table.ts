@@ -39,10 +39,12 @@ export function resultTable(
     ...figures
       .filter(({ name }) => points.some((point) => name in point.figures))
       .map(
-        ({ name, label, format }): Column => ({
-          title: `${label}${unitOf[format]}`,
+        (figure): Column => ({
+          title: `${figure.label}${unitOf[figure.format]}`,
           cell: (point) =>
-            name in point.figures ? figureInWords(figureOf(point, name)) : missingInWords(point),
+            figure.name in point.figures
+              ? figureInWords(figureOf(point, figure.name))
+              : missingInWords(point, figure),
         }),
       ),
     { title: 'top wait event', cell: topWait, left: true },
@@ -123,8 +125,8 @@ function topWait({ waits }: Point): string {
 }
 
 /** A figure that means nothing at a point whose repeats are not steady is left out of it. */
-const missingInWords = ({ conditions, repeats }: Point) =>
-  conditions !== undefined && conditions.notSteady === repeats.length ? 'not steady' : '';
+const missingInWords = ({ conditions, repeats }: Point, { ifSteady }: FigureInfo) =>
+  ifSteady && conditions?.notSteady === repeats.length ? 'not steady' : '';
 
 /** Which repeats do not count, and how often one was measured again. */
 export function conditionsInWords({ conditions, repeats }: Point): string {

@@ -1,8 +1,6 @@
 /** Where the sessions of a trial are: in the instance's process, or over connections to a process that serves it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { platform } from 'node:os';
 import type * as Engine from '@shardlab/engine';
 import { readKernelCounters } from '../surroundings/kernel-counters.ts';
 
@@ -79,13 +77,10 @@ function writesOf(pids: readonly number[]): Pick<Reading, 'writtenBytes' | 'disk
   const counted = readKernelCounters(pids, 0);
   return {
     writtenBytes: counted?.writtenBytes ?? 0,
-    diskBytes: platform() === 'linux' ? pids.reduce((sum, pid) => sum + diskBytesOf(pid), 0) : 0,
+    diskBytes: counted?.diskBytes ?? 0,
     sleeps: counted?.blocks ?? 0,
   };
 }
-
-const diskBytesOf = (pid: number): number =>
-  Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);
 
 async function cpuUsOf(host: ChildProcess): Promise<number> {
   host.send('cpu');

@@ -5,9 +5,9 @@
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { getHeapStatistics } from 'node:v8';
 import { crc32 } from 'node:zlib';
 import type * as Engine from '@shardlab/engine';
+import { allocatedBytes } from '../meters/allocated-bytes.ts';
 import type { Workload } from './cases.ts';
 import { embedded, type Placement, type Reading, remote } from './placement.ts';
 
@@ -177,9 +177,9 @@ async function measureCounts(placement: Placement, options: TrialOptions): Promi
     }
   };
   for (let i = 0; i < countedTransactions / 4; i += 1) await step();
-  const before = { ...(await placement.read()), heapBytes: allocatedBytes() };
+  const before = { ...(await placement.read()), heapBytes: allocatedBytes()! };
   for (let i = 0; i < countedTransactions; i += 1) await step();
-  const heapBytes = allocatedBytes() - before.heapBytes;
+  const heapBytes = allocatedBytes()! - before.heapBytes;
   const after = await placement.read();
   await session.close();
   const steps = countedTransactions * (1 + (enqueueOnly ? 0 : names.length));
@@ -192,11 +192,6 @@ async function measureCounts(placement: Placement, options: TrialOptions): Promi
     heapBytesPerMessage: heapBytes / messages,
   };
 }
-
-/** Of this thread, since it began. Node's types do not have it yet. */
-const allocatedBytes = (): number =>
-  (getHeapStatistics() as ReturnType<typeof getHeapStatistics> & { total_allocated_bytes: number })
-    .total_allocated_bytes;
 
 if (import.meta.main) {
   const result = await runTrial(JSON.parse(process.argv[2] ?? '{}') as TrialOptions);

@@ -58,8 +58,21 @@ export interface Program {
   contradiction?(point: Point): string | null;
   /** The raw loop whose rate limits the first figure at a point; left out if there is none. */
   rawShape?(params: Params): RawShape;
+  /** What the bounds beside a trial of a point have in common with it; null or left out if they cannot be compared with it. */
+  loopCell?(params: Params): LoopCell | null;
   /** How durability is shown; left out if the program's systems keep nothing. */
   kill?: KillTest;
+}
+
+/** Sessions of one process, whatever the instances of the point: so the rate of several is seen against one log. */
+export interface LoopCell {
+  schedule: 'at-once' | 'enqueue';
+  enqueuers: number;
+  dequeuers: number;
+  /** 0: a queue. */
+  subscribers: number;
+  operationsPerTransaction: number;
+  payloadBytes: number;
 }
 
 export interface TrialLoad {

@@ -1,23 +1,58 @@
 /** Adds figures to a trial from the measurements that the run made beside it. Pure. */
-import type { KilledTrial, Params, Scenario } from '@shardlab/contract';
-import type { KilledPoint, Program } from '../programs/program.ts';
+import { type KilledTrial, type Params, pointKey, type Scenario } from '@shardlab/contract';
+import type { KilledPoint, LoopCell, Program } from '../programs/program.ts';
 import type { RawShape, Surrounded } from '../surroundings/surroundings.ts';
-import type { MeasuredRepeat, TrialOutcome } from '../trial/trial.ts';
+import { loops } from '../systems/systems.ts';
+import type { MeasuredRepeat, Trial, TrialOutcome } from '../trial/trial.ts';
 import type { Durability } from './point.ts';
 
 /**
- * The outcome with its disturbance and, if there were raw probes, their mean as `rawPerSec` and the rate as a share of it
- * as `rawRatio`. The rate is the program's first figure.
+ * The outcome with its disturbance, and of each probe of a rate the mean, such as `rawPerSec`, and the rate of the trial as a share of it,
+ * such as `rawRatio`. That rate is the program's first figure.
  */
-export function withRawRatio(
-  { result, disturbance, rawPerSec }: Surrounded<TrialOutcome>,
+export function withShares(
+  { result, disturbance, perSec }: Surrounded<TrialOutcome>,
   { figures }: Pick<Program, 'figures'>,
 ): MeasuredRepeat {
-  const rate = result.figures[figures[0]!.name];
-  if (rawPerSec === undefined || rate === undefined) return { ...result, disturbance };
-  const mean = (rawPerSec[0] + rawPerSec[1]) / 2;
-  const raw = { rawPerSec: mean, rawRatio: rate / mean };
-  return { ...result, figures: { ...result.figures, ...raw }, disturbance };
+  const means = Object.entries(perSec).map(
+    ([name, [before, after]]) => [name, (before + after) / 2] as const,
+  );
+  return { ...result, figures: figuresWithShares(result, figures[0]!.name, means), disturbance };
+}
+
+/**
+ * The same with the loops that the run itself measures as systems, in the same repeat at the same parameters, before the others: the
+ * systems of one combination follow each other.
+ */
+export function withSharesOfLoops(
+  trial: Trial,
+  repeat: MeasuredRepeat,
+  { figures, loopCell }: Pick<Program, 'figures' | 'loopCell'>,
+  measured: ReadonlyMap<string, readonly MeasuredRepeat[]>,
+): MeasuredRepeat {
+  if (loopCell === undefined) return repeat;
+  const rate = figures[0]!.name;
+  const rates = loops.flatMap(({ driver: system, probe }): [string, number][] => {
+    const ofLoop = measured.get(pointKey({ ...trial, system }))?.[trial.repeat]?.figures[rate];
+    return ofLoop === undefined || `${probe}PerSec` in repeat.figures ? [] : [[probe, ofLoop]];
+  });
+  return { ...repeat, figures: figuresWithShares(repeat, rate, rates) };
+}
+
+function figuresWithShares(
+  { figures }: Pick<TrialOutcome, 'figures'>,
+  rateName: string,
+  rates: readonly (readonly [probe: string, perSec: number])[],
+): TrialOutcome['figures'] {
+  const rate = figures[rateName];
+  if (rate === undefined) return figures;
+  const shares = rates
+    .filter(([, perSec]) => perSec > 0)
+    .flatMap(([probe, perSec]) => [
+      [`${probe}PerSec`, perSec],
+      [`${probe}Ratio`, rate / perSec],
+    ]);
+  return { ...figures, ...Object.fromEntries(shares) };
 }
 
 /** The raw loop beside a trial: the one that the scenario specifies, or else the program's; null if there is none. */
@@ -30,6 +65,13 @@ export function probeOf(
   if (usual === undefined) return null;
   return probes === true ? usual : { ...usual, ...(probes as Exclude<Scenario['probes'], boolean>) };
 }
+
+/** The bounds beside a trial; null if the scenario requests no probes, or they cannot be compared with it. */
+export const loopCellOf = (
+  { probes = false }: Pick<Scenario, 'probes'>,
+  { loopCell }: Pick<Program, 'loopCell'>,
+  params: Params,
+): LoopCell | null => (probes === false ? null : (loopCell?.(params) ?? null));
 
 /** A kill before anything was acknowledged shows nothing. */
 export function durabilityOf(

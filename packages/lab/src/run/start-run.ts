@@ -12,7 +12,7 @@ import type { MeasuredRepeat } from '../trial/trial.ts';
 import { assertSystemsAvailable, installMissing } from './available-systems.ts';
 import { assertDiskSpace, freeBytesOf } from './disk-space.ts';
 import { captureEnvironment } from './environment.ts';
-import { durabilityOf } from './measured-beside.ts';
+import { durabilityOf, withSharesOfLoops } from './measured-beside.ts';
 import { planRun, trialInWords } from './plan-run.ts';
 import { summarisePoint } from './point.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
@@ -105,6 +105,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
       plan,
       scenario,
       surroundings,
+      scale,
       ...(signal === undefined ? {} : { signal }),
       onTick: (tick) => {
         const inRun = { ...tick, atMs: now() - startedAtMs + elapsedMs };
@@ -127,7 +128,8 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
         timeLeft.recordTrial(now() - trialStart);
       } else timeLeft.skipTrial();
       if (measured.killed !== undefined) killed.set(trial.key, measured.killed);
-      const repeats = [...(outcomes.get(trial.key) ?? []), measured.repeat];
+      const repeat = withSharesOfLoops(trial, measured.repeat, plan.program, outcomes);
+      const repeats = [...(outcomes.get(trial.key) ?? []), repeat];
       outcomes.set(trial.key, repeats);
       const durability = durabilityOf(trial, plan.program, killed.get(trial.key));
       const point = summarisePoint(trial, repeats, plan.program, durability);

@@ -1,9 +1,12 @@
 /** Measures the trials of a run, each with all that belongs to it. */
-import type { KilledTrial, Params, Scenario, Tick } from '@shardlab/contract';
-import type { Surroundings } from '../surroundings/surroundings.ts';
+import type { KilledTrial, Scale, Scenario, Tick } from '@shardlab/contract';
+import { measureLoop } from '../programs/load/measure-loop.ts';
+import type { LoopCell } from '../programs/program.ts';
+import { type RateProbe, rateProbeMs, type Surroundings } from '../surroundings/surroundings.ts';
+import { loops } from '../systems/systems.ts';
 import type { MeasuredRepeat, Trial, TrialOptions } from '../trial/trial.ts';
 import { againShareMax, isWorthAnother, measureRepeat, NeverSteadyPoints } from './measure-repeat.ts';
-import { probeOf, withRawRatio } from './measured-beside.ts';
+import { loopCellOf, probeOf, withShares } from './measured-beside.ts';
 import type { RunPlan } from './plan-run.ts';
 
 /** The result of a trial of the plan. */
@@ -19,6 +22,7 @@ export interface TrialMeasurerOptions {
   plan: RunPlan;
   scenario: Scenario;
   surroundings: Surroundings;
+  scale: Scale;
   signal?: AbortSignal;
   /** Returns the tick as it is in the run. */
   onTick(tick: Tick): Tick;
@@ -82,12 +86,26 @@ export class TrialMeasurer {
 
   async #attempt(options: TrialOptions): Promise<MeasuredRepeat> {
     const { plan, surroundings } = this.#options;
-    const rawShape = this.#rawShape(options.trial.params);
-    return withRawRatio(await surroundings.measure(rawShape, () => plan.program.run(options)), plan.program);
+    const probes = this.#probes(options);
+    return withShares(await surroundings.measure(probes, () => plan.program.run(options)), plan.program);
   }
 
-  #rawShape(params: Params) {
-    const { plan, scenario } = this.#options;
-    return probeOf(scenario, plan.program, params);
+  #probes({ trial, dir }: TrialOptions): RateProbe[] {
+    const { plan, scenario, surroundings, scale, signal } = this.#options;
+    const { program } = plan;
+    const rawShape = probeOf(scenario, program, trial.params);
+    const cell = loopCellOf(scenario, program, trial.params);
+    const figure = program.figures[0]!.name;
+    const measureMs = rateProbeMs[scale];
+    const ofLoop = ({ driver, probe }: (typeof loops)[number], shape: LoopCell): RateProbe => ({
+      name: probe,
+      shape,
+      perSec: () =>
+        measureLoop(driver, shape, { scenario, dir: `${dir}-${driver}`, figure, measureMs, signal }),
+    });
+    return [
+      ...(rawShape === null ? [] : [surroundings.rawProbe(rawShape)]),
+      ...(cell === null ? [] : loops.map((loop) => ofLoop(loop, cell))),
+    ];
   }
 }

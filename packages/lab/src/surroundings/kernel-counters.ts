@@ -10,6 +10,8 @@ export interface KernelCounters {
   atMs: number;
   /** Bytes passed to the kernel by writes, to files as well as to sockets and pipes. */
   writtenBytes: number;
+  /** Bytes of pages that they changed and that are to be written to a disk: a page counts again when it is changed after it was written. */
+  diskBytes: number;
   /** Number of voluntary context switches of living threads, for example to wait for a sync. */
   blocks: number;
   cpuUs: number;
@@ -28,6 +30,7 @@ export function readKernelCounters(pids: readonly number[], atMs: number): Kerne
     return {
       atMs,
       writtenBytes: sum(({ writtenBytes }) => writtenBytes),
+      diskBytes: sum(({ diskBytes }) => diskBytes),
       blocks: sum(({ blocks }) => blocks),
       cpuUs: sum(({ cpuUs }) => cpuUs),
     };
@@ -52,6 +55,7 @@ function countersOf(pid: number): Omit<KernelCounters, 'atMs'> {
   const threads = readdirSync(`/proc/${pid}/task`);
   return {
     writtenBytes: valueAt(`/proc/${pid}/io`, 'wchar'),
+    diskBytes: valueAt(`/proc/${pid}/io`, 'write_bytes'),
     blocks: threads.reduce((sum, thread) => sum + blocksOf(`/proc/${pid}/task/${thread}/status`), 0),
     cpuUs: ticksOf(readFileSync(`/proc/${pid}/stat`, 'utf8')) * usPerTick,
   };

@@ -1,6 +1,6 @@
 /**
  * Measurements beside every trial of a run, on the file system of its scratch folder: CPU of other processes while it runs, a
- * short sync probe before and after it, and, if the scenario requests it, a raw probe before and after it. The probe after a
+ * short sync probe before and after it, and, if the scenario requests them, probes of rates before and after it. The probe after a
  * trial is also the one before the next trial.
  */
 import type { Disturbance, Scale } from '@shardlab/contract';
@@ -15,8 +15,16 @@ export type RawShape = Pick<RawJob, 'cycle' | 'operationsPerTransaction' | 'page
 /** About 30 ms with a sync of 2 ms. */
 const syncProbe = { samples: 15, budgetMs: 300 } as const;
 
-/** Length of a raw probe, milliseconds. */
-const rawProbeMs: Readonly<Record<Scale, number>> = { full: 1_000, quick: 300 };
+/** Length of the probe of a rate, milliseconds. */
+export const rateProbeMs: Readonly<Record<Scale, number>> = { full: 1_000, quick: 300 };
+
+/** A rate that limits that of a trial, or is compared with it. */
+export interface RateProbe {
+  name: string;
+  /** All that decides what it measures. */
+  shape: unknown;
+  perSec(): Promise<number>;
+}
 
 export interface SurroundingsOptions {
   /** The scratch folder of the run. */
@@ -30,34 +38,45 @@ export interface SurroundingsOptions {
 export interface Surrounded<T> {
   result: T;
   disturbance: Disturbance;
-  /** Rows per second of the raw probes before and after; undefined if there were none. */
-  rawPerSec: [before: number, after: number] | undefined;
+  /** What the probes of rates measured, by name. */
+  perSec: Readonly<Record<string, [before: number, after: number]>>;
 }
 
 export class Surroundings {
   readonly #options: SurroundingsOptions;
   #lastSyncMs: number | undefined;
-  #lastRaw: { shape: string; rowsPerSec: number } | undefined;
+  /** By name of the probe. */
+  readonly #lastRates = new Map<string, { shape: string; perSec: number }>();
 
   constructor(options: SurroundingsOptions) {
     this.#options = options;
   }
 
-  /** Runs a trial between its probes; `shape` is null if no raw probe is wanted. Rejects if the trial or a probe does. */
-  async measure<T>(shape: RawShape | null, trial: () => Promise<T>): Promise<Surrounded<T>> {
+  /** SQLite alone, as rows per second. */
+  rawProbe(shape: RawShape): RateProbe {
+    const { folder: dir, scale, signal } = this.#options;
+    const job = { ...shape, dir, measureMs: rateProbeMs[scale] };
+    return { name: 'raw', shape, perSec: async () => (await measureRaw(job, signal)).rowsPerSec };
+  }
+
+  /** Runs a trial between its probes. Rejects if the trial or a probe does. */
+  async measure<T>(probes: readonly RateProbe[], trial: () => Promise<T>): Promise<Surrounded<T>> {
     const { startSyncMs } = this.#options;
-    const rawBefore = shape === null ? undefined : await this.#rawBefore(shape);
+    const ratesBefore: number[] = [];
+    for (const probe of probes) ratesBefore.push(this.#lastRate(probe) ?? (await this.#probeRate(probe)));
     const before = this.#lastSyncMs ?? (await this.#probeSync());
     const cpuBefore = readCpuTicks();
     const result = await trial();
     const cpuAfter = readCpuTicks();
     const after = await this.#probeSync();
-    const rawAfter = shape === null ? undefined : await this.#probeRaw(shape);
+    const perSec: Record<string, [number, number]> = {};
+    for (const [index, probe] of probes.entries())
+      perSec[probe.name] = [ratesBefore[index]!, await this.#probeRate(probe)];
     const otherCpuShare = cpuBefore && cpuAfter ? shareOfOthers(cpuBefore, cpuAfter) : null;
     return {
       result,
       disturbance: disturbanceOf({ otherCpuShare, startSyncMs, syncMs: { before, after } }),
-      rawPerSec: rawBefore === undefined || rawAfter === undefined ? undefined : [rawBefore, rawAfter],
+      perSec,
     };
   }
 
@@ -67,15 +86,14 @@ export class Surroundings {
     return this.#lastSyncMs;
   }
 
-  async #rawBefore(shape: RawShape): Promise<number> {
-    const last = this.#lastRaw;
-    return last?.shape === JSON.stringify(shape) ? last.rowsPerSec : this.#probeRaw(shape);
+  #lastRate({ name, shape }: RateProbe): number | undefined {
+    const last = this.#lastRates.get(name);
+    return last?.shape === JSON.stringify(shape) ? last.perSec : undefined;
   }
 
-  async #probeRaw(shape: RawShape): Promise<number> {
-    const { folder: dir, scale, signal } = this.#options;
-    const { rowsPerSec } = await measureRaw({ ...shape, dir, measureMs: rawProbeMs[scale] }, signal);
-    this.#lastRaw = { shape: JSON.stringify(shape), rowsPerSec };
-    return rowsPerSec;
+  async #probeRate(probe: RateProbe): Promise<number> {
+    const perSec = await probe.perSec();
+    this.#lastRates.set(probe.name, { shape: JSON.stringify(probe.shape), perSec });
+    return perSec;
   }
 }

@@ -29,6 +29,8 @@ export const drivers = {
   'buffered-remote': remote('buffered'),
   rest: async () => (await import('./rest-sessions.ts')).openRest({ creates: true }),
   'rest-validating': async () => (await import('./rest-sessions.ts')).openRest({ creates: false }),
+  'log-loop': async () => (await import('./peers/loops/log-loop.ts')).open,
+  'group-loop': async () => (await import('./peers/loops/group-loop.ts')).open,
   jetstream: async () => (await import('./jetstream-sessions.ts')).open,
   'redis-plain': async () => (await import('./redis-list.ts')).openRedisList('plain'),
   'redis-reliable': async () => (await import('./redis-list.ts')).openRedisList('reliable'),

@@ -20,6 +20,7 @@ export function openEmbedded(spec: EngineQueue): OpenClient {
     return {
       stated: statedOf(instance.queue(queueName(0)).durability),
       waits: instance.waits,
+      written: () => ({ syncs: instance.stats().syncs }),
       ...tracedQueueOf(spec, instance, subscribers),
       async openProducer() {
         return produceBySession(instance.openSession(), queueName(producers++ % queues), spec);

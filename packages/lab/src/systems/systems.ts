@@ -94,12 +94,33 @@ const jetStreamSystems = ([1, 3] as const).flatMap((servers) =>
   }),
 );
 
+/** Bounds, beside which trials are measured: figures of the comparison are named `<probe>PerSec` and `<probe>Ratio`. */
+export const loops = [
+  {
+    driver: 'log-loop',
+    probe: 'logLoop',
+    title: 'Bound: a log alone (L)',
+    about:
+      'No queue, a bound: what all sessions commit together is one record of a log, written and synced on their thread; nothing reads it',
+  },
+  {
+    driver: 'group-loop',
+    probe: 'groupLoop',
+    title: 'Bound: groups in SQLite',
+    about:
+      'No queue, a bound: what all sessions commit together is one row of a table, and one for what was consumed, in a transaction of SQLite',
+  },
+] as const satisfies readonly (Omit<SystemInfo, 'id'> & { driver: DriverName; probe: string })[];
+
 export const systems: readonly System[] = [
   embedded('null', {
     title: 'Null system',
     about: 'Arrays in memory, without any queue: what the load generator and its checks cost',
     synced: false,
   }),
+  ...loops.map(({ driver, title, about }) =>
+    embedded(driver, { title, about, order: 'process', queues: 'one' }),
+  ),
   embedded('sharded', { ...sharded, order: 'process' }),
   embedded(
     'sharded',

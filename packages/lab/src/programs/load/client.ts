@@ -75,6 +75,7 @@ async function runJob(options: {
     clock,
     waits: client.waits ?? book,
     serverPids: job.serverPids,
+    written: client.written,
     counts: () => ({ enqueued: load.committed, consumed: deliveries.count }),
   });
   const load: Load = new Load({ job, clock, codec, producers, window, book });

@@ -6,15 +6,16 @@ import { tracesIn } from '../../meters/trace-sampler.ts';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import type { DriverName } from '../../systems/drivers.ts';
 import { installFor, missingFor } from '../../systems/missing.ts';
-import { restSystems, systemOf, systems } from '../../systems/systems.ts';
+import { loops, restSystems, systemOf, systems } from '../../systems/systems.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
 import { expandSweep, scalesOf } from '../expand-sweep.ts';
-import type { Program } from '../program.ts';
+import type { LoopCell, Program } from '../program.ts';
 import { timeContradiction } from '../queue/points/contradiction.ts';
 import { closedLoopFigures } from './load-figures.ts';
-import { closedLoopParameters, closedLoopParamsOf, loadOf } from './load-params.ts';
+import { closedLoopParameters, closedLoopParamsOf, loadOf, sessionsOf } from './load-params.ts';
 import { type LoadTrial, onLoadedSystem } from './load-trial.ts';
 import {
+  countsPer,
   cpuUsPer,
   measuredMs,
   measuredOnly,
@@ -46,13 +47,15 @@ function trialBytesMax(scenario: Scenario, params: Params): number {
   return fixedBytes + messages * (payloadBytes + 256);
 }
 
-/** Queues of our own sessions can be topics. */
+/** Queues of our own sessions can be topics, and the bounds beside them. */
 const topicDrivers: readonly DriverName[] = [
   'sharded',
   'sharded-remote',
   'sharded-prefetch',
   'unsharded',
   'unsharded-grouped',
+  'log-loop',
+  'group-loop',
   'jetstream',
 ];
 
@@ -75,6 +78,27 @@ function rawShape(params: Params): RawShape {
   return { cycle, operationsPerTransaction, pageBytes: 4096, payloadBytes };
 }
 
+/** A loop finds no messages that another process has left. */
+function checkLoops({ systems: named, parameters, sweep }: Scenario): ScenarioProblem[] {
+  const loop = named.find((system) => loops.some(({ driver }) => driver === system));
+  const schedules = sweep.schedule ?? [parameters.schedule];
+  if (loop === undefined || !schedules.includes('enqueue-then-dequeue')) return [];
+  const message = `${loop} has its messages in one process: the schedule must be "at-once" or "enqueue"`;
+  return [{ path: sweep.schedule === undefined ? '/parameters/schedule' : '/sweep/schedule', message }];
+}
+
+/** Of the sessions of one instance. Enqueues come first, and their rate is what is compared. */
+function loopCell(params: Params): LoopCell {
+  const { schedule, subscribers = 0, operationsPerTransaction, payloadBytes } = closedLoopParamsOf(params);
+  return {
+    schedule: schedule === 'at-once' ? 'at-once' : 'enqueue',
+    ...sessionsOf(closedLoopParamsOf(params), { instances: 1 }),
+    subscribers,
+    operationsPerTransaction,
+    payloadBytes,
+  };
+}
+
 /** A route that only validates has nothing to deliver. */
 function checkRest({ systems: named, parameters, sweep }: Scenario): ScenarioProblem[] {
   if (!named.includes('rest-validating')) return [];
@@ -92,7 +116,7 @@ export const closedLoop: Program = {
   systems: [...systems, ...restSystems].map(({ info }) => info),
   missing: missingFor,
   install: installFor,
-  check: (scenario) => [...checkTopics(scenario), ...checkRest(scenario)],
+  check: (scenario) => [...checkTopics(scenario), ...checkLoops(scenario), ...checkRest(scenario)],
   estimateTrialMs({ params }: Combination, { warmupMs, measureMs, drainMs }: Phases) {
     const { schedule } = closedLoopParamsOf(params);
     const once = startMs + warmupMs + measureMs;
@@ -102,6 +126,7 @@ export const closedLoop: Program = {
   trialBytesMax,
   trialLoad: (combination) => ({ ...loadOf(combination), isPaced: false }),
   rawShape,
+  loopCell,
   contradiction: ({ figures }) => timeContradiction([figures.timeAccounted?.value ?? []].flat()),
   run(options) {
     const params = closedLoopParamsOf(options.trial.params);
@@ -123,6 +148,7 @@ async function atOnce(trial: LoadTrial): Promise<TrialOutcome> {
       dequeuePerSec: ratePerSec(results, 'consumed'),
       cpuUsPerMessage: cpuUsPer(results, 'consumed'),
       serverCpuUsPerMessage: serverCpuUsPer(results, 'consumed'),
+      ...countsPer(results, 'consumed'),
       eventLoopDelayP99Ms: p99Of(eventLoopDelay),
       residentMiB: residentMiB(results),
       ...timeFigures,
@@ -148,6 +174,7 @@ async function enqueueOnly(trial: LoadTrial): Promise<TrialOutcome> {
       enqueuePerSec: ratePerSec(results, 'enqueued'),
       cpuUsPerMessage: cpuUsPer(results, 'enqueued'),
       serverCpuUsPerMessage: serverCpuUsPer(results, 'enqueued'),
+      ...countsPer(results, 'enqueued'),
       eventLoopDelayP99Ms: p99Of(eventLoopDelay),
       residentMiB: residentMiB(results),
       ...timeFigures,
@@ -177,6 +204,7 @@ async function enqueueThenDequeue(trial: LoadTrial, { phases }: TrialOptions): P
       dequeuePerSec: ratePerSec(dequeued, 'consumed'),
       cpuUsPerMessage: sumOf(cpuUs),
       serverCpuUsPerMessage: sumOf(serverCpuUs),
+      ...countsPer(enqueued, 'enqueued'),
       eventLoopDelayP99Ms: p99Of(eventLoopDelay),
       residentMiB: residentMiB([...enqueued, ...dequeued]),
       ...timeFigures,

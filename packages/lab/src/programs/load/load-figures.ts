@@ -1,7 +1,7 @@
 /** Figures of the programs that load a system for a time. */
 import type { FigureInfo } from '@shardlab/contract';
 import { milliseconds } from '../figure-info.ts';
-import { rawFigures } from '../raw-figures.ts';
+import { probeFigures } from '../probe-figures.ts';
 import { sessionTimeFigures } from '../session-time-figures.ts';
 
 const enqueueRate: FigureInfo = {
@@ -44,6 +44,38 @@ const memory: FigureInfo = {
   format: 'count',
 };
 
+/** What a message causes, which other work on the machine hardly changes (at low rates timers make objects too); of enqueues where nothing is dequeued beside them. */
+const counts: readonly FigureInfo[] = [
+  {
+    name: 'syncsPerMessage',
+    label: 'Syncs a message',
+    title: 'Synced groups or transactions per message',
+    unit: 'syncs, without checkpoints; of embedded queues that count them',
+    format: 'ratio',
+  },
+  {
+    name: 'rowsPerMessage',
+    label: 'Rows a message',
+    title: 'Rows inserted per message',
+    unit: 'rows; of the bounds, which count them',
+    format: 'ratio',
+  },
+  {
+    name: 'diskBytesPerMessage',
+    label: 'Bytes to the disk a message',
+    title: 'Bytes that the client process wrote to the disk per message, by the count of the kernel',
+    unit: 'bytes; of systems without a server',
+    format: 'count',
+  },
+  {
+    name: 'heapBytesPerMessage',
+    label: 'Bytes of objects a message',
+    title: 'Bytes of objects that the session thread made per message',
+    unit: 'bytes; load generator included',
+    format: 'count',
+  },
+];
+
 const eventLoopDelay = milliseconds(
   'eventLoopDelayP99Ms',
   '99th percentile of how late timers fire in the client process',
@@ -64,10 +96,11 @@ export const closedLoopFigures: readonly FigureInfo[] = [
   dequeueRate,
   cpu,
   serverCpu,
+  ...counts,
   eventLoopDelay,
   memory,
   ...sessionTimeFigures,
-  ...rawFigures,
+  ...probeFigures,
 ];
 
 export const openLoopFigures: readonly FigureInfo[] = [

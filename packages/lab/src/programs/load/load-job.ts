@@ -41,7 +41,19 @@ export interface LoadWindow extends MessageCounts, SessionWindowResult {
   cpuUs: number | null;
   /** CPU time of the server alone; null also if the system has no server. */
   serverCpuUs: number | null;
+  counts: WindowCounts;
   firstHalf: MessageCounts;
+}
+
+/** What the work in a window caused; null where it is not counted. */
+export interface WindowCounts {
+  /** Synced groups or transactions, and inserted rows, as the system counts them. */
+  syncs: number | null;
+  rows: number | null;
+  /** Bytes bound for the disk, by the count of the kernel; of systems without a server. */
+  diskBytes: number | null;
+  /** Bytes of the objects that the session thread made, load generator included. */
+  heapBytes: number | null;
 }
 
 export interface LoadResult {

@@ -14,20 +14,28 @@ export const ratePerSec = (results: Results, count: 'enqueued' | 'consumed'): nu
 
 /** CPU of client and server per message of one kind; left out if the system does not report it, or no message was processed. */
 export const cpuUsPer = (results: Results, count: 'enqueued' | 'consumed') =>
-  cpuPer(results, count, ({ cpuUs }) => cpuUs);
+  per(results, count, ({ cpuUs }) => cpuUs);
 
 /** CPU of the server alone; also left out if there is no server. */
 export const serverCpuUsPer = (results: Results, count: 'enqueued' | 'consumed') =>
-  cpuPer(results, count, ({ serverCpuUs }) => serverCpuUs);
+  per(results, count, ({ serverCpuUs }) => serverCpuUs);
 
-function cpuPer(
+/** What a message of one kind caused, each left out where it is not counted. */
+export const countsPer = (results: Results, count: 'enqueued' | 'consumed') => ({
+  syncsPerMessage: per(results, count, ({ counts }) => counts.syncs),
+  rowsPerMessage: per(results, count, ({ counts }) => counts.rows),
+  diskBytesPerMessage: per(results, count, ({ counts }) => counts.diskBytes),
+  heapBytesPerMessage: per(results, count, ({ counts }) => counts.heapBytes),
+});
+
+function per(
   results: Results,
   count: 'enqueued' | 'consumed',
   read: (window: LoadWindow) => number | null,
 ): number | undefined {
-  const cpuUs = results.map(({ window }) => read(window));
+  const values = results.map(({ window }) => read(window));
   const messages = sum(results.map(({ window }) => window[count]));
-  return cpuUs.includes(null) || messages === 0 ? undefined : sum(cpuUs as number[]) / messages;
+  return values.includes(null) || messages === 0 ? undefined : sum(values as number[]) / messages;
 }
 
 /** What the sessions waited for, and shares of their time. */

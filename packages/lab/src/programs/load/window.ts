@@ -1,10 +1,13 @@
 /** The measured window of a job: the work of its process and its server between two readings, and at its middle. */
 import type { WaitLog } from '@shardlab/engine';
+import { allocatedBytes } from '../../meters/allocated-bytes.ts';
 import type { Clock } from '../../meters/clock.ts';
 import { createHistogram } from '../../meters/latency.ts';
 import { SessionWindow } from '../../meters/session-window.ts';
+import { readKernelCounters } from '../../surroundings/kernel-counters.ts';
+import type { QueueClient } from '../../systems/driver/driver.ts';
 import { cpuUsOfTrees } from '../../systems/driver/process-cpu.ts';
-import type { LoadWindow } from './load-job.ts';
+import type { LoadWindow, WindowCounts } from './load-job.ts';
 
 interface Reading {
   atMs: number;
@@ -13,9 +16,10 @@ interface Reading {
 }
 
 /** Null: the system does not report it. */
-interface ReadingWithCpu extends Reading {
+interface WholeReading extends Reading {
   clientCpuUs: number;
   serverCpuUs: number | null;
+  counts: WindowCounts;
 }
 
 export class Window {
@@ -23,10 +27,11 @@ export class Window {
   readonly #clock: Clock;
   readonly #serverPids: readonly number[];
   readonly #counts: () => { enqueued: number; consumed: number };
+  readonly #written: QueueClient['written'];
   readonly #sessions: SessionWindow;
-  #from: ReadingWithCpu | undefined;
+  #from: WholeReading | undefined;
   #middle: Reading | undefined;
-  #to: ReadingWithCpu | undefined;
+  #to: WholeReading | undefined;
 
   constructor(options: {
     clock: Clock;
@@ -34,16 +39,18 @@ export class Window {
     counts: () => { enqueued: number; consumed: number };
     /** Of the sessions of this process. */
     waits: WaitLog;
+    written: QueueClient['written'];
   }) {
     this.#clock = options.clock;
     this.#serverPids = options.serverPids;
     this.#counts = options.counts;
+    this.#written = options.written;
     this.#sessions = new SessionWindow(options.waits);
   }
 
   /** May be called again, which restarts the window. */
   open(): void {
-    this.#from = this.#readWithCpu();
+    this.#from = this.#readWhole();
     this.#sessions.open();
     this.#middle = undefined;
   }
@@ -53,7 +60,7 @@ export class Window {
   }
 
   close(): void {
-    this.#to = this.#readWithCpu();
+    this.#to = this.#readWhole();
     this.#sessions.close();
   }
 
@@ -81,6 +88,12 @@ export class Window {
       consumed: to.consumed - from.consumed,
       cpuUs: serverCpuUs === null ? null : to.clientCpuUs - from.clientCpuUs + serverCpuUs,
       serverCpuUs: this.#serverPids.length === 0 ? null : serverCpuUs,
+      counts: {
+        syncs: differenceOf(from.counts.syncs, to.counts.syncs),
+        rows: differenceOf(from.counts.rows, to.counts.rows),
+        diskBytes: differenceOf(from.counts.diskBytes, to.counts.diskBytes),
+        heapBytes: differenceOf(from.counts.heapBytes, to.counts.heapBytes),
+      },
       firstHalf: {
         ms: middle.atMs - from.atMs,
         enqueued: middle.enqueued - from.enqueued,
@@ -94,9 +107,22 @@ export class Window {
     return { atMs: this.#clock(), ...this.#counts() };
   }
 
-  #readWithCpu(): ReadingWithCpu {
+  #readWhole(): WholeReading {
     const { user, system } = process.cpuUsage();
-    return { ...this.#read(), clientCpuUs: user + system, serverCpuUs: cpuUsOfTrees(this.#serverPids) };
+    const written = this.#written?.();
+    const counts: WindowCounts = {
+      syncs: written?.syncs ?? null,
+      rows: written?.rows ?? null,
+      diskBytes:
+        this.#serverPids.length === 0 ? (readKernelCounters([process.pid], 0)?.diskBytes ?? null) : null,
+      heapBytes: allocatedBytes() ?? null,
+    };
+    return {
+      ...this.#read(),
+      clientCpuUs: user + system,
+      serverCpuUs: cpuUsOfTrees(this.#serverPids),
+      counts,
+    };
   }
 }
 

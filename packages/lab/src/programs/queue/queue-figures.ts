@@ -1,6 +1,6 @@
 /** Figures of the programs `queue` and `topic`. */
 import type { FigureInfo } from '@shardlab/contract';
-import { rawFigures } from '../raw-figures.ts';
+import { probeFigures } from '../probe-figures.ts';
 import { sessionTimeFigures } from '../session-time-figures.ts';
 
 export const queueFigures: readonly FigureInfo[] = [
@@ -149,5 +149,5 @@ export const queueFigures: readonly FigureInfo[] = [
     unit: 'cores',
     format: 'cores',
   },
-  ...rawFigures,
+  ...probeFigures,
 ];

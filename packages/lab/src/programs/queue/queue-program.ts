@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { Combination, Params, Phases, Point, Scenario } from '@shardlab/contract';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import { queueSystems, storesCopies, topicSystems } from '../../systems/queue-systems.ts';
-import type { KilledPoint, Program, TrialLoad } from '../program.ts';
+import type { KilledPoint, LoopCell, Program, TrialLoad } from '../program.ts';
 import { contradictionOf } from './points/contradiction.ts';
 import { queueParameters, queueParamsOf, topicParameters } from './points/queue-params.ts';
 import { queuePointOf } from './points/queue-point.ts';
@@ -62,6 +62,23 @@ function rawShape(params: Params): RawShape {
   return { cycle: 'insert-select-delete', operationsPerTransaction, pageBytes: 4096, payloadBytes };
 }
 
+/** Larger payloads are not those of the programs that the bounds run in. */
+const loopPayloadBytesMax = 65_536;
+
+function loopCell(params: Params): LoopCell | null {
+  const { threads, operationsPerTransaction, payloadBytes, subscribers = 0 } = queueParamsOf(params);
+  if (payloadBytes > loopPayloadBytesMax) return null;
+  const dequeuers = threads * Math.max(1, subscribers);
+  return {
+    schedule: 'at-once',
+    enqueuers: threads,
+    dequeuers,
+    subscribers,
+    operationsPerTransaction,
+    payloadBytes,
+  };
+}
+
 const isPromised = ({ params }: KilledPoint): boolean => queueParamsOf(params).durability !== 'memory';
 
 /** No point is killed that promises nothing, or whose messages may be in transit between instances. */
@@ -78,6 +95,7 @@ const common = {
   run: runTrial,
   contradiction: (point: Point) => contradictionOf(queuePointOf(point), availableParallelism()),
   rawShape,
+  loopCell,
   kill: {
     durabilityOf: ({ params }: KilledPoint) => queueParamsOf(params).durability,
     isPromised,

@@ -16,6 +16,10 @@ const queueFigures = [
   'latencyP99Ms',
   'rawPerSec',
   'rawRatio',
+  'logLoopPerSec',
+  'logLoopRatio',
+  'groupLoopPerSec',
+  'groupLoopRatio',
 ];
 
 export const study: Study = {

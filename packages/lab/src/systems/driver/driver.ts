@@ -46,6 +46,8 @@ export interface QueueClient {
   readonly traced?: TracedQueue;
   /** The waits and times of all its sessions, where the system keeps them: our engine in this process. Otherwise they are in `book`s. */
   readonly waits?: WaitLog;
+  /** What it has written since it was opened, where the system in this process counts it. */
+  readonly written?: () => WrittenCounts;
   /** The `i`-th call returns producer `i`, from 0. `book`: for the times of sessions. */
   openProducer(book: WaitRecorder): Promise<Producer>;
   /** Starts the consumers of this process. They run until stopped; a failing consumer ends the process. */
@@ -53,6 +55,13 @@ export interface QueueClient {
   /** Messages in all queues, held ones included, while nothing is in progress; for a topic, those of one subscriber. */
   depth(subscriber: number): Promise<number>;
   close(): Promise<void>;
+}
+
+export interface WrittenCounts {
+  /** Groups or transactions that were synced, without checkpoints. */
+  syncs: number;
+  /** Rows of tables that were inserted. */
+  rows?: number;
 }
 
 export interface Producer {
