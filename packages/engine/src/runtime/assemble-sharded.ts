@@ -99,6 +99,8 @@ export interface InstanceWriter extends WriterPort {
   readonly cpuUs: number;
   /** Milliseconds since the last answer while one is due. */
   readonly silentMs: number;
+  /** Sessions of other processes are connected, so that there is work for this thread while a group is synced. */
+  hasClients: boolean;
   /** The files of the redo log, and of its lock. */
   readonly redoPaths: readonly string[];
   /** Resolves when the file is closed. Groups sent before are written first. */

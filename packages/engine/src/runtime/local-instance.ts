@@ -160,6 +160,11 @@ export class LocalInstance implements Instance {
     this.#sharded.homeInstances.shipped.acceptsMessages = accepts;
   }
 
+  /** Whether sessions of other processes are connected: they send more while a group is synced. */
+  set hasClients(hasClients: boolean) {
+    this.#sharded.writer.hasClients = hasClients;
+  }
+
   get forwarding(): InstanceForwarding {
     return this.#sharded.forwarding;
   }

@@ -62,7 +62,14 @@ export async function listenForClients(instance: Instance, options: ServerOption
     const connection = new ServerConnection(socket, instance, ports, refusal);
     const group = isFull ? refused : connections;
     group.add(connection);
-    socket.once('close', () => group.delete(connection));
+    const onChanged = () => {
+      instance.hasClients = connections.size > 0;
+    };
+    onChanged();
+    socket.once('close', () => {
+      group.delete(connection);
+      onChanged();
+    });
   });
   server.maxConnections = limits.connectionsMax + refusedConnectionsMax;
   const inode = await listen(server, path);

@@ -90,6 +90,7 @@ export class MemoryWriter implements WriterPort {
   readonly cpuUs = 0;
   readonly silentMs = 0;
   readonly redoPaths = [];
+  hasClients = false;
   readonly #ports: SimulatedPorts;
   readonly #chance: Chance;
   readonly #commits: MemoryCommits;

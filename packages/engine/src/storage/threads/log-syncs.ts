@@ -1,6 +1,6 @@
 /**
  * Syncs of the redo log: on the session thread while they are short, since handing one to another thread costs two wake-ups, and on a
- * thread of its own otherwise, so that nobody waits for a slow disk but those who commit. One is under way at a time.
+ * thread of its own otherwise, so that nobody waits for a slow disk but those who commit; there too if others have work meanwhile. One is under way at a time.
  */
 import type { Worker } from 'node:worker_threads';
 import { QueueError } from '../../api/errors.ts';
@@ -37,10 +37,13 @@ export class LogSyncs {
     this.#estimateMs = this.#isEmulated ? Number.POSITIVE_INFINITY : 0;
   }
 
-  /** Syncs everything that is written now. One of the callbacks is called, before it returns if the sync is done on this thread. */
-  sync(onSynced: () => void, onFailed: (error: QueueError) => void): void {
+  /**
+   * Syncs everything that is written now. `handsOver`: on the other thread, since this one has work meanwhile. One of the callbacks is
+   * called, before it returns if the sync is done on this thread.
+   */
+  sync(handsOver: boolean, onSynced: () => void, onFailed: (error: QueueError) => void): void {
     const startedAtMs = this.#clock.monotonicMs();
-    if (this.#estimateMs > inlineMsMax) {
+    if (handsOver || this.#estimateMs > inlineMsMax) {
       this.#startedAtMs = startedAtMs;
       this.#onSynced = onSynced;
       this.#onFailed = onFailed;

@@ -77,7 +77,11 @@ interface WrittenGroup {
 
 const nothingDone = { unusablePartitions: [], sqlOutcomes: [], maintenanceMs: 0, commitMs: 0 };
 
+/** Bytes of groups with which it pays to hand a sync to another thread, if clients have work for this one meanwhile. */
+const handedSyncBytesMin = 8 * 1024;
+
 export class RedoWriter {
+  hasClients = false;
   readonly #options: WriterOptions;
   readonly #ports: WriterPorts;
   readonly #lock: FolderLock;
@@ -94,6 +98,8 @@ export class RedoWriter {
   #queue: WrittenGroup[] = [];
   #written: WrittenGroup[] = [];
   #syncing = false;
+  /** Bytes of the log when the last sync began. */
+  #bytesAtSync = 0;
   #durableThrough: GroupNumber;
   #appliedThrough: GroupNumber;
   /** Bytes of the log when the last apply was asked for. */
@@ -279,7 +285,10 @@ export class RedoWriter {
     }
     const count = this.#written.length;
     this.#syncing = true;
+    const bytes = this.#log.writtenBytes - this.#bytesAtSync;
+    this.#bytesAtSync = this.#log.writtenBytes;
     this.#syncs.sync(
+      this.hasClients && bytes >= handedSyncBytesMin,
       () => {
         this.#syncing = false;
         this.#answerWritten(count);
