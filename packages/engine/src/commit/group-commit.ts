@@ -10,12 +10,16 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { MessageLog } from '../log/message-log.ts';
-import type { AppliedGroups } from '../model/applied-groups.ts';
+import type { AppliedGroups, AppliedWork } from '../model/applied-groups.ts';
 import {
   commitWriteMs,
   logFileSync,
   logWriteMs,
   logWrites,
+  messagesApplied,
+  messagesStored,
+  tableWriteMs,
+  tableWrites,
   writerReservation,
 } from '../model/commit-waits.ts';
 import type { SeqRange } from '../model/consumption.ts';
@@ -317,10 +321,16 @@ export class GroupCommit {
   }
 
   /** The tables have groups that were durable before. */
-  onApplied({ through, unusablePartitions }: AppliedGroups): void {
+  onApplied({ through, unusablePartitions }: AppliedGroups, work?: AppliedWork): void {
     const end = this.#unapplied.findIndex(({ groupNumber }) => groupNumber > through);
     for (const { message } of this.#unapplied.splice(0, end < 0 ? this.#unapplied.length : end))
       this.#options.pool.onApplied(message.poolChanges, unusablePartitions);
+    if (work === undefined) return;
+    const { waits } = this.#options;
+    waits.add(tableWrites, work.transactions);
+    waits.add(tableWriteMs, work.ms);
+    waits.add(messagesApplied, work.messages);
+    waits.add(messagesStored, work.storedMessages);
   }
 
   /** In the order of their numbers. */

@@ -7,3 +7,13 @@ export interface AppliedGroups {
   /** Partitions of these groups that are too damaged to be emptied. */
   unusablePartitions: readonly PartitionId[];
 }
+
+/** What was done for it. */
+export interface AppliedWork {
+  transactions: number;
+  /** Time of these, milliseconds. */
+  ms: number;
+  messages: number;
+  /** Those that reached a table: the others were consumed before. */
+  storedMessages: number;
+}

@@ -42,6 +42,31 @@ export const logWriteMs = registerCounter({
   about: 'time of these writes with their syncs, as their writer measured it',
 });
 
+export const tableWrites = registerCounter({
+  name: 'db file writes',
+  unit: 'transactions',
+  about: 'transactions in which the applier wrote groups of the redo log to the tables',
+});
+
+export const tableWriteMs = registerCounter({
+  name: 'db file write time',
+  unit: 'milliseconds',
+  about:
+    'time of these transactions with their syncs; nobody waits for it but reads of what is not applied yet',
+});
+
+export const messagesApplied = registerCounter({
+  name: 'messages applied',
+  unit: 'messages',
+  about: 'messages of groups of the redo log that the tables have',
+});
+
+export const messagesStored = registerCounter({
+  name: 'messages stored',
+  unit: 'messages',
+  about: 'those of them that reached a table: the others were consumed before',
+});
+
 export const commitWriteMs = registerCounter({
   name: 'log write time of commits',
   unit: 'milliseconds',

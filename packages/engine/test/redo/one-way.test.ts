@@ -25,6 +25,11 @@ it('many groups leave a few rows in the tables, and no messages that were consum
   // The applier wakes every tenth of a second, however long the groups took.
   const pages = pagesOf(dir) - pagesBefore;
   expect(pages).toBeLessThan(groups / 2);
+  const counters = instance.waits.counters();
+  expect(counters['messages applied']).toBe(groups);
+  expect(counters['messages stored']).toBeLessThan(groups / 4);
+  expect(counters['db file writes']).toBeLessThan(groups / 4);
+  expect(counters['db file write time']).toBeGreaterThan(0);
   const file = new Database(join(dir, 'instance-1.db'), { readonly: true });
   const count = (sql: string) => file.prepare(sql).pluck().get() as number;
   expect(count('SELECT count(*) FROM consumption')).toBeLessThan(groups / 4);

@@ -5,7 +5,7 @@
 import { statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { QueueError } from '../../api/errors.ts';
-import type { AppliedGroups } from '../../model/applied-groups.ts';
+import type { AppliedGroups, AppliedWork } from '../../model/applied-groups.ts';
 import { addSqlTransactions, type GroupContent } from '../../model/group-content.ts';
 import type {
   EncodedOutcomes,
@@ -434,10 +434,11 @@ export class InstanceFile {
     logId: Uint8Array,
     through?: GroupNumber,
     onCommitting?: (unusablePartitions: PartitionId[]) => void,
-  ): AppliedGroups {
+  ): AppliedGroups & { work: AppliedWork } {
     reader.refresh();
+    const work: AppliedWork = { transactions: 0, ms: 0, messages: 0, storedMessages: 0 };
     for (let bytes = -1; bytes !== 0; ) {
-      bytes = this.#applySome(reader, logId, through, onCommitting);
+      bytes = this.#applySome(reader, logId, { through, onCommitting, work });
       if (bytes > 0) this.#checkpoints.afterCommit(bytes);
     }
     reader.assertNoneRequired(this.#path);
@@ -447,17 +448,25 @@ export class InstanceFile {
         message: `Group ${formatGroupNumber(through)} was written, and the redo log of ${this.#path} ends with group ${formatGroupNumber(found)}`,
         details: { path: this.#path, found, acknowledged: through },
       });
-    return { through: found, unusablePartitions: this.#newlyUnusable.splice(0) };
+    return { through: found, unusablePartitions: this.#newlyUnusable.splice(0), work };
   }
 
   /** Returns the bytes of the groups; 0 if there was none. */
   #applySome(
     reader: LogReader,
     logId: Uint8Array,
-    through: GroupNumber | undefined,
-    onCommitting: (unusablePartitions: PartitionId[]) => void = () => undefined,
+    {
+      through,
+      onCommitting,
+      work,
+    }: {
+      through: GroupNumber | undefined;
+      onCommitting: ((unusablePartitions: PartitionId[]) => void) | undefined;
+      work: AppliedWork;
+    },
   ): number {
     const start = reader.position;
+    const startedAtMs = this.#clock.monotonicMs();
     reader.inTables = this.#lastGroup;
     let record = reader.next(through);
     if (record === undefined) return 0;
@@ -474,9 +483,14 @@ export class InstanceFile {
       const { position } = reader;
       this.#writeLastGroup.run(position.end.group);
       this.#redo.writePosition(logId, position);
-      if (unusable.length > 0) onCommitting(unusable);
+      if (unusable.length > 0) onCommitting?.(unusable);
       this.#commit.run();
       this.#newlyUnusable.push(...unusable);
+      work.transactions += 1;
+      work.ms += this.#clock.monotonicMs() - startedAtMs;
+      work.messages += this.#netEffect.messages;
+      work.storedMessages += this.#netEffect.storedMessages;
+      this.#netEffect.clear();
       return bytes;
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');

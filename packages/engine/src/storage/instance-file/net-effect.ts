@@ -53,6 +53,9 @@ export class NetEffect {
   readonly #target: NetEffectTarget;
   readonly #partitions = new Map<PartitionId, PendingPartition>();
   #lastGroup: GroupNumber = 0;
+  /** Messages that were added, and those of them that were written, since `clear`. */
+  messages = 0;
+  storedMessages = 0;
 
   constructor(target: NetEffectTarget) {
     this.#target = target;
@@ -60,6 +63,7 @@ export class NetEffect {
 
   addBlock(block: BlockEntry, groupNumber: GroupNumber, body: Buffer): void {
     this.#lastGroup = groupNumber;
+    this.messages += block.count;
     this.#pendingOf(block.partition).blocks.push({ block, groupNumber, body });
   }
 
@@ -89,8 +93,10 @@ export class NetEffect {
     this.#partitions.delete(partition);
   }
 
-  /** Forgets everything, after the groups could not be applied. */
+  /** Forgets everything: the groups are applied, or could not be. */
   clear(): void {
+    this.messages = 0;
+    this.storedMessages = 0;
     this.#partitions.clear();
   }
 
@@ -147,6 +153,7 @@ export class NetEffect {
         range !== undefined && range[0] + base <= firstSeq && firstSeq + count <= range[1] + base;
       if (!isTerminal || keepsConsumed) {
         writeGap();
+        this.storedMessages += count;
         this.#target.writeBlock(block, groupNumber, body);
         continue;
       }

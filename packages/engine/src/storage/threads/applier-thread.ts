@@ -1,7 +1,7 @@
 /** The session thread's side of the applier as a thread (`writer-thread.ts`): sends requests, and gives each its answer, in order. */
 import type { Worker } from 'node:worker_threads';
 import { QueueError } from '../../api/errors.ts';
-import type { AppliedGroups } from '../../model/applied-groups.ts';
+import type { AppliedGroups, AppliedWork } from '../../model/applied-groups.ts';
 import type { GroupNumber } from '../../model/ids.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
@@ -63,7 +63,7 @@ export class ApplierThread implements Applier {
     return this.#pending.length === 0 ? 0 : this.#clock.monotonicMs() - this.#waitingSince;
   }
 
-  async apply(through: GroupNumber): Promise<AppliedGroups> {
+  async apply(through: GroupNumber): Promise<AppliedGroups & { work: AppliedWork }> {
     const applied = await this.#request<'applied'>({ kind: 'apply', through });
     this.#cpuUs = applied.cpuUs;
     return applied;

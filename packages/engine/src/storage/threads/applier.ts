@@ -2,7 +2,7 @@
  * Whoever owns the instance's file and writes to it what the redo log has: a thread (`applier-thread.ts`), and from the application's
  * first statement on a process (`writer-process-client.ts`).
  */
-import type { AppliedGroups } from '../../model/applied-groups.ts';
+import type { AppliedGroups, AppliedWork } from '../../model/applied-groups.ts';
 import type { GroupNumber } from '../../model/ids.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import type { SegmentRow } from '../redo/segment-files.ts';
@@ -16,7 +16,7 @@ export interface Applier {
    * Writes the groups up to this one to the tables; all of them are durable. Rejects with a `TransientFailure`, or with why nothing more
    * can be applied.
    */
-  apply(through: GroupNumber): Promise<AppliedGroups>;
+  apply(through: GroupNumber): Promise<AppliedGroups & { work: AppliedWork }>;
   /** Makes a further segment of the log, and lists it. Rejects as `apply` does. */
   addSegment(segment: SegmentRow): Promise<void>;
   /** Resolves when the file is closed; requests before are answered first. */

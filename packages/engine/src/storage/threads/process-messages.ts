@@ -1,5 +1,6 @@
 /** Messages between the session thread and the writer process, in frames (`process-frames.ts`). */
 import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
+import type { AppliedWork } from '../../model/applied-groups.ts';
 import type { EmulatedSync } from '../../model/emulated-sync.ts';
 import type { CommitAnswer, Group, StatementAnswer } from '../../model/group-message.ts';
 import type { Epoch, GroupNumber, Pid } from '../../model/ids.ts';
@@ -51,7 +52,7 @@ export type WriterProcessReply =
   | { kind: 'opened'; lastGroup: GroupNumber; cpuUs: number }
   | { kind: 'not opened'; failure: StorageFailure }
   /** The partitions that cannot be used came with `committing`. */
-  | { kind: 'applied'; cpuUs: number; through: GroupNumber }
+  | { kind: 'applied'; cpuUs: number; through: GroupNumber; work: AppliedWork }
   | { kind: 'segment added' }
   /** Answers `apply` or `add segment`. */
   | { kind: 'failed'; failure: StorageFailure }

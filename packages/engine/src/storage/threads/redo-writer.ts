@@ -9,7 +9,7 @@
  * record says that the tables must have it.
  */
 import { QueueError } from '../../api/errors.ts';
-import type { AppliedGroups } from '../../model/applied-groups.ts';
+import type { AppliedGroups, AppliedWork } from '../../model/applied-groups.ts';
 import type { EmulatedSync } from '../../model/emulated-sync.ts';
 import type {
   CommitAnswer,
@@ -49,7 +49,7 @@ type WriterPorts = Pick<InstancePorts, 'clock' | 'timers' | 'processes'>;
 export interface WriterListener {
   onResult(result: GroupResult): void;
   /** The tables have groups that were answered before. */
-  onApplied(groups: AppliedGroups): void;
+  onApplied(groups: AppliedGroups, work?: AppliedWork): void;
   /** Nothing more can be written, or the thread ended unexpectedly. */
   fail(error: QueueError): void;
 }
@@ -353,11 +353,11 @@ export class RedoWriter {
     );
   }
 
-  #onApplied({ through, unusablePartitions }: AppliedGroups): void {
+  #onApplied({ through, unusablePartitions, work }: AppliedGroups & { work: AppliedWork }): void {
     this.#refusal = undefined;
     this.#appliedThrough = through;
     this.#log.onApplied(through);
-    this.#listener?.onApplied({ through, unusablePartitions });
+    this.#listener?.onApplied({ through, unusablePartitions }, work);
     for (const wait of this.#applyWaits) if (wait.through <= through) wait.resolve();
     this.#applyWaits = this.#applyWaits.filter((wait) => wait.through > through);
     if (this.#applyWaits.length > 0) this.#requestApply();

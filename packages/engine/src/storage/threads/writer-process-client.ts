@@ -8,7 +8,7 @@
  */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
-import type { AppliedGroups } from '../../model/applied-groups.ts';
+import type { AppliedGroups, AppliedWork } from '../../model/applied-groups.ts';
 import type { CommitAnswer, Group, StatementAnswer } from '../../model/group-message.ts';
 import type { GroupNumber, PartitionId } from '../../model/ids.ts';
 import type { ChildProcess, InstancePorts } from '../../model/ports.ts';
@@ -52,7 +52,7 @@ interface PendingApply {
   sent: boolean;
   /** Of the groups that are applied, by this process or the one before it. */
   unusablePartitions: PartitionId[];
-  answer: PromiseWithResolvers<AppliedGroups>;
+  answer: PromiseWithResolvers<AppliedGroups & { work: AppliedWork }>;
 }
 
 interface PendingSegment {
@@ -133,8 +133,8 @@ export class WriterProcess implements Applier {
     return this.#transactionOpen;
   }
 
-  apply(through: GroupNumber): Promise<AppliedGroups> {
-    const answer = Promise.withResolvers<AppliedGroups>();
+  apply(through: GroupNumber): Promise<AppliedGroups & { work: AppliedWork }> {
+    const answer = Promise.withResolvers<AppliedGroups & { work: AppliedWork }>();
     return this.#add({ kind: 'apply', through, sent: false, unusablePartitions: [], answer });
   }
 
@@ -265,7 +265,7 @@ export class WriterProcess implements Applier {
       case 'applied': {
         this.#cpuUsOfProcess = reply.cpuUs;
         const { unusablePartitions, answer } = this.#takeOldest<PendingApply>();
-        answer.resolve({ through: reply.through, unusablePartitions });
+        answer.resolve({ through: reply.through, unusablePartitions, work: reply.work });
         break;
       }
       case 'segment added':

@@ -94,10 +94,10 @@ function serve(opened: OpenFile): void {
     switch (request.kind) {
       case 'apply':
         answer(() => {
-          const { through } = file.applyLog(log, logId, request.through, (unusablePartitions) =>
+          const { through, work } = file.applyLog(log, logId, request.through, (unusablePartitions) =>
             reply({ kind: 'committing', unusablePartitions, sqlOutcomes: [] }),
           );
-          return { kind: 'applied', cpuUs: cpuUs(), through };
+          return { kind: 'applied', cpuUs: cpuUs(), through, work };
         });
         break;
       case 'add segment':

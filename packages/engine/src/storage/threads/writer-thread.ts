@@ -4,7 +4,7 @@
  * interrupt SQLite, and a thread cannot be killed while SQLite runs. When the file is closed, the thread waits for the next one.
  */
 import { parentPort } from 'node:worker_threads';
-import type { AppliedGroups } from '../../model/applied-groups.ts';
+import type { AppliedGroups, AppliedWork } from '../../model/applied-groups.ts';
 import type { Epoch, GroupNumber } from '../../model/ids.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
@@ -30,7 +30,7 @@ export type ApplierRequest =
 export type ApplierReply =
   /** CPU times of the thread when it began to open the file, and when it had opened it: it may have served other files before. */
   | { kind: 'opened'; recovered: RecoveredInstance; cpuUsBefore: number; cpuUs: number }
-  | ({ kind: 'applied'; cpuUs: number } & AppliedGroups)
+  | ({ kind: 'applied'; cpuUs: number; work: AppliedWork } & AppliedGroups)
   | { kind: 'segment added' }
   | { kind: 'failed'; failure: StorageFailure }
   | { kind: 'closed' };
