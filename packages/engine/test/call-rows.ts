@@ -205,6 +205,13 @@ export const functionRows: Partial<Record<keyof typeof engine, Row>> = {
   readMembers: { valid: ['never-made'], required: [['dir', 'text']] },
   checkFolder: { valid: ['never-made'], required: [['dir', 'text']] },
   repairFolder: { valid: ['never-made'], required: [['dir', 'text']] },
+  backupFolder: {
+    valid: ['never-made', 'nowhere'],
+    required: [
+      ['dir', 'text'],
+      ['into', 'text'],
+    ],
+  },
   makeFolder: { valid: ['never-made'], required: [['dir', 'text']] },
   serveInstance: { valid: [{}, {}], required: [['instance', 'object']] },
   shareQueue: { valid: [{}, { queue: 'news' }], required: [['instance', 'object']] },

