@@ -186,6 +186,8 @@ export class RunService {
   /** Deletes a run that has ended, also one that cannot be read. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, `RUN_RECORDED`. */
   remove(id: string): void {
     this.#assertOwnAndEnded(id);
+    this.#channels.get(id)?.end();
+    this.#channels.delete(id);
     this.#store.remove(id);
     this.#options.journals.remove(id);
   }
@@ -193,7 +195,9 @@ export class RunService {
   #assertOwnAndEnded(id: string): void {
     if (!this.#exists(id)) this.head(id); // throws
     if (this.#recorded.has(id)) throw new ServerError('RUN_RECORDED', { details: { id } });
-    if (this.#channels.has(id)) throw new ServerError('RUN_ACTIVE', { details: { id } });
+    // Its last status comes a moment before its end.
+    const status = this.#channels.get(id)?.run.status;
+    if (status === 'queued' || status === 'running') throw new ServerError('RUN_ACTIVE', { details: { id } });
   }
 
   /** Sets a user's name, note and baseline mark of a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, `RUN_RECORDED`. */
@@ -333,6 +337,7 @@ export class RunService {
   }
 
   #record(channel: RunChannel, event: RunEvent, run: Run): void {
+    if (this.#channels.get(run.id) !== channel) return; // deleted between its last status and its end
     if (run.status === 'cancelled' && this.#closing) run = { ...run, error: toBody(interrupted()) };
     if (event.type === 'status' && event.error !== undefined) {
       this.#options.onFailed(run.id, event.error);
