@@ -1,4 +1,4 @@
-/** The port through which group commit writes groups: to the writer thread, or to a writer in memory. */
+/** The port through which group commit writes groups: to the redo log, or to a writer in memory. */
 import type { Group, StatementAnswer } from '../model/group-message.ts';
 import type { GroupNumber } from '../model/ids.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';

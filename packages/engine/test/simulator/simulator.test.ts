@@ -16,7 +16,10 @@ const seedsPerTest = isCheck ? seeds : 500;
 const firstSeed = isTorture ? 1 + (drawnSeed % 1_000_000) * seeds : 1;
 /** The minimum number of steps of a run. */
 const steps = 500;
-/** Seeds that reach a transition which the others miss: a move to the exception queue that waits, and messages that were returned and then not read again before a reopening. */
+/**
+ * Seeds that reach a transition which the others miss: a move to the exception queue that waits, and messages that were returned and
+ * then not read again before a reopening.
+ */
 const rareSeeds = isCheck ? [] : [777, 1_245];
 /** Number of seeds within which a planted bug must be found. */
 const seedsPerBug = 400;

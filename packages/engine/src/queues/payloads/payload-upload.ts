@@ -120,7 +120,7 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   }
 }
 
-/** In shared memory: the writer thread reads it where it is. */
+/** In shared memory, as what a group has beside its messages is. */
 function newChunk(): Buffer {
   return Buffer.from(new SharedArrayBuffer(limits.chunkBytes));
 }

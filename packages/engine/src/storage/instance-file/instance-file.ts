@@ -1,6 +1,7 @@
 /**
  * An instance's file: partitions with messages, their consumption, and further tables. Only the instance's applier, a thread or a
- * process, writes to it: groups of the redo log, many at once, and groups with statements of the application, one at a time. `docs/data-layout.md` shows the tables with an example.
+ * process, writes to it: groups of the redo log, many at once, and groups with statements of the application, one at a time.
+ * `docs/data-layout.md` shows the tables with an example.
  */
 import { statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -364,11 +365,9 @@ export class InstanceFile {
   }
 
   /**
-   * Continues an opening in place of another writer. All groups of that writer must have been answered; it may later take over
-   * again in the same way. `epoch` is the opening's epoch, needed if this object has not recovered the file itself. Throws
-   * `INSTANCE_FENCED`.
+   * Continues an opening with this epoch in place of another connection, which has ended. Throws `INSTANCE_FENCED`.
    */
-  takeOver(epoch = this.#epoch): void {
+  takeOver(epoch: Epoch): void {
     mapSqliteErrors(this.#path, () => {
       this.#epoch = epoch;
       this.#assertEpoch();
@@ -383,8 +382,8 @@ export class InstanceFile {
   }
 
   /**
-   * Commits a group past the redo log, which must be applied up to it; with `FULL` it is on disk when this returns. Returns the partitions that are too damaged to be truncated, and
-   * the outcomes of application statements.
+   * Commits a group past the redo log, which must be applied up to it; with `FULL` it is on disk when this returns. Returns the
+   * partitions that are too damaged to be truncated, and the outcomes of application statements.
    */
   commit(group: Group, moments: CommitMoments = {}, statements: StatementSteps = runEach): CommitDone {
     let unusable: PartitionId[] = [];
@@ -425,9 +424,10 @@ export class InstanceFile {
   }
 
   /**
-   * Writes the groups of the redo log behind the last one that is applied, up to `through`, which must be there, in transactions of about `applyBytesMax`.
-   * They are on disk when this returns. After an error some of them may be, and the next call continues. `onCommitting` is called
-   * before a commit after which partitions cannot be used: the process may end between the commit and the answer.
+   * Writes the groups of the redo log behind the last one that is applied, up to `through`, which must be there, in transactions of
+   * about `applyBytesMax`. They are on disk when this returns. After an error some of them may be, and the next call continues.
+   * `onCommitting` is called before a commit after which partitions cannot be used: the process may end between the commit and the
+   * answer.
    */
   applyLog(
     reader: LogReader,

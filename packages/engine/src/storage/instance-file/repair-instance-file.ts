@@ -4,7 +4,8 @@
  *
  * Damaged partitions: readable messages are copied to a new partition, the others become terminal, and the old table is
  * never read again. Rows of the tables beside them that are damaged are deleted. What of the redo log can be read is applied before.
- * Missing commits, and partitions that the pool has lost: the redo log ends, and the next opening begins another one, the record of acknowledged groups is deleted, and the sequence numbers of each shard that has a partition left continue above
+ * Missing commits, and partitions that the pool has lost: the redo log ends, and the next opening begins another one; the record of
+ * acknowledged groups is deleted; and the sequence numbers of each shard that has a partition left continue above
  * all that can have been given out, so that none repeats.
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';

@@ -38,8 +38,8 @@ export interface LogEnd {
 }
 
 /**
- * Throws `COMMITS_MISSING` if the log is damaged before its end, or the tables lack what one of its records follows. The claims are read first, so that a log to which another process
- * writes meanwhile meets them. What that process has applied and written over since `log` was read counts as missing: then read again.
+ * Throws `COMMITS_MISSING` if the log is damaged before its end, or the tables lack what one of its records follows. The claims are
+ * read first, so that a log to which another process writes meanwhile meets them. What that process has applied and written over since `log` was read counts as missing: then read again.
  */
 export function readLogEnd(databasePath: string, log: StoredRedoLog): LogEnd {
   const segments = openSegments(databasePath, log);

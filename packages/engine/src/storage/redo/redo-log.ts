@@ -67,11 +67,6 @@ export class RedoLog {
     this.#syncingThrough = end.group;
   }
 
-  /** The last group that was written. */
-  get writtenThrough(): GroupNumber {
-    return this.#end.group;
-  }
-
   get syncedThrough(): GroupNumber {
     return this.#syncedThrough;
   }
@@ -161,7 +156,7 @@ export class RedoLog {
   }
 
   /**
-   * Syncs what was written, the oldest segment first, on the calling thread. All groups through `writtenThrough` are durable when it
+   * Syncs what was written, the oldest segment first, on the calling thread. All groups that were appended are durable when it
    * returns. Throws what a sync throws: after that nothing may be written.
    */
   sync(): void {

@@ -1,6 +1,7 @@
 /**
  * Syncs of the redo log: on the session thread while they are short, since handing one to another thread costs two wake-ups, and on a
- * thread of its own otherwise, so that nobody waits for a slow disk but those who commit; there too if others have work meanwhile. One is under way at a time.
+ * thread of its own otherwise, so that nobody waits for a slow disk but those who commit; there too if clients have work for the session
+ * thread meanwhile. One is under way at a time.
  */
 import type { Worker } from 'node:worker_threads';
 import { QueueError } from '../../api/errors.ts';
