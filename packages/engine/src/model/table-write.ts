@@ -19,7 +19,7 @@ import type { ServiceStateRow, ServiceTenureRow } from './service-rows.ts';
 import type { SubscriptionRow } from './subscriber-row.ts';
 import type { DecisionRow, PreparedBranchKey, PreparedBranchRow } from './xa-rows.ts';
 
-/** A chunk of a streamed payload. `body` is in shared memory, so that it is not copied between threads. */
+/** A chunk of a streamed payload. */
 export interface ChunkWrite {
   kind: 'chunk';
   key: ChunkKey;

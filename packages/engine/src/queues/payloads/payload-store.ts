@@ -97,7 +97,7 @@ export class PayloadStore {
     this.#uploadCount -= 1;
   }
 
-  /** Resolves when the chunk is written. Until then `body`, which must be in shared memory, must not change. */
+  /** Resolves when the chunk is written. Until then `body` must not change. */
   async writeChunk(place: ChunkKey, body: Uint8Array): Promise<void> {
     const { groupCommit, waits, ports } = this.#options;
     const startedAtMs = ports.clock.monotonicMs();

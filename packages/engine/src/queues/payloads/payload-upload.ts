@@ -120,7 +120,4 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   }
 }
 
-/** In shared memory, as what a group has beside its messages is. */
-function newChunk(): Buffer {
-  return Buffer.from(new SharedArrayBuffer(limits.chunkBytes));
-}
+const newChunk = (): Buffer => Buffer.allocUnsafeSlow(limits.chunkBytes);
